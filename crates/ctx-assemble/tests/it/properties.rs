@@ -95,7 +95,7 @@ fn reads_back(chunks: &[Chunk], options: &BuildOptions, built: &BuiltContext) {
 fn keeps_what_it_says(first: &BuiltContext, next: &BuiltContext) {
     let shared = next.shared_prefix.as_ref().expect("its text is known");
     let bytes = shared.bytes;
-    let [before, now] = [&first.context, &next.context].map(|it| it.as_bytes());
+    let (before, now) = (first.context.as_bytes(), next.context.as_bytes());
     assert_eq!(before[..bytes], now[..bytes]);
     assert!(before.len() == bytes || now.len() == bytes || before[bytes] != now[bytes]);
     assert!(shared.tokens <= next.tokens.total);
