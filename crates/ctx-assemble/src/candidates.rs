@@ -45,7 +45,13 @@ impl<'u> Candidates<'u> {
     ) -> Result<Self, AssembleError> {
         let chunks: Vec<&'u Chunk> = units.iter().map(Unit::chunk).collect();
         let places = places(options);
-        let place = |index: usize| places.get(chunks[index].id.as_str()).copied();
+        // Whichever of its parts spoke for it, or stood by itself.
+        let place = |index: usize| {
+            let parts = units[index].parts().iter();
+            parts
+                .filter_map(|part| places.get(part.id.as_str()).copied())
+                .min()
+        };
         let sections = keep_places(arrange(&chunks, options), place);
         let ordered: Vec<&'u Unit<'u>> = sections
             .iter()

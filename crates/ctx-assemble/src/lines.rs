@@ -5,6 +5,8 @@ use std::iter;
 
 use ctx_model::{LineSpan, without_line_end};
 
+use crate::survey;
+
 /// A line, and what ends it where it was found: a chunk's last line may have lost that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
@@ -88,12 +90,15 @@ pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     (text, starts)
 }
 
-/// The text of a block that several chunks of one file were merged to: of each, its lines and its content.
-/// O(lines + bytes).
+/// The text of a block that several chunks of one file were merged to: of each, its lines and its content. One whose
+/// content is not so many lines is in no such block, and is passed over. O(bytes log bytes), whatever lines are claimed.
 pub fn merged_text<'a>(parts: impl IntoIterator<Item = (LineSpan, &'a str)>) -> String {
     let mut lines: BTreeMap<u32, Line<'a>> = BTreeMap::new();
     for (span, content) in parts {
-        for (number, line) in (span.start()..).zip(lines_of(content, span)) {
+        if Fit::of(span, content, survey::lines(content).count()) == Fit::None {
+            continue;
+        }
+        for (number, line) in (span.start()..=span.end()).zip(lines_of(content, span)) {
             lines.entry(number).or_insert(line).learn(line);
         }
     }

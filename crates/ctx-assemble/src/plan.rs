@@ -108,7 +108,8 @@ impl Plan<'_, '_> {
         }
         self.allow(budget, self.options.include_notice);
         let outcome = self.solve(&self.problem, budget)?;
-        if self.options.previous.is_none() || outcome.certificate.lambda <= 0.0 {
+        let by_value = self.options.selection != Selection::InOrder;
+        if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
             return Ok(outcome);
         }
         // What the provider has cached already is cheaper than it looks, by so much.
@@ -123,7 +124,10 @@ impl Plan<'_, '_> {
                 }
             }
         }
-        self.solve(&problem, budget)
+        let cheaper = self.solve(&problem, budget)?;
+        // A discount chooses, and is no part of what the choice is worth.
+        let bound = &outcome.certificate;
+        Ok(cheaper.told_by(&self.problem, &self.settings(), bound)?)
     }
 
     /// Lets the problem spend what `budget` allows, and tells how much that is.
@@ -190,10 +194,14 @@ impl Plan<'_, '_> {
                 Poll::Continue
             }
         };
-        let settings = Settings::default()
+        let selection = self.options.selection;
+        ctx_budget::select(problem, selection, &self.settings(), &mut poll)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::default()
             .with_exact(self.options.exact)
-            .with_diversity(self.options.diversity);
-        ctx_budget::select(problem, self.options.selection, &settings, &mut poll)
+            .with_diversity(self.options.diversity)
     }
 
     /// The refusal that names the smallest budget that works: room for the context with nothing in

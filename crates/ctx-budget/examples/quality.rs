@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctx_budget::{Outcome, Poll, Problem, Settings, select};
 use ctx_model::Selection;
-use ctx_testkit::laws::budget::{Headings, synthetic};
+use ctx_testkit::laws::budget::{Headings, of_one_class, synthetic};
 
 /// Problems for each row.
 const SEEDS: u64 = 5;
@@ -45,12 +45,15 @@ fn rows(items: usize, budget: u64, headings: Headings, max_items: Option<usize>)
         })
         .collect();
     let full: Vec<Problem> = problems.iter().map(full_texts).collect();
+    // To the other policies classes are nothing.
+    let alike: Vec<Problem> = problems.iter().cloned().map(of_one_class).collect();
     let best: Vec<f64> = problems.iter().map(best_known).collect();
     for (name, problems, policy) in [
         ("score order, full texts", &full, Selection::InOrder),
         ("density, full texts", &full, Selection::Density),
         ("score order", &problems, Selection::InOrder),
         ("density", &problems, Selection::Density),
+        ("density, one class", &alike, Selection::Density),
         ("optimal", &problems, Selection::Optimal),
     ] {
         let mut row = Row::default();

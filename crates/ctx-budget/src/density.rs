@@ -19,9 +19,9 @@ struct Step {
     choice: u32,
 }
 
-/// Takes steps in order of density, as long as they fit. Once more than five items are chosen, a
-/// class that has more than 70 % of them waits: its items are looked at again when all others have
-/// been, so that the rule never leaves room unspent. If the one most valuable item is worth more
+/// Takes steps in order of density, as long as they fit. Where there are several classes, and more than
+/// five items are chosen, a class that has more than 70 % of them waits: its items are looked at again when all
+/// others have been, so that the rule never leaves room unspent. If the one most valuable item is worth more
 /// than all of that, it is taken first. Needs O(choices · log choices). Stopped early, `tally` holds
 /// what was taken so far.
 pub(crate) fn greedy(
@@ -46,7 +46,8 @@ pub(crate) fn greedy(
     tally.fill(ticker)
 }
 
-/// One pass by density with the rule, one over what had to wait.
+/// One pass by density with the rule, one over what had to wait. Once a new item waits, so do better ways to show those
+/// that are chosen: they would have its room.
 fn climb(
     prepared: &Prepared<'_>,
     steps: &[Step],
@@ -58,7 +59,11 @@ fn climb(
     for step in steps {
         ticker.tick(1)?;
         let item = step.item as usize;
-        if tally.chosen[item].is_none() && shares.is_crowded(item, tally.count) {
+        let waits = match tally.chosen[item] {
+            None => shares.is_crowded(item, tally.count),
+            Some(_) => !waiting.is_empty(),
+        };
+        if waits {
             waiting.push(*step);
         } else {
             shares.take(prepared, tally, step);
@@ -96,7 +101,10 @@ impl Shares {
     }
 
     fn is_crowded(&self, item: usize, count: usize) -> bool {
-        count > DIVERSE_ABOVE && self.chosen[self.class[item]] * 10 > count * LARGEST_TENTHS
+        let has_others = self.chosen.len() > 1;
+        has_others
+            && count > DIVERSE_ABOVE
+            && self.chosen[self.class[item]] * 10 > count * LARGEST_TENTHS
     }
 
     fn take(&mut self, prepared: &Prepared<'_>, tally: &mut Tally<'_>, step: &Step) {

@@ -58,7 +58,10 @@ pub struct Item {
     pub group: Option<u32>,
     /// Whether it must be shown, in some way.
     pub pinned: bool,
-    /// What sort of thing it is, where too many of one sort are not wanted.
+    /// What sort of thing it is. Once [`Density`](ctx_model::Selection::Density) has chosen six items, more than 70 % of
+    /// them of one class, new items of that class wait until those of all others have been looked at, and with them
+    /// whatever would show a chosen item better. Where all items are of one class none waits. The other policies do not look
+    /// at it.
     pub class: u32,
     /// Choices above this weight are not taken. A pinned item's cheapest choice always may be.
     pub cap: Option<u64>,

@@ -40,7 +40,54 @@ pub struct Outcome {
     pub steps: usize,
 }
 
+impl Outcome {
+    /// The same selection, told by the values of `problem`, which it may be an answer to: for one that was chosen by other
+    /// values, such as some with a bonus. `bound` is the certificate of any answer to `problem`: what it says of the
+    /// best holds for this one too. Weight, reasons and steps stay as they are.
+    ///
+    /// # Errors
+    /// [`BudgetError::Invalid`] for a selection that is none of `problem`, and for numbers that make no sense;
+    /// [`BudgetError::InvalidDiversity`].
+    pub fn told_by(
+        self,
+        problem: &Problem,
+        settings: &Settings,
+        bound: &Certificate,
+    ) -> Result<Outcome, BudgetError> {
+        let diversity = settings.diversity()?;
+        problem.check()?;
+        is_of(problem, &self.chosen)?;
+        let objective = Objective::new(problem, diversity);
+        let bound = Bound {
+            upper: bound.upper_bound,
+            lambda: bound.lambda,
+        };
+        Ok(Outcome {
+            added: objective.added(&self.chosen),
+            certificate: certificate(objective.value(&self.chosen), &bound),
+            ..self
+        })
+    }
+}
+
+/// Refuses a selection of items or choices that `problem` does not have.
+fn is_of(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), BudgetError> {
+    let invalid = |item, what| Err(BudgetError::Invalid { item, what });
+    let items = &problem.items;
+    if items.len() != chosen.len() {
+        return invalid(items.len().min(chosen.len()), "it is in one of the two");
+    }
+    for (index, (item, choice)) in items.iter().zip(chosen).enumerate() {
+        if choice.is_some_and(|choice| choice >= item.choices.len()) {
+            return invalid(index, "it does not have the choice");
+        }
+    }
+    Ok(())
+}
+
 /// Chooses at most one choice of each item, within the capacity and the number of items.
+///
+/// What is worth nothing is chosen too, as long as there is room: whoever does not want it leaves it out of `problem`.
 ///
 /// # Errors
 /// [`BudgetError::PinsTooLarge`] and [`BudgetError::TooManyPins`] when what must be shown cannot

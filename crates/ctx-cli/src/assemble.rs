@@ -17,6 +17,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::input::{self, Input, Texts};
 use crate::interrupt::Stdin;
+use crate::options::counters;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::walk::{cause, shown};
@@ -119,7 +120,7 @@ pub(crate) fn build(
     cancel: &Cancel,
 ) -> Result<BuiltContext, Failure> {
     let _progress = Progress::start("assembling", 0, report);
-    let counter = ctx::tokens::counter(&options.counter)?;
+    let counter = counters().get(&options.counter)?;
     let start = Instant::now();
     let control = Control::default()
         .with_cancel(cancel.clone())

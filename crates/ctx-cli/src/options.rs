@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ctx::model::{
     BuildOptions, CounterName, Format, GroupBy, Order, Relevance, Selection, Tokens, XmlContent,
 };
-use ctx::tokens::TokensError;
+use ctx::tokens::{Counters, TokensError};
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
@@ -372,6 +372,14 @@ pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
         }
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The counters that names stand for, and the files of tokenizers at paths: who runs this may read them.
+pub(crate) fn counters() -> Counters {
+    let counters = Counters::default();
+    #[cfg(feature = "tokenizer-json")]
+    let counters = counters.with_files();
+    counters
 }
 
 /// The same counter, where the path of a tokenizer is below `folder` unless it says where it is.

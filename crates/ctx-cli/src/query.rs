@@ -14,6 +14,7 @@ use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
 use ctx::service::{Answer, FILES_NAMED, Service, ServiceError, missing_files, no_such_file};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
+use ctx::tokens::Counters;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::args::QueryArgs;
@@ -23,6 +24,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
+use crate::options::counters;
 use crate::past::{self, Past};
 use crate::place;
 use crate::read::conversion;
@@ -59,7 +61,8 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     }
     build.explain |= args.output.explain;
     // What is wrong with it is told before a folder is indexed for nothing.
-    ctx::tokens::counter(&build.counter)?;
+    let counters = Arc::new(counters());
+    counters.get(&build.counter)?;
     retrieve.now = now();
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
@@ -90,6 +93,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         past,
         hits,
         resolver: resolver(&index, args.secrets.secrets())?,
+        counters,
     };
     let answer = ask(&runtime, &stores, &question, &retrieve, &build, &control);
     if cancel.is_cancelled() {
@@ -294,6 +298,7 @@ struct Stores<'s> {
     /// What another search found.
     hits: Option<Arc<Vec<Near>>>,
     resolver: Arc<Resolver>,
+    counters: Arc<Counters>,
 }
 
 /// Who looks up what was found in the files of `index`.
@@ -328,7 +333,9 @@ fn ask(
         retriever = retriever.with_semantic(hits.clone());
     }
     let service = Service::new(retriever, Arc::clone(&stores.resolver));
-    let service = service.for_project(index.root());
+    let service = service
+        .for_project(index.root())
+        .with_counters(Arc::clone(&stores.counters));
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::ShowArgs;
 use crate::emit;
 use crate::failure::Failure;
+use crate::options::counters;
 use crate::report::{self, Report};
 use crate::walk::shown;
 
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     let lines = match args.max_tokens {
         None => source.render(span, args.rendition, &args.matches),
         Some(limit) => {
-            let counter = ctx::tokens::counter(&args.counter)?;
+            let counter = counters().get(&args.counter)?;
             let strategy = strategies()
                 .into_iter()
                 .find(|it| it.name() == args.strategy)

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::args::TokensArgs;
 use crate::emit::{self, exactness, grouped};
 use crate::failure::Failure;
+use crate::options::counters;
 use crate::progress::Progress;
 use crate::read::{Content, read_each};
 use crate::report::{Report, clean};
@@ -41,7 +42,7 @@ struct SkippedWire<'a> {
 /// # Errors
 /// Any of those in the list of exit codes but the budget's.
 pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
-    let counter = ctx::tokens::counter(&args.counter)?;
+    let counter = counters().get(&args.counter)?;
     let walked = walk(&args.files.paths, cancel)?;
     let limit = args.files.max_file_size;
     let answers = read_each(

@@ -19,6 +19,7 @@ use crate::args::VerifyArgs;
 use crate::bounded::{self, Whole};
 use crate::emit::{self, grouped};
 use crate::failure::Failure;
+use crate::options::counters;
 use crate::receipt;
 use crate::report::clean;
 use crate::walk::{self, hidden_by};
@@ -266,7 +267,7 @@ fn digest(receipt: &BuiltContext) -> Check {
 
 fn tokens(receipt: &BuiltContext) -> Check {
     let name = &receipt.counter;
-    let counter = match ctx::tokens::counter(&CounterName::from(name.clone())) {
+    let counter = match counters().get(&CounterName::from(name.clone())) {
         Ok(counter) => counter,
         Err(error) => return Check::skipped("tokens", error.to_string()),
     };

@@ -44,7 +44,8 @@ fn rows(text: &str) -> Vec<Range<usize>> {
 /// of them, the best last (…, 8, 5, 3, 2, 1). Each keeps the share of what those are worth that it shows.
 /// Sentences are shown character for character, with what stands between two that follow each other; a line
 /// with `…` stands for what is left out. What is no shorter than the content is no excerpt. Of rows of values (`.csv`, `.tsv`) that begin with
-/// the first of the file, that one is in each excerpt, whatever it is worth: it says what the others have.
+/// the first of the file, that one is in each excerpt, whatever it is worth: it says what the others have. Where `sentences` are
+/// not ranges of the content, whole characters and one after the other as [`sentences`] has them, there is none.
 /// O(bytes × log sentences).
 pub fn excerpts(
     chunk: &Chunk,
@@ -52,6 +53,9 @@ pub fn excerpts(
     worth: &[f64],
     least: f64,
 ) -> Vec<Rendition> {
+    if !are_of(&chunk.content, sentences) {
+        return Vec::new();
+    }
     let mut order: Vec<usize> = (0..sentences.len().min(worth.len()))
         .filter(|&it| worth[it] >= least)
         .collect();
@@ -82,6 +86,12 @@ pub fn excerpts(
         excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
     }
     excerpts
+}
+
+/// Whether `ranges` are of characters of `content`, each after the one before it.
+fn are_of(content: &str, ranges: &[Range<usize>]) -> bool {
+    let is_there = |it: &Range<usize>| content.get(it.clone()).is_some();
+    ranges.iter().all(is_there) && ranges.windows(2).all(|it| it[0].end <= it[1].start)
 }
 
 /// Whether the first of the `sentences` of `chunk` are the headings of columns.
@@ -204,6 +214,23 @@ mod tests {
                 let all = excerpts(&chunk, &found, &[0.5; 4], 0.1);
                 assert!(!all[0].text().contains("iVBOR"));
             }
+        }
+    }
+
+    #[test]
+    fn of_ranges_that_are_no_sentences_of_it_there_are_no_excerpts() {
+        let chunk = Chunk::new("a", "Ä is here. B is not. ".repeat(9), Relevance::ONE);
+        let chunk = chunk.with_path("a.md");
+        let good = sentences(&chunk);
+        assert!(!excerpts(&chunk, &good, &[0.5; 2], 0.1).is_empty());
+        for bad in [
+            vec![1..10, 11..20],
+            vec![0..10, 11..usize::MAX],
+            vec![good[1].clone(), good[0].clone()],
+            vec![0..15, 11..20],
+            vec![Range { start: 10, end: 2 }, 11..20],
+        ] {
+            assert_eq!(excerpts(&chunk, &bad, &[0.5; 2], 0.1), [], "{bad:?}");
         }
     }
 

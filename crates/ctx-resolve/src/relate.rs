@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ctx_model::{Chunk, Relation};
-use ctx_syntax::{EdgeKind, Graph, Outline};
+use ctx_model::{Chunk, LineSpan, Relation};
+use ctx_syntax::{EdgeKind, Graph, Outline, Symbol, SymbolKind};
 
 /// So many relations are told of a chunk, the surest.
 const MOST: usize = 5;
 
-/// Gives each chunk without relations those of the symbol its first line is in, or of its file, if its lines are those of the file:
-/// whether they are is said for each in `current`.
+/// Gives each chunk without relations those of the symbol that its own lines are about, or of its file. `own` are those
+/// lines, for each chunk that shows lines of its file as it is now.
 pub(crate) fn relate(
     chunks: &mut [Chunk],
-    current: &[bool],
+    own: &[Option<LineSpan>],
     outlines: &BTreeMap<String, Arc<Outline>>,
 ) {
-    let places = chunks.iter().zip(current);
-    let places = places.map(|(it, is_current)| place(it, outlines).filter(|_| *is_current));
+    let places = chunks.iter().zip(own);
+    let places = places.map(|(it, own)| place(it, (*own)?, outlines));
     let places: Vec<Option<(&str, Option<usize>)>> = places.collect();
     let mut wanted: BTreeMap<&str, BTreeSet<Option<usize>>> = BTreeMap::new();
     for (path, symbol) in places.iter().flatten() {
@@ -62,18 +62,37 @@ pub(crate) fn relate(
     }
 }
 
-/// The file of a chunk that has no relations yet, and the number of the symbol that its first line is in.
+/// The file of a chunk that has no relations yet, and the number of the symbol that its lines `own` are about.
 fn place<'o>(
     chunk: &Chunk,
+    own: LineSpan,
     outlines: &'o BTreeMap<String, Arc<Outline>>,
 ) -> Option<(&'o str, Option<usize>)> {
-    let span = chunk.span.filter(|_| chunk.relations.is_empty())?;
+    if !chunk.relations.is_empty() {
+        return None;
+    }
     let (path, outline) = outlines.get_key_value(chunk.path.as_deref()?)?;
-    let symbol = outline.enclosing(span.start()).or_else(|| {
-        // Of the lines after, the first that is in a symbol is the first of one.
-        let starts = outline.symbols.iter().map(|it| it.span.start());
-        let first = starts.filter(|it| (span.start()..=span.end()).contains(it));
-        outline.enclosing(first.min()?)
+    Some((path, symbol_of(outline, own)))
+}
+
+/// The symbol that `own` lines are about: the one that the first of them says something of, else the innermost that it is
+/// in; but where that merely holds others, or there is none, the first that begins in them.
+fn symbol_of(outline: &Outline, own: LineSpan) -> Option<usize> {
+    use SymbolKind::{Function, Method, Section};
+    let (first, symbols) = (own.start(), &outline.symbols);
+    let is_of = |it: &&Symbol| it.span_with_doc().start() <= first && first < it.span.start();
+    if let Some(it) = symbols.iter().find(is_of) {
+        return outline.enclosing(it.span.start());
+    }
+    let around = outline.enclosing(first);
+    let is_about = around.map(|it| &symbols[it]).is_some_and(|it| {
+        // What begins here is meant, and so is what has text of its own.
+        it.span.start() == first || matches!(it.kind, Function | Method | Section)
     });
-    Some((path, symbol))
+    if is_about {
+        return around;
+    }
+    let starts = symbols.iter().map(|it| it.span.start());
+    let starts = starts.filter(|it| first < *it && *it <= own.end());
+    starts.min().and_then(|it| outline.enclosing(it)).or(around)
 }

@@ -1,5 +1,6 @@
 //! From a hit to its code.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ struct Found {
     warning: Option<Warning>,
     /// How many secrets it has.
     masked: Option<Warning>,
+    /// Its own lines, without those around it that are shown with them, where they are the file's.
+    own: Option<LineSpan>,
 }
 
 /// What the hits of one file came to.
@@ -288,6 +291,7 @@ impl Resolver {
             Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
             _ => (None, None),
         };
+        let own = shown.as_ref().map(|(_, span)| *span);
         if let Some((text, span)) = shown {
             let span = widened(span, self.context_lines, text.lines().count());
             let span = self.without_front(path, &text, span);
@@ -303,6 +307,7 @@ impl Resolver {
             omitted: None,
             warning,
             masked,
+            own,
         }
     }
 
@@ -415,21 +420,26 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         }
     }
     found.sort_unstable_by_key(|it| it.index);
-    let mut current = Vec::with_capacity(count);
+    let mut own = Vec::with_capacity(count);
     for it in found {
         if let Some(chunk) = it.chunk {
-            current.push(it.warning.as_ref().is_none_or(is_of_the_file));
+            own.push(it.own);
             resolved.chunks.push(chunk);
         }
         resolved.omitted.extend(it.omitted);
         resolved.warnings.extend(it.warning);
         resolved.warnings.extend(it.masked);
     }
-    relate(&mut resolved.chunks, &current, &outlines);
+    relate(&mut resolved.chunks, &own, &outlines);
     resolved
 }
 
 impl Found {
+    /// Its chunk, if that shows lines of the file as it is now.
+    fn of_the_file(&mut self) -> Option<&mut Chunk> {
+        self.chunk.as_mut().filter(|_| self.own.is_some())
+    }
+
     fn as_given((index, chunk): (usize, Chunk)) -> Self {
         Found {
             index,
@@ -437,6 +447,7 @@ impl Found {
             omitted: None,
             warning: None,
             masked: None,
+            own: None,
         }
     }
 }
@@ -478,25 +489,23 @@ fn of_file(
     let changed = is_of_another.then(|| Changed::new(text.as_str(), &outline));
     let mut found: Vec<Found> = look_up(changed.as_ref());
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
-    let mut is_first = true;
+    if resolver.awaited.is_so()
+        && let Some(chunk) = best_of(&mut found)
+    {
+        chunk.imports = imports(&outline);
+    }
     let mut own = Known::default();
     for it in &mut found {
         if !resolver.awaited.is_so() {
             break;
         }
-        let (Some(chunk), true) = (
-            &mut it.chunk,
-            it.warning.as_ref().is_none_or(is_of_the_file),
-        ) else {
+        let Some(chunk) = it.of_the_file() else {
             continue;
         };
         chunk.language = chunk
             .language
             .take()
             .or(language.map(|it| it.name().to_owned()));
-        if chunk.imports.is_empty() && std::mem::take(&mut is_first) {
-            chunk.imports = imports(&outline);
-        }
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
             let words = &chunk.matched_keywords;
             let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
@@ -519,9 +528,15 @@ fn of_file(
     }
 }
 
-/// Whether the chunk shows lines of the file as it is now.
-fn is_of_the_file(warning: &Warning) -> bool {
-    warning.code == "moved"
+/// The hit that is told what its file imports, of those that do not bring that along: the best, as it is shown the
+/// soonest, and whatever the order in which they were given.
+fn best_of(found: &mut [Found]) -> Option<&mut Chunk> {
+    let chunks = found.iter_mut().filter_map(Found::of_the_file);
+    let chunks = chunks.filter(|it| it.imports.is_empty());
+    chunks.min_by(|a, b| {
+        let best_first = |it: &Chunk| Reverse((it.pinned, it.relevance));
+        (best_first(a).cmp(&best_first(b))).then_with(|| (a.span, &a.id).cmp(&(b.span, &b.id)))
+    })
 }
 
 /// Each module once, in their order.
@@ -559,5 +574,6 @@ fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Fo
         omitted: Some(Omitted::new(&*chunk.id, reason)),
         warning: Some(Warning::new(code, why).of(&*chunk.id)),
         masked: None,
+        own: None,
     }
 }

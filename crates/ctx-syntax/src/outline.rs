@@ -119,9 +119,10 @@ pub struct Symbol {
     pub span: LineSpan,
     /// Its bytes.
     pub bytes: Range<usize>,
-    /// The lines up to its body; all of them where it has none.
+    /// The lines up to the first statement of its body; all of them where it has none. Comments between the two are lines
+    /// of its body as well.
     pub signature: LineSpan,
-    /// The lines of its body that can be left out without cutting a line.
+    /// The lines of its body that can be left out without cutting a line, with comments before its first statement.
     pub body: Option<LineSpan>,
     /// The comments, attributes and decorators before it, or the string its body begins with. Of definitions beside each
     /// other in a row, only the first has those above it.
@@ -245,11 +246,14 @@ impl Outline {
             .rposition(|symbol| symbol.span.start() <= number && number <= symbol.span.end())
     }
 
-    /// Symbol `index` and those it is in, from the outermost inwards.
+    /// Symbol `index` and those it is in, from the outermost inwards; nothing where there is no such symbol.
     pub fn path_to(&self, index: usize) -> Vec<usize> {
-        let mut path = vec![index];
-        while let Some(parent) = path.last().and_then(|&last| self.symbols[last].parent) {
-            path.push(parent);
+        let mut path = Vec::new();
+        let mut next = Some(index);
+        while let Some((index, symbol)) = next.and_then(|it| Some((it, self.symbols.get(it)?))) {
+            path.push(index);
+            // One that came later would lead round.
+            next = symbol.parent.filter(|&parent| parent < index);
         }
         path.reverse();
         path
@@ -350,14 +354,15 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         let Some(span) = span_of(&definition.rows) else {
             continue;
         };
-        let body = definition
+        let own = definition
             .body
-            .and_then(|body| elidable(&lines, &definition.rows, &body));
+            .and_then(|body| elidable(&lines, &comments, &definition.rows, &body));
+        let (statements, body) = own.unzip();
         let name = definition.name;
         let outer = parent.map(|parent| symbols[parent].qualified_name.as_str());
         let qualified_name = qualified(outer, &definition.within, &name, language);
-        let last_of_signature = match body {
-            Some(body) => body.start().saturating_sub(1).max(span.start()),
+        let last_of_signature = match statements {
+            Some(first) => first.saturating_sub(1).max(span.start()),
             None => span.end(),
         };
         // What stands above a row is said of the first definition in it, under all its names, and of what that begins with.
@@ -543,8 +548,14 @@ pub(crate) fn span_of(rows: &Range<usize>) -> Option<LineSpan> {
     LineSpan::new(start, end.max(start)).ok()
 }
 
-/// The rows of a body that can be left out: those between its brackets, or all where it has none.
-fn elidable(lines: &[&str], whole: &Range<usize>, body: &Body) -> Option<LineSpan> {
+/// The line of the first statement of a body, and the lines of it that can be left out: those between its brackets, or all
+/// where it has none, and then with the comments between it and what announces it.
+fn elidable(
+    lines: &[&str],
+    comments: &Comments,
+    whole: &Range<usize>,
+    body: &Body,
+) -> Option<(u32, LineSpan)> {
     let line = |row: usize| lines.get(row).map_or("", |line| line.trim());
     let rows = &body.rows;
     let begins_its_line = body.begins_its_row
@@ -562,9 +573,15 @@ fn elidable(lines: &[&str], whole: &Range<usize>, body: &Body) -> Option<LineSpa
         || last.starts_with("end ")
         || last.starts_with("end;");
     let end = if closes { rows.end - 1 } else { rows.end };
-    (first < end)
+    let statements = (first < end)
         .then_some(first..end)
-        .and_then(|rows| span_of(&rows))
+        .and_then(|rows| span_of(&rows))?;
+    let with_comments = if begins_its_line {
+        span_of(&(comments.above(first, lines).max(whole.start + 1)..end))?
+    } else {
+        statements
+    };
+    Some((statements.start(), with_comments))
 }
 
 /// Rows of comments, the end left out.
@@ -586,6 +603,19 @@ impl Comments {
             starts.push(above.map_or(it.start, |above| starts[above]));
         }
         Comments { rows, starts }
+    }
+
+    /// The row that those above row `row` begin in, with nothing but blank rows between; `row` itself where there are none.
+    fn above(&self, row: usize, lines: &[&str]) -> usize {
+        let mut first = row;
+        loop {
+            let rows = lines[..first.min(lines.len())].iter().rev();
+            let blank = rows.take_while(|it| it.trim().is_empty()).count();
+            match self.before(first - blank) {
+                Some(comments) => first = comments.start() as usize - 1,
+                None => return first,
+            }
+        }
     }
 
     /// Those right above row `row`. O(log rows).

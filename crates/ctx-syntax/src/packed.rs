@@ -105,7 +105,7 @@ impl Outline {
         let (mut line, mut byte) = (0, 0);
         for (index, symbol) in self.symbols.iter().enumerate() {
             let start = symbol.span.start();
-            let parent = symbol.parent.map(|it| &self.symbols[it]);
+            let parent = symbol.parent.and_then(|it| self.symbols.get(it));
             symbols.push(PackedSymbol {
                 kind: place_in(&SymbolKind::ALL, &symbol.kind)?,
                 name: table.number(&symbol.name)?,

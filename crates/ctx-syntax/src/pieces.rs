@@ -132,18 +132,19 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
     for symbol in symbols {
         if let (Some(parent), SymbolKind::Function | SymbolKind::Method) =
             (symbol.parent, symbol.kind)
+            && let Some(has_functions) = has_functions.get_mut(parent)
         {
-            has_functions[parent] = true;
+            *has_functions = true;
         }
     }
     let mut roles: Vec<Part> = Vec::with_capacity(symbols.len());
     // Whether all of it is in a part of something around it.
     let mut is_taken: Vec<bool> = Vec::with_capacity(symbols.len());
     for (index, symbol) in symbols.iter().enumerate() {
-        let around = symbol
-            .parent
-            .is_some_and(|it| is_taken[it] || roles[it] == Part::Whole);
-        let is_in_small = symbol.parent.is_some_and(|it| roles[it] == Part::Within);
+        // A parent comes before what is in it.
+        let parent = symbol.parent.filter(|&it| it < index);
+        let around = parent.is_some_and(|it| is_taken[it] || roles[it] == Part::Whole);
+        let is_in_small = parent.is_some_and(|it| roles[it] == Part::Within);
         let lines = symbol.span.end() - symbol.span.start() + 1;
         let role = match symbol.kind {
             _ if around => Part::Within,

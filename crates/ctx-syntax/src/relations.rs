@@ -264,7 +264,7 @@ impl Holders {
 
     /// Whether a symbol is one, or the file.
     fn has(&self, symbol: Option<usize>) -> bool {
-        symbol.map_or(self.file, |it| self.symbols[it])
+        symbol.map_or(self.file, |it| self.symbols.get(it).is_some_and(|it| *it))
     }
 
     /// What they refer to.

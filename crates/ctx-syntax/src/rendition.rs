@@ -173,9 +173,13 @@ impl<'t> Source<'t> {
             return shown;
         }
         for symbol in self.defined_in(span) {
-            let spans = [Some(symbol.signature), symbol.doc];
-            for part in spans.into_iter().flatten() {
-                shown.show(part.start(), part.end());
+            // Of what both hold, the body decides.
+            let end = symbol.body.map_or(symbol.signature.end(), |body| {
+                symbol.signature.end().min(body.start().saturating_sub(1))
+            });
+            shown.show(symbol.signature.start(), end);
+            if let Some(doc) = symbol.doc {
+                shown.show(doc.start(), doc.end());
             }
         }
         shown
@@ -203,7 +207,8 @@ impl<'t> Source<'t> {
         let symbols = &self.outline.symbols;
         self.begun_by(span.end()).iter().filter(move |symbol| {
             begins(symbol) && {
-                let is_inner = symbol.parent.is_some_and(|parent| begins(&symbols[parent]));
+                let parent = symbol.parent.and_then(|parent| symbols.get(parent));
+                let is_inner = parent.is_some_and(begins);
                 !is_inner || is_part_of_section(symbols, symbol)
             }
         })
@@ -254,7 +259,6 @@ impl<'t> Source<'t> {
 /// Headings of all levels are the outline of a document.
 fn is_part_of_section(symbols: &[Symbol], symbol: &Symbol) -> bool {
     symbol.kind == SymbolKind::Section
-        && symbol
-            .parent
-            .is_some_and(|parent| symbols[parent].kind == SymbolKind::Section)
+        && (symbol.parent.and_then(|parent| symbols.get(parent)))
+            .is_some_and(|parent| parent.kind == SymbolKind::Section)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use ctx_model::{
     BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, LineSpan, Order, Origin,
-    Relation, Relevance, Rendition, RenditionKind, Selection, Tokens, XmlContent,
+    Previous, Relation, Relevance, Rendition, RenditionKind, Selection, Tokens, XmlContent,
 };
 use proptest::bool::weighted;
 use proptest::collection::{SizeRange, vec};
@@ -315,9 +315,14 @@ pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
         ),
         (relevance(), vec(line(), 0..3), vec((line(), line()), 0..3)),
         (weighted(0.1), vec(rendition(), 0..3)),
+        (
+            option::weighted(0.3, content_hash()),
+            keywords(),
+            option::weighted(0.2, any::<i64>()),
+        ),
     )
         .prop_map(
-            |(names, place, texts, (relevance, imports, relations), (pinned, renditions))| {
+            |(names, place, texts, (relevance, imports, relations), (pinned, renditions), told)| {
                 let mut chunk = Chunk::new(names.0, texts.0, relevance).with_renditions(renditions);
                 (chunk.kind, chunk.origin, chunk.name, chunk.qualified_name) =
                     (names.1, names.2, names.3, names.4);
@@ -329,19 +334,63 @@ pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
                     .map(|(kind, target)| Relation { kind, target })
                     .collect();
                 chunk.pinned = pinned;
+                (chunk.content_hash, chunk.created_at) = (told.0, told.2);
+                chunk.matched_keywords = told.1.into();
                 chunk
             },
         )
 }
 
-/// So many chunks, with unique ids and a few paths that several of them share.
+/// So many chunks, with unique ids and a few paths that several of them share. Some have long texts that say nearly or
+/// quite the same, and some are those that [`options`] name as sent before.
 pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> + Clone {
-    vec(chunk(), count).prop_map(|mut chunks| {
-        for (index, chunk) in chunks.iter_mut().enumerate() {
-            chunk.id = format!("{index}.{}", chunk.id);
-        }
-        chunks
+    let one = (chunk(), option::weighted(0.25, alike()), any::<bool>());
+    vec(one, count).prop_map(|chunks| {
+        let chunks = chunks.into_iter().enumerate();
+        let named = chunks.map(|(index, (mut chunk, alike, is_numbered))| {
+            chunk.id = if is_numbered {
+                number(index)
+            } else {
+                format!("{index}.{}", chunk.id)
+            };
+            if let Some(text) = alike {
+                (chunk.content, chunk.expanded_context) = (text, None);
+            }
+            chunk
+        });
+        named.collect()
     })
+}
+
+/// One of three texts of 24 lines each, with another line in some place or not: those of one text are near duplicates of it, and
+/// of each other hardly.
+fn alike() -> impl Strategy<Value = String> + Clone {
+    let changed = option::of((0_usize..24, select(WORDS)));
+    (0_u8..3, changed, any::<bool>()).prop_map(|(text, changed, is_ended)| {
+        let mut lines: Vec<String> = (0..24)
+            .map(|line| format!("line {line} of text {text} says so"))
+            .collect();
+        if let Some((line, word)) = changed {
+            lines[line] = format!("line {line} of text {text} says {word}");
+        }
+        lines.join("\n") + if is_ended { "\n" } else { "" }
+    })
+}
+
+/// A hash that a few chunks share; nobody looks what it is of.
+fn content_hash() -> impl Strategy<Value = String> + Clone {
+    select(&["1", "2"][..]).prop_map(|digit| digit.repeat(64))
+}
+
+/// Words of a question, some of which texts have.
+fn keywords() -> impl Strategy<Value = Vec<String>> + Clone {
+    let word = prop_oneof![3 => select(WORDS).prop_map(str::to_owned), 1 => line()];
+    prop_oneof![2 => Just(Vec::new()), 1 => vec(word, 1..5)]
+}
+
+/// The id of a chunk by its place.
+fn number(index: usize) -> String {
+    format!("c{index}")
 }
 
 /// Files, each with its text, and chunks cut from them: runs of lines that often meet, with or without what ends the
@@ -360,11 +409,18 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
         select(&["\n", "\r\n"][..]),
         any::<bool>(),
         vec(cut, 1..6),
+        (
+            option::weighted(0.3, content_hash()),
+            weighted(0.1),
+            keywords(),
+        ),
     );
     vec(file, 1..4).prop_map(|files| {
         let (mut texts, mut chunks) = (BTreeMap::new(), Vec::new());
-        for (number, (mut lines, ending, is_ended, cuts)) in files.into_iter().enumerate() {
-            let path = format!("src/file{number}.rs");
+        for (file, (mut lines, ending, is_ended, cuts, told)) in files.into_iter().enumerate() {
+            let (content_hash, first_has_none, keywords) = told;
+            let first = chunks.len();
+            let path = format!("src/file{file}.rs");
             let last = lines.len() - 1;
             for (at, line) in lines.iter_mut().enumerate() {
                 if at < last || is_ended {
@@ -381,10 +437,15 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                 // One line alone would tell nothing of how its file's lines end.
                 let cut = (!has_end && length > 1).then(|| text.strip_suffix(ending));
                 let text = cut.flatten().unwrap_or(&text);
-                let number = |at: usize| u32::try_from(at).expect("there are few");
-                let span = LineSpan::new(number(start) + 1, number(end)).expect("it has a line");
-                let mut chunk = Chunk::new(format!("c{}", chunks.len()), text, relevance);
+                let line = |at: usize| u32::try_from(at).expect("there are few");
+                let span = LineSpan::new(line(start) + 1, line(end)).expect("it has a line");
+                let mut chunk = Chunk::new(number(chunks.len()), text, relevance);
                 chunk.pinned = is_pinned;
+                chunk.content_hash.clone_from(&content_hash);
+                if first_has_none && chunks.len() == first {
+                    chunk.content_hash = None;
+                }
+                chunk.matched_keywords = keywords.clone().into();
                 chunks.push(chunk.with_path(path.clone()).with_span(span));
             }
             texts.insert(path, lines.concat());
@@ -394,7 +455,8 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
 }
 
 /// Any options: all formats, groupings, flags, separators, headers and footers; hostile text among
-/// them, some of which a format refuses. Counters are those that need no file.
+/// them, some of which a format refuses; a context that went before, of which the text is not known, with the first of
+/// [`chunks`] and of [`chunks_of_files`] among its ids. Counters are those that need no file.
 pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
     let counters = ["characterBased", "wordBased", "cl100k_base", "o200k_base"].map(str::to_owned);
     let separator = option::weighted(
@@ -429,43 +491,60 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
             option::weighted(0.3, 0.0..=1.0_f64),
             weighted(0.2),
             weighted(0.2),
+            weighted(0.3),
         ),
+        option::weighted(0.3, previous()),
     )
-        .prop_map(|(sizes, choices, flags, texts, min_relevance, policy)| {
-            let xml_content = if flags[9] {
-                XmlContent::Cdata
-            } else {
-                XmlContent::Escaped
-            };
-            BuildOptions::default()
-                .with_max_tokens(Tokens::new(sizes.0))
-                .with_max_chunks(sizes.1)
-                .with_reserve(Tokens::new(sizes.2))
-                .with_format(choices.0)
-                .with_group_by(choices.1)
-                .with_order(choices.2)
-                .with_selection(choices.3)
-                .with_counter(CounterName::from(choices.4))
-                .with_file_headers(flags[0])
-                .with_line_numbers(flags[1])
-                .with_scores(flags[2])
-                .with_sources(flags[3])
-                .with_content(flags[4])
-                .with_imports(flags[5])
-                .with_relations(flags[6])
-                .with_notice(flags[7])
-                .with_metadata(flags[8])
-                .with_xml_content(xml_content)
-                .with_chunk_separator(texts.0)
-                .with_header(texts.1)
-                .with_footer(texts.2)
-                .with_min_relevance(min_relevance)
-                .with_merge(policy.0)
-                .with_relevance_power(policy.1)
-                .with_diversity(policy.2)
-                .with_exact(policy.3)
-                .with_caps(policy.4)
-        })
+        .prop_map(
+            |(sizes, choices, flags, texts, min_relevance, policy, previous)| {
+                let xml_content = if flags[9] {
+                    XmlContent::Cdata
+                } else {
+                    XmlContent::Escaped
+                };
+                BuildOptions::default()
+                    .with_max_tokens(Tokens::new(sizes.0))
+                    .with_max_chunks(sizes.1)
+                    .with_reserve(Tokens::new(sizes.2))
+                    .with_format(choices.0)
+                    .with_group_by(choices.1)
+                    .with_order(choices.2)
+                    .with_selection(choices.3)
+                    .with_counter(CounterName::from(choices.4))
+                    .with_file_headers(flags[0])
+                    .with_line_numbers(flags[1])
+                    .with_scores(flags[2])
+                    .with_sources(flags[3])
+                    .with_content(flags[4])
+                    .with_imports(flags[5])
+                    .with_relations(flags[6])
+                    .with_notice(flags[7])
+                    .with_metadata(flags[8])
+                    .with_xml_content(xml_content)
+                    .with_chunk_separator(texts.0)
+                    .with_header(texts.1)
+                    .with_footer(texts.2)
+                    .with_min_relevance(min_relevance)
+                    .with_merge(policy.0)
+                    .with_relevance_power(policy.1)
+                    .with_diversity(policy.2)
+                    .with_exact(policy.3)
+                    .with_caps(policy.4)
+                    .with_explain(policy.5)
+                    .with_previous(previous)
+            },
+        )
+}
+
+/// A context that went before, by the ids of what it showed: in any order, some of them more than once, and some that are
+/// nobody's any more.
+fn previous() -> impl Strategy<Value = Previous> + Clone {
+    let id = prop_oneof![9 => (0_usize..12).prop_map(number), 1 => id()];
+    vec(id, 0..12).prop_map(|ids| Previous {
+        digest: "0".repeat(64),
+        ids,
+        context: None,
+    })
 }
 
 fn group_by() -> impl Strategy<Value = GroupBy> + Clone {
@@ -486,8 +565,17 @@ fn selection() -> impl Strategy<Value = Selection> + Clone {
 
 fn rendition() -> impl Strategy<Value = Rendition> + Clone {
     let kind = select(RenditionKind::ALL.to_vec());
-    (kind, any_text(), 0.0..=1.0).prop_map(|(kind, text, information): (_, String, f64)| {
-        Rendition::new(kind, text, information).expect("the share is in 0..=1")
+    let lines = option::weighted(0.4, 1_u32..500);
+    (kind, any_text(), 0.0..=1.0_f64, lines).prop_map(|(kind, text, information, first)| {
+        // Some say nothing of a line.
+        let numbers = text.lines().count();
+        let rendition = Rendition::new(kind, text, information).expect("the share is in 0..=1");
+        let Some(first) = first else { return rendition };
+        let lines = (first..).take(numbers);
+        let lines = lines.map(|line| (line % 5 > 0).then_some(line));
+        rendition
+            .with_lines(lines.collect())
+            .expect("there is one for each line")
     })
 }
 

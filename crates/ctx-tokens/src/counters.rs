@@ -13,9 +13,8 @@ use crate::{TokenCounter, TokensError, counter};
 /// [`counter`](crate::counter).
 ///
 /// A counter of one's own goes by its [`name`](TokenCounter::name), in the options that ask for it as in the receipts
-/// that tell of it, and before one of this crate of the same name. A tokenizer file is read when it is first asked for,
-/// and the four that were asked for last are kept as they were read: whoever changes a file begins with new ones.
-/// Threads share them; what is kept of one is not known to another.
+/// that tell of it, and before one of this crate of the same name. A name that is a path opens no file unless
+/// `with_files` (feature `tokenizer-json`) allows it. Threads share them; what is kept of one is not known to another.
 ///
 /// # Examples
 /// ```
@@ -45,8 +44,9 @@ use crate::{TokenCounter, TokensError, counter};
 #[derive(Default)]
 pub struct Counters {
     own: BTreeMap<CounterName, SharedCounter>,
+    /// Where names may be paths, what was read of them.
     #[cfg(feature = "tokenizer-json")]
-    files: files::Files,
+    files: Option<files::Files>,
 }
 
 /// What tells a counter from every other of its name in this process: for keys of what depends on counts. Those that their
@@ -103,10 +103,23 @@ impl Counters {
         self
     }
 
+    /// Takes a name that ends in `.json` for the path of a tokenizer, and reads that: for names that come from whoever may
+    /// read any file that this process may, and for no others. An error tells whether there is one.
+    ///
+    /// A file is read when it is first asked for, and the four that were asked for last are kept as they were read: whoever
+    /// changes a file begins with new counters.
+    #[cfg(feature = "tokenizer-json")]
+    #[must_use]
+    pub fn with_files(mut self) -> Self {
+        self.files = Some(files::Files::default());
+        self
+    }
+
     /// The counter that `name` stands for.
     ///
     /// # Errors
-    /// Those of [`counter`](crate::counter), where it is none of one's own.
+    /// Those of [`counter`](crate::counter), where it is none of one's own; and where files may be read, `TokensError::Tokenizer`
+    /// for one that cannot be, or is no tokenizer.
     pub fn get(&self, name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {
         Ok(self.known(name)?.counter)
     }
@@ -120,10 +133,10 @@ impl Counters {
             return Ok(known.clone());
         }
         #[cfg(feature = "tokenizer-json")]
-        if let CounterName::Named(path) = name
+        if let (CounterName::Named(path), Some(files)) = (name, &self.files)
             && crate::names::is_tokenizer_path(path)
         {
-            return self.files.get(path);
+            return files.get(path);
         }
         Ok(SharedCounter {
             counter: counter(name)?,

@@ -23,6 +23,12 @@ pub enum TokensError {
         /// The feature that brings it.
         feature: &'static str,
     },
+    /// The path of a tokenizer, where files are not opened: only [`Counters::with_files`](crate::Counters) does.
+    #[error("token counter {name:?} is a file, and counters are not read from files here")]
+    File {
+        /// The name given, of one of more than 64 bytes the beginning.
+        name: String,
+    },
     /// A `tokenizer.json` that cannot be read, or is none.
     #[cfg(feature = "tokenizer-json")]
     #[error("read tokenizer {}", path.display())]

@@ -7,17 +7,17 @@ use ctx_model::CounterName;
 use crate::models::{self, Row, Target};
 use crate::{Characters, TokenCounter, TokensError, Words};
 
-/// The counter that `name` stands for: an estimator, an encoding, a model, or the path of a
-/// `tokenizer.json`.
+/// The counter that `name` stands for: an estimator, an encoding or a model. It opens no file: a name may be somebody
+/// else's, and one that ends in `.json` is a path. `with_files` of [`Counters`](crate::Counters) has those read.
 ///
 /// A model's name may go on after its family, as in `gpt-4o-2024-08-06`, and may be preceded by a
 /// provider, as in `openai/gpt-4o`. Closed models get an estimate that errs on the high side, and
 /// says that it is one. Only what is asked for is touched: estimators read no vocabulary, and one
-/// encoding does not read the other's. A `tokenizer.json` is read each time; [`Counters`](crate::Counters) keep it.
+/// encoding does not read the other's.
 ///
 /// # Errors
 /// [`TokensError::UnknownName`] lists known names that look like it; [`TokensError::FeatureOff`]
-/// tells which feature brings it; a `tokenizer.json` that cannot be used is named.
+/// tells which feature brings it; [`TokensError::File`] that it is the path of a file.
 ///
 /// # Examples
 /// ```
@@ -34,7 +34,7 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
     match name {
         CounterName::CharacterBased => Ok(Arc::new(Characters)),
         CounterName::WordBased => Ok(Arc::new(Words)),
-        CounterName::Named(path) if is_tokenizer_path(path) => tokenizer(path),
+        CounterName::Named(path) if is_tokenizer_path(path) => Err(refused(path)),
         CounterName::Named(model) => match models::find(model) {
             Some(row) => encoding(model, row),
             None => Err(TokensError::UnknownName {
@@ -90,15 +90,14 @@ fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError>
     })
 }
 
-#[cfg(feature = "tokenizer-json")]
-fn tokenizer(path: &str) -> Result<Arc<dyn TokenCounter>, TokensError> {
-    Ok(Arc::new(crate::TokenizerJson::open(path)?))
-}
-
-#[cfg(not(feature = "tokenizer-json"))]
-fn tokenizer(path: &str) -> Result<Arc<dyn TokenCounter>, TokensError> {
-    Err(TokensError::FeatureOff {
-        name: path.to_owned(),
-        feature: "tokenizer-json",
-    })
+/// A path that nobody said may be opened.
+fn refused(path: &str) -> TokensError {
+    if cfg!(feature = "tokenizer-json") {
+        TokensError::File { name: told(path) }
+    } else {
+        TokensError::FeatureOff {
+            name: told(path),
+            feature: "tokenizer-json",
+        }
+    }
 }

@@ -253,7 +253,8 @@ proptest! {
     ) {
         let [less, more] = if budgets[0] <= budgets[1] { budgets } else { [budgets[1], budgets[0]] };
         // With diversity the greedy choice may turn for the worse with more to spend: see ctx-budget.
-        let options = options.with_selection(Selection::Optimal).with_diversity(None);
+        // And what was sent before is preferred to what is worth more.
+        let options = options.with_selection(Selection::Optimal).with_diversity(None).with_previous(None);
         let value = |max_tokens| {
             let options = options.clone().with_max_tokens(Tokens::new(max_tokens));
             try_build(&chunks, &options).map(|built| built.certificate.value)

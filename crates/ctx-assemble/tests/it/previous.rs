@@ -169,6 +169,91 @@ fn without_its_text_the_places_are_kept_all_the_same() {
     assert_eq!(second.shared_prefix, None);
 }
 
+/// What is cached is preferred, and is worth what it is worth all the same.
+#[test]
+fn a_discount_is_no_part_of_what_is_told() {
+    let chunks: Vec<Chunk> = (0..10_u32)
+        .map(|n| {
+            let relevance = 0.9 - 0.05 * f64::from(n);
+            chunk(
+                &format!("c{n}"),
+                relevance,
+                &"word ".repeat(20 + 3 * n as usize),
+            )
+            .with_path(format!("f{n}.md"))
+        })
+        .collect();
+    // The long ones: without the discount others are chosen.
+    let sent = build(&chunks[4..], &options(100_000));
+    let mut differ = 0;
+    for (selection, most) in [Selection::Optimal, Selection::Density, Selection::InOrder]
+        .into_iter()
+        .flat_map(|it| (100..900).step_by(40).map(move |most| (it, most)))
+    {
+        let options = options(most).with_selection(selection);
+        let plain = build(&chunks, &options);
+        let next = build(&chunks, &options.with_previous(Some(previous(&sent))));
+        let relevance = |id: &str| {
+            chunks
+                .iter()
+                .find(|it| it.id == id)
+                .unwrap()
+                .relevance
+                .get()
+        };
+        for it in &next.included {
+            let told = (it.value - relevance(&it.id)).abs();
+            assert!(told < 1e-12, "{selection:?} {most}: {it:?}");
+        }
+        let certificate = next.certificate;
+        let sum: f64 = next.included.iter().map(|it| it.value).sum();
+        assert!(
+            (certificate.value - sum).abs() < 1e-9,
+            "{certificate:?} {sum}"
+        );
+        // What is shown in another order costs the same here, so each bound is one of both.
+        let most_of_both = certificate.upper_bound.min(plain.certificate.upper_bound) + 1e-9;
+        for value in [certificate.value, plain.certificate.value] {
+            assert!(
+                value <= most_of_both,
+                "{selection:?} {most}: {value} of {most_of_both}"
+            );
+        }
+        differ += u32::from(certificate.value < plain.certificate.value - 1e-9);
+    }
+    assert!(differ > 5, "the discount decides {differ} times");
+}
+
+/// Lines of one file.
+fn slice(id: &str, relevance: f64, (start, end): (u32, u32)) -> Chunk {
+    let lines: Vec<String> = (start..=end).map(|it| format!("line {it} of it")).collect();
+    let span = LineSpan::new(start, end).unwrap();
+    chunk(id, relevance, &lines.join("\n"))
+        .with_path("src/merged.rs")
+        .with_span(span)
+}
+
+#[test]
+fn a_merged_chunk_keeps_its_place_whichever_part_is_the_most_relevant() {
+    let chunks = |of_parts: [f64; 2]| {
+        let mut all = files(3);
+        all.push(slice("first", of_parts[0], (1, 3)));
+        all.push(slice("second", of_parts[1], (4, 6)));
+        all
+    };
+    let options = options(2_000).with_group_by(GroupBy::None);
+    let first = build(&chunks([1.0, 0.2]), &options);
+    assert_eq!(first.included[1].id, "first");
+    let known = previous(&first);
+    let second = build(
+        &chunks([0.1, 0.2]),
+        &options.with_previous(Some(known.clone())),
+    );
+    assert_eq!(second.included[1].id, "second");
+    assert_eq!(second.context, first.context);
+    assert_eq!(second.shared_prefix.unwrap().tokens, first.tokens.total);
+}
+
 /// Twenty turns, in each of which some hits are new, some are gone, and relevance has moved.
 fn session(next_options: impl Fn(&BuildOptions, &BuiltContext) -> BuildOptions) -> f64 {
     // Knuth's linear congruential generator: the same session every time.

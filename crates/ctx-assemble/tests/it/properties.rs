@@ -8,11 +8,12 @@ use ctx_budget::BudgetError;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, Omitted, OmittedReason,
-    Rendition, Tokens, Warning, lines,
+    Previous, Rendition, Tokens, Warning, lines,
 };
 use ctx_testkit::generate;
 use ctx_tokens::{CachedCounter, TokenCounter};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 
 use crate::support::is_sound;
@@ -88,6 +89,16 @@ fn reads_back(chunks: &[Chunk], options: &BuildOptions, built: &BuiltContext) {
             ),
         }
     }
+}
+
+/// So much of `first` is the beginning of `next` as is told.
+fn keeps_what_it_says(first: &BuiltContext, next: &BuiltContext) {
+    let shared = next.shared_prefix.as_ref().expect("its text is known");
+    let bytes = shared.bytes;
+    let (before, now) = (first.context.as_bytes(), next.context.as_bytes());
+    assert_eq!(before[..bytes], now[..bytes]);
+    assert!(before.len() == bytes || now.len() == bytes || before[bytes] != now[bytes]);
+    assert!(shared.tokens <= next.tokens.total);
 }
 
 /// Of any kind, or such as meet.
@@ -211,6 +222,37 @@ proptest! {
         match (build(&chunks, &options), build(&shuffled, &options)) {
             (Ok(one), Ok(other)) => prop_assert_eq!(one, other),
             (Err(one), Err(other)) => prop_assert_eq!(one.to_string(), other.to_string()),
+            (one, other) => prop_assert!(false, "{:?}\n{:?}", one, other),
+        }
+    }
+
+    #[test]
+    fn a_context_that_follows_another_is_as_sound_in_any_order(
+        (chunks, shuffled) in any_chunks()
+            .prop_flat_map(|chunks| (Just(chunks.clone()), Just(chunks).prop_shuffle())),
+        options in generate::options(),
+        sent in any::<Index>(),
+    ) {
+        let sent = &chunks[..sent.index(chunks.len() + 1)];
+        let Ok(first) = build(sent, &options.clone().with_max_chunks(None)) else {
+            return Ok(());
+        };
+        let options = options.with_previous(Some(Previous {
+            digest: first.digest.clone(),
+            ids: first.included.iter().map(|it| it.id.clone()).collect(),
+            context: Some(first.context.clone()),
+        }));
+        match (build(&chunks, &options), build(&shuffled, &options)) {
+            (Ok(one), Ok(other)) => {
+                is_sound(&chunks, &options, &*counter_of(&options), &one);
+                reads_back(&chunks, &options, &one);
+                keeps_what_it_says(&first, &one);
+                prop_assert_eq!(one, other);
+            }
+            (Err(one), Err(other)) => {
+                is_justified(&chunks, &options, &one);
+                prop_assert_eq!(one.to_string(), other.to_string());
+            }
             (one, other) => prop_assert!(false, "{:?}\n{:?}", one, other),
         }
     }

@@ -156,3 +156,36 @@ fn a_cap_takes_the_heavy_choices_away() {
         assert_eq!(solve(&problem, policy).chosen, [Some(1)]);
     }
 }
+
+/// It is not an answer to another problem.
+#[test]
+fn a_selection_of_another_problem_is_not_told_by_it() {
+    let problem = singles(10, &[(1, 1.0), (2, 0.5)]);
+    let outcome = solve(&problem, Selection::Optimal);
+    let told = |problem: &Problem| {
+        let certificate = outcome.certificate;
+        outcome
+            .clone()
+            .told_by(problem, &Settings::default(), &certificate)
+    };
+    assert_eq!(told(&problem).as_ref(), Ok(&outcome));
+    for other in [
+        singles(10, &[(1, 1.0)]),
+        singles(10, &[(1, 1.0), (1, 1.0), (1, 1.0)]),
+        Problem {
+            items: vec![Item::new(vec![way(1, 1.0)]), Item::default()],
+            ..Problem::default()
+        },
+    ] {
+        assert!(matches!(told(&other), Err(BudgetError::Invalid { .. })));
+    }
+}
+
+#[test]
+fn what_is_worth_nothing_is_taken_where_there_is_room() {
+    let problem = singles(20, &[(10, 0.0), (10, 1.0), (10, 0.0)]);
+    for policy in [Selection::Density, Selection::Optimal] {
+        assert_eq!(shown(&solve(&problem, policy)), [0, 1], "{policy:?}");
+    }
+    assert_eq!(shown(&solve(&problem, Selection::InOrder)), [0, 1]);
+}

@@ -2,6 +2,8 @@
 
 use ctx_budget::{Capacity, Item, Problem};
 use ctx_model::Selection;
+use ctx_testkit::laws::budget::{density, problems};
+use proptest::prelude::*;
 
 use crate::{shown, singles, solve, way};
 
@@ -45,4 +47,38 @@ fn an_item_may_be_shown_in_part() {
         ..Problem::default()
     };
     assert_eq!(solve(&problem, Selection::Density).chosen, [Some(1); 3]);
+}
+
+/// Each in full or in short, for which there is room, and for a few in full.
+fn in_full_or_in_short() -> Problem {
+    Problem {
+        items: vec![Item::new(vec![way(100, 1.0), way(10, 0.9)]); 20],
+        capacity: Capacity::exact(620),
+        ..Problem::default()
+    }
+}
+
+#[test]
+fn of_one_class_nothing_waits() {
+    let outcome = solve(&in_full_or_in_short(), Selection::Density);
+    assert_eq!(shown(&outcome).len(), 20);
+    let value = outcome.certificate.value;
+    assert!((value - 18.4).abs() < 1e-9, "{value}");
+}
+
+#[test]
+fn what_is_shown_is_not_shown_better_while_something_new_waits() {
+    let mut problem = in_full_or_in_short();
+    // Another class, of which there is one, and last.
+    problem.items[19].class = 1;
+    problem.items[19].choices = vec![way(10, 0.05)];
+    let outcome = solve(&problem, Selection::Density);
+    assert_eq!(shown(&outcome).len(), 20);
+}
+
+proptest! {
+    #[test]
+    fn of_one_class_it_has_half_of_the_best(problem in problems(9)) {
+        density(&problem);
+    }
 }

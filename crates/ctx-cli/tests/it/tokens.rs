@@ -109,3 +109,31 @@ fn names_do_not_steer_the_terminal() {
     assert!(!run.ok().contains('\u{1b}'));
     assert_eq!(run.ok().lines().count(), 3);
 }
+
+/// One token for each word.
+#[cfg(feature = "tokenizer-json")]
+const WORDS: &str = r#"{
+  "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
+}"#;
+
+/// Whoever runs it may read the file.
+#[test]
+#[cfg(feature = "tokenizer-json")]
+fn each_verb_counts_by_the_path_of_a_tokenizer() {
+    let folder = folder();
+    folder.write("words.json", WORDS);
+    let counter = ["--counter", "./words.json"];
+    let run = |args: &[&str]| folder.run([args, &counter[..]].concat());
+    let tokens = run(&["tokens", "README.md"]);
+    assert!(tokens.ok().contains('3'), "{tokens:?}");
+    run(&["show", "src/lib.rs", "--max-tokens", "200"]).ok();
+    run(&["query", "word", "--json"]).ok();
+    let packed = run(&["pack", "src", "--json"]);
+    assert_eq!(packed.json()["counter"], "./words.json");
+    folder.write("receipt.json", packed.ok());
+    let verified = folder.run(["verify", "receipt.json"]);
+    assert!(verified.ok().contains("by ./words.json"), "{verified:?}");
+    assert_eq!(folder.run(["tokens", "--counter", "./none.json"]).code, 3);
+}

@@ -287,6 +287,90 @@ fn the_result_is_the_same_in_any_run() {
     assert_eq!(with_imports, 1, "imports are told once a file");
 }
 
+#[test]
+fn what_a_hit_is_told_does_not_depend_on_the_order_of_hits() {
+    let (_folder, resolver) = setting();
+    let hits = || {
+        let mut hits = vec![
+            hit("below", "app/shapes.py", (9, 10), ""),
+            hit("above", "app/shapes.py", (3, 6), ""),
+            hit("best", "app/shapes.py", (5, 6), ""),
+            hit("own", "app/shapes.py", (1, 1), ""),
+        ];
+        let relevance = |it| Relevance::new(it).unwrap();
+        (hits[0].relevance, hits[1].relevance) = (relevance(0.4), relevance(0.4));
+        hits[3].imports = vec!["its own".to_owned()];
+        hits
+    };
+    let told = |hits: Vec<Chunk>| {
+        let mut chunks = run(&resolver, hits).chunks;
+        chunks.sort_by(|a, b| a.id.cmp(&b.id));
+        chunks
+    };
+    let one = told(hits());
+    let with_imports = one.iter().filter(|it| it.imports == ["math"]);
+    let with_imports: Vec<&str> = with_imports.map(|it| it.id.as_str()).collect();
+    assert_eq!(with_imports, ["best"]);
+    for turn in 1..4 {
+        let mut other = hits();
+        other.rotate_left(turn);
+        assert_eq!(told(other), one, "{turn}");
+    }
+    // Of two that are as good, the one above the other.
+    let mut two = hits();
+    two.truncate(2);
+    let two = told(two);
+    assert_eq!((two[0].imports.len(), two[1].imports.len()), (1, 0));
+}
+
+const METHODS: &str = "struct Foo;
+
+impl Foo {
+    /// Does one.
+    fn one(&self) {
+        helper_one();
+    }
+
+    /// Does two.
+    fn two(&self) {
+        helper_two();
+    }
+
+    const MOST: Limit = 2;
+}
+
+fn helper_one() {}
+
+fn helper_two() {}
+";
+
+#[test]
+fn a_hit_is_told_the_relations_of_what_it_is_about() {
+    let (folder, resolver) = setting();
+    fs::write(folder.path().join("r.rs"), METHODS).unwrap();
+    let calls = |lines, around| {
+        let resolver = resolver.clone().with_context_lines(around);
+        let resolved = run(&resolver, vec![hit("a", "r.rs", lines, "")]);
+        let calls = resolved.chunks[0].relations.iter();
+        let calls = calls.filter(|it| it.kind == "calls");
+        calls.map(|it| it.target.clone()).collect::<Vec<String>>()
+    };
+    for (lines, expected) in [
+        ((9, 12), "helper_two"),
+        ((10, 12), "helper_two"),
+        // A part of it, and the blank line before what it says of itself.
+        ((11, 11), "helper_two"),
+        ((8, 12), "helper_two"),
+        ((4, 7), "helper_one"),
+        // The end of one and all of another: it begins in the one.
+        ((6, 12), "helper_one"),
+    ] {
+        for around in [0, 1, 3] {
+            assert_eq!(calls(lines, around), [expected], "{lines:?} {around}");
+        }
+    }
+}
+
 /// Notes whose threads ask.
 #[derive(Debug, Default)]
 struct Noting(Mutex<HashSet<ThreadId>>);

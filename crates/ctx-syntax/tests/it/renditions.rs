@@ -1,7 +1,7 @@
 //! What each rendition shows of a span.
 
 use ctx_model::{LineSpan, RenditionKind};
-use ctx_syntax::{Limits, Source};
+use ctx_syntax::{Language, Limits, Outline, Source};
 use proptest::prelude::*;
 
 const TEXT: &str = "\
@@ -122,6 +122,76 @@ fn a_rendition_ends_with_a_line_that_says_something() {
     let source = Source::new("a.rs", "\n\n", &Limits::default());
     let blank = rendered(&source, 2);
     assert_eq!(blank, ("\n".to_owned(), vec![Some(1)]));
+}
+
+/// Also where their grammar has them before the body.
+#[test]
+fn comments_before_the_first_statement_are_part_of_the_body() {
+    for (path, text, last) in [
+        (
+            "a.py",
+            "def f(\n    a,\n):  # shown\n    # one\n\n    # two\n    x = a\n    return x\n",
+            &[][..],
+        ),
+        (
+            "a.rb",
+            "def f(a)\n  # one\n\n  # two\n  x = a\n  x\nend\n",
+            &[7],
+        ),
+        (
+            "a.lua",
+            "function f(a)\n    -- one\n    --[[ two\n    ]]\n    local x = a\n    return x\nend\n",
+            &[7],
+        ),
+        (
+            "a.ml",
+            "let f a =\n  (* one *)\n  (* two *)\n  let x = a in\n  x + 1\n",
+            &[],
+        ),
+        (
+            "a.js",
+            "function f(a) {\n  // one\n  // two\n  return a\n}\n",
+            &[5],
+        ),
+        (
+            "a.c",
+            "int f(int a)\n/* shown */\n{\n  /* one */\n  return a;\n}\n",
+            &[6],
+        ),
+    ] {
+        let source = Source::new(path, text, &Limits::default());
+        let shown =
+            |kind| -> Vec<u32> { source.render(source.whole(), kind, &[]).numbers().collect() };
+        let first = text.lines().take_while(|it| !it.contains("one"));
+        let announced: Vec<u32> = (1..).zip(first).map(|(number, _)| number).collect();
+        assert_eq!(shown(RenditionKind::Signature), announced, "{path}");
+        let skeleton = [&announced, last].concat();
+        assert_eq!(shown(RenditionKind::Skeleton), skeleton, "{path}");
+        crate::is_nested(text, &source, source.whole(), &[]);
+    }
+}
+
+/// An outline may have been changed by whoever has it.
+#[test]
+fn symbols_that_are_in_none_are_outermost() {
+    let text = "mod a {\n    fn f() {\n        g();\n    }\n}\n";
+    let outline = Outline::of(text, Language::of("a.rs", text), &Limits::default());
+    assert_eq!(outline.path_to(1), [0, 1]);
+    assert_eq!(outline.path_to(2), [0; 0]);
+    assert_eq!(Outline::default().path_to(0), [0; 0]);
+    for parent in [1, 7] {
+        let mut changed = outline.clone();
+        changed.symbols[1].parent = Some(parent);
+        assert_eq!(changed.path_to(1), [1]);
+        let lines = ctx_syntax::lines(text);
+        assert!(!ctx_syntax::pieces(&lines, &changed).is_empty());
+        changed.pack();
+        let source = Source::with_outline(None, text, changed);
+        for kind in RenditionKind::ALL {
+            let shown = source.render(source.whole(), kind, &[]);
+            assert!(shown.numbers().next().is_some(), "{kind}");
+        }
+    }
 }
 
 proptest! {

@@ -190,6 +190,29 @@ pub fn never_worse(
     }
 }
 
+/// Checks that `Density` has half of what can be had, where nothing but the capacity and the caps of items keep it from
+/// more. Pins, groups, the number of items and classes of `problem` are not looked at.
+///
+/// # Panics
+/// With what was had, when it has not.
+pub fn density(problem: &Problem) {
+    let mut problem = problem.clone();
+    problem.max_items = None;
+    problem.groups.clear();
+    for item in &mut problem.items {
+        (item.group, item.pinned, item.class) = (None, false, 0);
+    }
+    // The bound is of that which is bought, and no more.
+    problem.capacity = Capacity::exact(problem.capacity.safe);
+    let settings = Settings::default();
+    let outcome = policy(&problem, Selection::Density, &settings).expect("nothing is pinned");
+    let (value, upper) = (outcome.certificate.value, outcome.certificate.upper_bound);
+    assert!(
+        value >= upper / 2.0 * (1.0 - ROUNDING),
+        "{value} of at most {upper}: {problem:?}"
+    );
+}
+
 /// Checks that an item that was left out is let in at the capacity told for it, and that one is told
 /// for each item that nothing but the capacity keeps out.
 ///
@@ -348,6 +371,14 @@ fn item(groups: usize) -> impl Strategy<Value = Item> {
         })
 }
 
+/// The same with all items of one class, as where all chunks are code.
+pub fn of_one_class(mut problem: Problem) -> Problem {
+    for item in &mut problem.items {
+        item.class = 0;
+    }
+    problem
+}
+
 /// Which headings a [`synthetic`] problem has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headings {
@@ -358,7 +389,7 @@ pub enum Headings {
 }
 
 /// A problem like those that retrieval makes: relevance that falls with rank, lengths that differ
-/// by a factor of fifty, four renditions of each item with nested prices, the items in order of
+/// by a factor of fifty, four renditions of each item with nested prices, five classes, the items in order of
 /// relevance. The same for the same numbers, on every machine.
 pub fn synthetic(items: usize, capacity: u64, headings: Headings, seed: u64) -> Problem {
     let mut random = Random(seed);

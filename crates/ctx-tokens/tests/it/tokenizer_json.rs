@@ -27,7 +27,9 @@ const TINY: &str = r#"{
 #[test]
 fn a_file_counts_as_it_says() {
     let path = write("tiny/tokenizer.json", TINY);
-    let counter = counter(&CounterName::Named(path.display().to_string())).unwrap();
+    let counters = Counters::default().with_files();
+    let name = CounterName::Named(path.display().to_string());
+    let counter = counters.get(&name).unwrap();
     assert_eq!(counter.count("abcabca").get(), 3);
     assert_eq!(counter.count("ccccc").get(), 5);
     // Truncation and special tokens are no part of a count.
@@ -44,9 +46,33 @@ fn a_file_that_is_none_is_named() {
     check_refused(&path.with_file_name("missing.json"));
 }
 
+/// It may come from anybody: that there is one is told as little as that there is none.
+#[test]
+fn a_name_opens_no_file_unless_that_is_allowed() {
+    let path = write("unasked/tokenizer.json", TINY);
+    let missing = path.with_file_name("missing.json");
+    for path in [&path, &missing] {
+        let name = CounterName::Named(path.display().to_string());
+        for refused in [counter(&name), Counters::default().get(&name)] {
+            let refused = refused.err().unwrap();
+            let TokensError::File { name } = &refused else {
+                panic!("{refused}")
+            };
+            assert!(
+                path.display()
+                    .to_string()
+                    .starts_with(name.trim_end_matches('…'))
+            );
+            assert!(std::error::Error::source(&refused).is_none());
+        }
+    }
+}
+
 #[track_caller]
 fn check_refused(path: &PathBuf) {
-    let refused = counter(&CounterName::Named(path.display().to_string()))
+    let counters = Counters::default().with_files();
+    let refused = counters
+        .get(&CounterName::Named(path.display().to_string()))
         .err()
         .unwrap();
     let TokensError::Tokenizer { path: named, .. } = &refused else {
@@ -67,19 +93,20 @@ fn write(name: &str, text: &str) -> PathBuf {
 fn a_file_is_read_once() {
     let path = write("kept/tokenizer.json", TINY);
     let name = CounterName::Named(path.display().to_string());
-    let counters = Counters::default();
+    let counters = Counters::default().with_files();
     let first = counters.known(&name).unwrap();
     fs::remove_file(&path).unwrap();
     let again = counters.known(&name).unwrap();
     assert!(Arc::ptr_eq(&first.counter, &again.counter));
     assert_eq!(first.identity, again.identity);
-    assert!(Counters::default().known(&name).is_err(), "it is gone");
+    let new = || Counters::default().with_files();
+    assert!(new().known(&name).is_err(), "it is gone");
     // Without the token for all three there are two.
     let other = TINY
         .replace(r#""abc": 4, "#, "")
         .replace(r#", ["ab", "c"]"#, "");
     write("kept/tokenizer.json", &other);
-    let changed = Counters::default().known(&name).unwrap();
+    let changed = new().known(&name).unwrap();
     assert_ne!(changed.identity, first.identity);
     assert_eq!(first.counter.count("abc").get(), 1);
     assert_eq!(changed.counter.count("abc").get(), 2);
@@ -92,7 +119,7 @@ fn the_files_asked_for_last_are_kept() {
         CounterName::Named(path.display().to_string())
     };
     let names: Vec<CounterName> = (0..5).map(name).collect();
-    let counters = Counters::default();
+    let counters = Counters::default().with_files();
     let get = |at: usize| counters.known(&names[at]).unwrap().identity;
     let first = get(0);
     let second = get(1);
