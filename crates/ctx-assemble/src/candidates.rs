@@ -20,8 +20,8 @@ pub(crate) struct Candidate<'u> {
     pub(crate) unit: &'u Unit<'u>,
     /// The section it stands in.
     pub(crate) section: usize,
-    /// Its place in the previous context, where it was in it.
-    pub(crate) previous: Option<usize>,
+    /// Whether all of it was in the previous context.
+    pub(crate) was_sent: bool,
     /// From the most to the least information; never empty.
     pub(crate) showings: Showings<'u>,
 }
@@ -52,6 +52,10 @@ impl<'u> Candidates<'u> {
                 .filter_map(|part| places.get(part.id.as_str()).copied())
                 .min()
         };
+        let was_sent = |index: usize| {
+            let mut parts = units[index].parts().iter();
+            parts.all(|part| places.contains_key(part.id.as_str()))
+        };
         let sections = keep_places(arrange(&chunks, options), place);
         let ordered: Vec<&'u Unit<'u>> = sections
             .iter()
@@ -79,7 +83,7 @@ impl<'u> Candidates<'u> {
                         .map(|(&index, showings)| Candidate {
                             unit: &units[index],
                             section: number,
-                            previous: place(index),
+                            was_sent: was_sent(index),
                             showings,
                         }),
                 );

@@ -142,14 +142,8 @@ fn first_of_all(
     found: &mut [Entries],
 ) -> Result<(), AssembleError> {
     let Problem { items, groups, .. } = &plan.problem;
-    let is_in_order = plan.options.selection == Selection::InOrder;
     let least = |item: &Item| {
-        // What is worth nothing is chosen by first fit alone.
-        let choices = item
-            .choices
-            .iter()
-            .filter(|it| is_in_order || it.value > 0.0);
-        let choice = choices.map(|it| it.weight).min()?;
+        let choice = item.choices.iter().map(|it| it.weight).min()?;
         let heading = item.group.map_or(0, |group| groups[group as usize]);
         Some(choice.saturating_add(heading))
     };

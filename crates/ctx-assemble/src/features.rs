@@ -88,7 +88,7 @@ mod tests {
         let candidates = [Candidate {
             unit: &unit,
             section: 0,
-            previous: None,
+            was_sent: false,
             showings: showing::showings(&unit, &options),
         }];
         let cancel = Cancel::new();

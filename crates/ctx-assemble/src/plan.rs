@@ -116,7 +116,7 @@ impl Plan<'_, '_> {
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
         let mut problem = self.problem.clone();
         for (item, candidate) in problem.items.iter_mut().zip(&self.candidates.all) {
-            if candidate.previous.is_some() {
+            if candidate.was_sent {
                 for choice in &mut item.choices {
                     #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
                     let weight = choice.weight as f64;

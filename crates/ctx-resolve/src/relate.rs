@@ -78,7 +78,7 @@ fn place<'o>(
 /// The symbol that `own` lines are about: the one that the first of them says something of, else the innermost that it is
 /// in; but where that merely holds others, or there is none, the first that begins in them.
 fn symbol_of(outline: &Outline, own: LineSpan) -> Option<usize> {
-    use SymbolKind::{Function, Method, Section};
+    use SymbolKind::{Class, Enum, Impl, Interface, Module, Struct};
     let (first, symbols) = (own.start(), &outline.symbols);
     let is_of = |it: &&Symbol| it.span_with_doc().start() <= first && first < it.span.start();
     if let Some(it) = symbols.iter().find(is_of) {
@@ -86,8 +86,9 @@ fn symbol_of(outline: &Outline, own: LineSpan) -> Option<usize> {
     }
     let around = outline.enclosing(first);
     let is_about = around.map(|it| &symbols[it]).is_some_and(|it| {
-        // What begins here is meant, and so is what has text of its own.
-        it.span.start() == first || matches!(it.kind, Function | Method | Section)
+        // What begins here is meant, and so is what does not merely hold others.
+        it.span.start() == first
+            || !matches!(it.kind, Class | Struct | Enum | Interface | Impl | Module)
     });
     if is_about {
         return around;

@@ -255,7 +255,9 @@ impl PortError {
     pub fn is_transient(&self) -> bool {
         let first: &(dyn Error + 'static) = self.get_ref();
         let mut causes = iter::successors(Some(first), |it| (*it).source());
-        self.is_for_now || causes.any(|it| it.downcast_ref().is_some_and(PortError::is_transient))
+        // The first that is one speaks for those below it.
+        let cause = causes.find_map(|it| it.downcast_ref::<PortError>());
+        self.is_for_now || cause.is_some_and(PortError::is_transient)
     }
 
     /// The error that [`new`](PortError::new) was given; that of [`with_source`](PortError::with_source) is the `source()`.

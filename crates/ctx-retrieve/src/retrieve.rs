@@ -73,7 +73,7 @@ pub struct Retrieved {
     /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]). Their parts are the
     /// best, in their order.
     pub whole: BTreeSet<String>,
-    /// For a receipt: `no_such_line`, where a typed question names a line that its file does not have, and `pattern_limited`, where more
+    /// For a receipt: `no_such_line`, where a typed question names a line behind all that its file says, and `pattern_limited`, where more
     /// files may fit a pattern than were looked at or taken.
     pub warnings: Vec<Warning>,
 }

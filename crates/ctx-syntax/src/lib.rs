@@ -1,8 +1,4 @@
-#![cfg_attr(feature = "rust", doc = include_str!("../README.md"))]
-#![cfg_attr(
-    not(feature = "rust"),
-    doc = "Languages, outlines and renditions of source files. With the feature `rust` this page has an example."
-)]
+#![cfg_attr(any(not(doctest), feature = "rust"), doc = include_str!("../README.md"))]
 
 mod grammar;
 mod header;

@@ -71,7 +71,7 @@ const USES: [ReferenceKind; 3] = [
 ];
 
 /// What is packed in another way has another number.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 /// Bytes of a seal.
 const SEAL: usize = 8;
 

@@ -1,8 +1,4 @@
-#![cfg_attr(feature = "tokens", doc = include_str!("../README.md"))]
-#![cfg_attr(
-    not(feature = "tokens"),
-    doc = "Laws of the traits. With the feature `tokens` this page has an example."
-)]
+#![cfg_attr(any(not(doctest), feature = "tokens"), doc = include_str!("../README.md"))]
 
 #[cfg(feature = "disk")]
 pub mod disk;

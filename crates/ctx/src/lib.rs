@@ -1,8 +1,4 @@
-#![cfg_attr(all(feature = "search", feature = "openai"), doc = include_str!("../README.md"))]
-#![cfg_attr(
-    not(all(feature = "search", feature = "openai")),
-    doc = "The crates as modules. With the features `search` and `openai` this page has examples."
-)]
+#![cfg_attr(any(not(doctest), all(feature = "search", feature = "openai")), doc = include_str!("../README.md"))]
 
 #[doc(inline)]
 pub use ctx_assemble as assemble;

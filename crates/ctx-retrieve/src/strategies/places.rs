@@ -127,8 +127,8 @@ async fn written(
         query.typed.is_some() && found.all(|it| it.is_none_or(Vec::is_empty))
     };
     let missed = places.iter().filter(is_missed);
-    let missed = missed.filter_map(|it| no_such_line(it.line?, at(&it.path)));
-    let missed = missed.collect();
+    let missed = missed.filter_map(|it| Some((it.line?, at(&it.path))));
+    let missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
     // Nobody else asks for this question.
     let _ = named.set(Named {
         traced,
@@ -160,10 +160,30 @@ async fn written(
     Ok(hits)
 }
 
-/// What is told where `line` is in none of `files`, which are its own to have; nothing where there are none.
-fn no_such_line(line: u32, files: &[String]) -> Option<Warning> {
-    let detail = format!("no part of {} has line {line}", listed(files, MOST_FILES));
-    (!files.is_empty()).then(|| Warning::new("no_such_line", detail))
+/// What is told of the lines that are behind all parts of the files which they may be in. One between two parts is blank, and is there.
+async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<Vec<Warning>> {
+    let paths = unique(missed.iter().flat_map(|(_, files)| *files));
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let parts = by_question("files", &wanted, search.parts_of(&wanted, WIDE).await?)?;
+    let ends_before = |path: &String, line: u32| {
+        let parts = parts.get(&PartQuery::new(path));
+        let parts = parts.map_or(&[][..], Vec::as_slice);
+        // Of a list that may be cut the last is not known.
+        parts.len() < WIDE.min(search.longest_list())
+            && parts.iter().all(|it| it.part.span.end() < line)
+    };
+    let told = missed.iter().filter(|(line, files)| {
+        let mut files = files.iter();
+        files.len() > 0 && files.all(|it| ends_before(it, *line))
+    });
+    let told = told.map(|(line, files)| {
+        let detail = format!("no part of {} has line {line}", listed(*files, MOST_FILES));
+        Warning::new("no_such_line", detail)
+    });
+    Ok(told.collect())
 }
 
 /// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was

@@ -645,8 +645,9 @@ async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_i
     let beyond = "no part of src/pool.py has line 9000".to_owned();
     let beyond = ("no_such_line".to_owned(), beyond);
     assert_eq!(told("src/pool.py:9000 and pool.py:11").await, [beyond]);
-    // Whether a file is there is asked elsewhere, and reports are of other versions.
+    // Whether a file is there is asked elsewhere, what is before a part is blank, and reports are of other versions.
     for none in [
+        "src/pool.py:2",
         "src/pool.py:11",
         "src/gone.py:9000",
         "src/pool.py",
