@@ -210,8 +210,9 @@ impl Index {
             )
         });
         if !is_anew && matches!(written, Err(Fault::Told(IndexError::Cancelled))) {
-            writer.finish()?;
+            let finished = writer.finish();
             self.uses_follow(&[], &gone);
+            finished?;
             return written;
         }
         if written.is_err() {
@@ -220,9 +221,9 @@ impl Index {
         }
         written?;
         let _ = progress(Progress::of(of, of));
-        let moves = writer.finish()?.all();
-        self.uses_follow(&moves, &gone);
-        Ok(())
+        let moves = writer.finish().map(|it| it.all());
+        self.uses_follow(moves.as_deref().unwrap_or_default(), &gone);
+        moves.map(drop)
     }
 
     /// The files are indexed whether or not what is known of their use can follow them.

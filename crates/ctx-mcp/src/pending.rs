@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
-use ctx_model::{Chunk, Rendition};
+use ctx_model::{Chunk, Rendition, Warning};
 
 use crate::fault::{Fault, echo};
 use crate::sent::state_of;
@@ -28,6 +28,8 @@ pub(crate) struct Rest {
     /// The folders that it is from: it is for nobody who may not read them.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) chunks: Vec<Chunk>,
+    /// What was found out of them before.
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) given: Given,
 }
 
@@ -36,15 +38,26 @@ pub(crate) struct Rest {
 pub(crate) struct Given {
     /// They were shown as they were stored: their files said something else from the beginning.
     pub(crate) stored: BTreeSet<String>,
-    /// They came with renditions.
+    /// They came with renditions,
     pub(crate) renditions: BTreeSet<String>,
+    /// imports,
+    pub(crate) imports: BTreeSet<String>,
+    /// or relations.
+    pub(crate) relations: BTreeSet<String>,
 }
 
 impl Rest {
     fn bytes(&self) -> usize {
         let given = self.given.stored.iter().chain(&self.given.renditions);
+        let given = given.chain(&self.given.imports);
+        let given = given.chain(&self.given.relations);
         let given = given.map(|it| it.len() + size_of::<String>());
-        self.chunks.iter().map(bytes_of).chain(given).sum()
+        let warnings = self.warnings.iter().map(|it| {
+            let id = it.id.as_ref().map_or(0, String::len);
+            size_of::<Warning>() + id + it.code.len() + it.detail.len()
+        });
+        let chunks = self.chunks.iter().map(bytes_of);
+        chunks.chain(given).chain(warnings).sum()
     }
 }
 
@@ -86,11 +99,20 @@ pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
 }
 
 impl Pending {
-    /// Keeps `rest`, and forgets the oldest where there are too many. Renditions are made anew, but for those that were given.
+    /// Keeps `rest`, and forgets the oldest where there are too many. Renditions, imports and relations are found anew, but for those that
+    /// were given.
     pub(crate) fn keep(&mut self, mut rest: Rest) {
-        let made = |it: &&mut Chunk| !rest.given.renditions.contains(&it.id);
-        for chunk in rest.chunks.iter_mut().filter(made) {
-            chunk.renditions = Vec::new();
+        let given = &rest.given;
+        for chunk in &mut rest.chunks {
+            if !given.renditions.contains(&chunk.id) {
+                chunk.renditions = Vec::new();
+            }
+            if !given.imports.contains(&chunk.id) {
+                chunk.imports = Vec::new();
+            }
+            if !given.relations.contains(&chunk.id) {
+                chunk.relations = Vec::new();
+            }
         }
         self.take(|it| it.cursor == rest.cursor && it.roots == rest.roots);
         self.bytes += rest.bytes();
@@ -154,15 +176,17 @@ mod tests {
                 4 => chunk.renditions = vec![Rendition::new(kind, long(), 0.5).unwrap()],
                 _ => {}
             }
-            let renditions = BTreeSet::from([chunk.id.clone()]);
+            let all = BTreeSet::from([chunk.id.clone()]);
             let chunks = vec![chunk; 8];
             let cursor = number.to_string();
             pending.keep(Rest {
                 cursor,
                 roots: Vec::new(),
                 chunks,
+                warnings: Vec::new(),
                 given: Given {
-                    renditions,
+                    renditions: all.clone(),
+                    imports: all,
                     ..Given::default()
                 },
             });

@@ -102,9 +102,13 @@ async fn in_turn(
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
-    let has_renditions = |it: &&Chunk| !it.renditions.is_empty();
-    let with_renditions = chunks.iter().filter(has_renditions);
-    let renditions = with_renditions.map(|it| it.id.clone()).collect();
+    let ids_of = |has: &dyn Fn(&Chunk) -> bool| -> BTreeSet<String> {
+        let chunks = chunks.iter().filter(|it| has(it));
+        chunks.map(|it| it.id.clone()).collect()
+    };
+    let renditions = ids_of(&|it| !it.renditions.is_empty());
+    let imports = ids_of(&|it| !it.imports.is_empty());
+    let relations = ids_of(&|it| !it.relations.is_empty());
     let resolved = Hold::current()
         .blocking(move || workspace.resolve(chunks))
         .await?;
@@ -113,6 +117,8 @@ async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
         given: Given {
             stored: stored(&resolved.warnings),
             renditions,
+            imports,
+            relations,
         },
         warnings: resolved.warnings,
         nothing: "None of the chunks can be shown.",
@@ -326,13 +332,21 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
     resolved.chunks.retain(|it| !gone.contains(&it.id));
     let is_of_gone = |it: &Warning| it.id.as_ref().is_some_and(|id| gone.contains(id));
     resolved.warnings.retain(|it| !is_of_gone(it));
+    // What was found out of a part before is told with it, on whichever page that is.
+    let mut warnings: Vec<Warning> = rest.warnings;
+    let is_known = |known: &[Warning], it: &Warning| {
+        let same = |known: &Warning| known.id == it.id && known.code == it.code;
+        known.iter().any(same)
+    };
+    warnings.retain(|it| !is_of_gone(it) && !is_known(&resolved.warnings, it));
+    warnings.append(&mut resolved.warnings);
     let ids = listed(gone.iter().map(|it| bare(it)), TOLD);
     let note = format!("Left out, as their files do not say it any more: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
         notes: (!gone.is_empty()).then_some(note).into_iter().collect(),
         given,
-        warnings: resolved.warnings,
+        warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
         tool,
         ..Material::default()
@@ -429,7 +443,7 @@ impl Builder {
         loop {
             let built = self.assemble(chunks, shown, budget)?;
             let rest = built.as_ref();
-            let rest = rest.and_then(|it| self.rest(it, chunks, &material.given));
+            let rest = rest.and_then(|it| self.rest(it, chunks, material));
             let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, material);
             let cost = self.limit.cost(&reply.result(), counter);
             if cost <= self.limit.tokens() || budget == Tokens::ZERO {
@@ -469,7 +483,7 @@ impl Builder {
         }
     }
 
-    fn rest(&self, built: &BuiltContext, chunks: &[Chunk], given: &Given) -> Option<Rest> {
+    fn rest(&self, built: &BuiltContext, chunks: &[Chunk], material: &Material) -> Option<Rest> {
         // Where nothing of this size fits, going on would not help.
         if built.included.is_empty() {
             return None;
@@ -493,11 +507,14 @@ impl Builder {
             .filter(|it| is_left(&it.id))
             .cloned()
             .collect();
+        let is_of_left = |it: &&Warning| it.id.as_deref().is_some_and(is_left);
+        let warnings = material.warnings.iter().filter(is_of_left);
         (!chunks.is_empty()).then(|| Rest {
             cursor: pending::cursor(&built.digest, &chunks),
             roots: self.roots.clone(),
+            warnings: warnings.cloned().collect(),
             chunks,
-            given: given.clone(),
+            given: material.given.clone(),
         })
     }
 }

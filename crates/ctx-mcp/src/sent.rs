@@ -12,7 +12,7 @@ const SESSIONS: usize = 128;
 const CHUNKS: usize = 20_000;
 /// Lines that are remembered of chunks that a session has in part. What is shown of others may come again.
 const LINES: usize = 50_000;
-/// Chunks and lines that are remembered of all sessions, in some 40 MB: of those used the longest ago nothing is, where there would be more.
+/// Chunks and lines that are remembered of all sessions, in some 70 MB: of those used the longest ago nothing is, where there would be more.
 const ALL: usize = 400_000;
 
 /// Who a session is of.

@@ -74,7 +74,7 @@ pub struct Options {
     /// `ctx query` keeps it.
     pub place: Place,
     /// Whether the roots that a client declares must lie in [`root`](Options::root), whatever it comes by. Over HTTP they must in
-    /// any case. A client that starts the server itself may point it anywhere; one that comes by another socket should not.
+    /// any case, as far as the feature `http` tells that. A client that starts the server itself may point it anywhere; one that comes by another socket should not.
     pub bounded: bool,
     /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
     pub calls: NonZeroUsize,

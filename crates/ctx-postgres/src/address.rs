@@ -42,6 +42,7 @@ impl Address {
     /// `host=… sslmode=…`.
     pub(crate) fn of(url: &str) -> Result<Self, StoreError> {
         let parameters = match url.split_once("://") {
+            Some(("postgres" | "postgresql", rest)) if is_cut(rest) => Err(CUT),
             Some(("postgres" | "postgresql", rest)) => of_url(url, rest).ok_or(AMBIGUOUS),
             Some((scheme, _)) if !scheme.contains('=') => Err(UNKNOWN),
             _ => of_words(url).ok_or(UNKNOWN),
@@ -64,11 +65,6 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(StoreError::BadAddress(NOWHERE));
         }
-        // The client takes what stands behind the first `@` for the host, and messages tell hosts.
-        let is_cut = |it: &Host| matches!(it, Host::Tcp(name) if name.contains('@'));
-        if config.get_hosts().iter().any(is_cut) {
-            return Err(StoreError::BadAddress(CUT));
-        }
         let encryption = match (mode.as_deref(), root) {
             // Who names certificates means to be encrypted, and says nothing else.
             (None | Some("allow" | "prefer"), Some(_)) => {
@@ -85,6 +81,13 @@ impl Address {
         });
         Ok(Address { config, encryption })
     }
+}
+
+/// Whether what follows the scheme has an `@` in its user or password: the client takes what stands behind the first for the host,
+/// and messages tell hosts.
+fn is_cut(rest: &str) -> bool {
+    let behind = rest.split_once('@').map_or("", |(_, it)| it);
+    behind.split('?').next().is_some_and(|it| it.contains('@'))
 }
 
 /// A parameter of an address, and the bytes that it takes there, up to the next one. An address is read here as the client
@@ -245,6 +248,8 @@ mod tests {
             "user=u password=sesame",
             "postgres:///sesame",
             "postgres://u:pass@sesame@db/x",
+            "postgres://u:pass@sesame/y@db/x",
+            "postgres://u:pass@%2Fsesame@db/x",
             "postgres://u:pass@sesame@db/x?sslmode=require",
         ] {
             let refused = Address::of(url).unwrap_err();

@@ -396,6 +396,7 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
     let Recalled { label, place } = recalled;
     let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
         .with_path(place.path.clone())
+        .with_kind(file_kind(&place.path, None))
         .with_span(place.lines);
     chunk.origin = origin_of(label).unwrap_or_default();
     chunk.matched_keywords = Arc::clone(keywords);

@@ -32,6 +32,11 @@ impl TokenizerJson {
             path: path.to_owned(),
             source,
         };
+        // Of a pipe or a device there may be no end.
+        let is_file = std::fs::metadata(path).map(|it| it.is_file());
+        if !is_file.map_err(|error| refused(error.into()))? {
+            return Err(refused("it is no file".into()));
+        }
         let mut tokenizer = Tokenizer::from_file(path).map_err(refused)?;
         tokenizer.with_truncation(None).map_err(refused)?;
         tokenizer.with_padding(None);

@@ -415,11 +415,17 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
                 let raw = ctx_testkit::postgres::raw(&url).await;
                 let lock = "BEGIN; LOCK TABLE ctx.messages IN ACCESS EXCLUSIVE MODE";
                 raw.batch_execute(lock).await.unwrap();
-                let asking = scope.spawn(|| server.post(ADA, "/v1/threads/t/messages", &message));
+                let ask = || scope.spawn(|| server.post(ADA, "/v1/threads/t/messages", &message));
+                let mut asking = ask();
                 let waiting = "SELECT pid FROM pg_locks WHERE NOT granted";
                 let waits: i32 = loop {
                     if let Some(row) = raw.query(waiting, &[]).await.unwrap().first() {
                         break row.get(0);
+                    }
+                    if asking.is_finished() {
+                        // It had a connection that had gone before.
+                        asking.join().unwrap().refused(503, "");
+                        asking = ask();
                     }
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 };
