@@ -134,6 +134,8 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use ctx_model::{CounterName, Tokens};
     use ctx_tokens::Counters;
 
@@ -153,6 +155,16 @@ mod tests {
             assert_eq!(bags.as_ref(), Some(&plainly));
         }
         assert_eq!(memory.bags.len(), 3);
+    }
+
+    #[test]
+    fn stems_stay_known_where_nobody_waits_for_a_text() {
+        let memory = Memory::default();
+        let _ = memory.bags(iter::once("to read a file"), &|| true);
+        assert_eq!(memory.vocabularies().len(), 1);
+        let long = "words of a text ".repeat(1 << 16);
+        assert_eq!(memory.bags(iter::once(&*long), &|| false), None);
+        assert_eq!(memory.vocabularies().len(), 1);
     }
 
     #[test]

@@ -159,6 +159,8 @@ fn a_file_is_found_by_its_path_as_the_shell_has_it() {
         let found = folder.run(["relations", path, "src"]);
         assert_eq!(found.ok(), told.ok(), "{path}");
     }
+    let told = folder.run(["relations", "src/a.rs"]);
+    assert_eq!(folder.run(["relations", "./src/a.rs"]).ok(), told.ok());
     let refused = folder.run(["relations", "a.rs", "src", "--depth", "0"]);
     assert_eq!(refused.code, 2, "{refused:?}");
 }
