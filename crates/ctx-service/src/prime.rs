@@ -32,7 +32,7 @@ const FORM: &[u8] = b"prime context 2";
 const PARTS: usize = 40;
 
 /// Raises the flag when it goes out of scope.
-struct CancelOnDrop(Cancel);
+pub(crate) struct CancelOnDrop(pub(crate) Cancel);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
