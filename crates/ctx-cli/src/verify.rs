@@ -1,5 +1,6 @@
 //! `ctx verify`: whether a context is what its receipt says, and its files still say what it shows.
 
+mod part;
 mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -531,15 +532,19 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
         .iter()
         .map(|it| (it.entry.citation.id.as_str(), it))
         .collect();
+    // Without texts all are mentioned, and a summary need not be of the file.
+    let is_text = |it: &Shown<'_>| it.entry.included.rendition != RenditionKind::Mention;
+    let has_texts = shown.iter().any(is_text);
     let mut failures = Vec::new();
-    let (mut compared, mut passed_over, mut missing) = (0, 0, 0);
+    let (mut compared, mut in_part, mut passed_over, mut missing) = (0, 0, 0, 0);
     for (number, citation) in receipt.citations.iter().enumerate() {
         let shown = by_citation.get(citation.id.as_str());
-        let is_whole = shown.is_none_or(|it| {
-            it.entry.included.rendition == RenditionKind::Full && !it.block.body.is_empty()
-        });
+        let rendition = shown.map_or(RenditionKind::Full, |it| it.entry.included.rendition);
+        let is_of_file = (has_texts || rendition != RenditionKind::Mention)
+            && shown.is_none_or(|it| !it.block.body.is_empty());
         let lines = citation.start_line.zip(citation.end_line);
-        let (Some(path), Some((start, end)), true) = (&citation.file_path, lines, is_whole) else {
+        let (Some(path), Some((start, end)), true) = (&citation.file_path, lines, is_of_file)
+        else {
             passed_over += 1;
             continue;
         };
@@ -550,22 +555,29 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
             continue;
         };
         compared += 1;
+        in_part += usize::from(rendition != RenditionKind::Full);
         let block = shown.map(|it| &it.block);
+        let compare = |text: Result<&Arc<Text>, &SourceError>| match block {
+            Some(block) if rendition != RenditionKind::Full => {
+                part::stands(&block.body, rendition, path, span, text)
+            }
+            _ => compare(citation, block, span, text),
+        };
         let text = files.text(path, Secrets::Masked);
-        let Err(mut why) = compare(citation, block, span, text.as_ref()) else {
+        let Err(mut why) = compare(text.as_ref()) else {
             continue;
         };
         // What is shown with its secrets is not what the masked file says.
         let whole = files.text(path, Secrets::Shown);
         let unnamed = || files.unnamed(path, Secrets::Shown);
-        let is_said = |text| compare(citation, block, span, Ok(text)).is_ok();
+        let is_said = |text| compare(Ok(text)).is_ok();
         if whole.as_ref().is_ok_and(is_said) || unnamed().as_ref().is_some_and(is_said) {
             continue;
         }
         let mut is_missing = text.is_err();
         // One whose name is text goes before it, but need not be the one that was packed.
         if let Some(unnamed) = files.unnamed(path, Secrets::Masked) {
-            match compare(citation, block, span, Ok(&unnamed)) {
+            match compare(Ok(&unnamed)) {
                 Ok(()) => continue,
                 Err(other) if is_missing => why = other,
                 Err(_) => {
@@ -578,10 +590,13 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
         failures.push(format!("citations[{number}] ({path}:{span}): {why}"));
     }
     let mut detail = format!("{compared} citations compared");
+    if in_part > 0 {
+        let _ = write!(detail, ", {in_part} of them shown in part");
+    }
     if passed_over > 0 {
         let _ = write!(
             detail,
-            ", {passed_over} passed over: no lines of a file, or not shown in full"
+            ", {passed_over} passed over: no lines of a file, or only mentioned"
         );
     }
     let mut check = Check::new("files", detail, failures);

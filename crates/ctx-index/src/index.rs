@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use ctx_source::Root;
+use ctx_source::{Root, make_private};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
 
@@ -73,8 +73,8 @@ impl Index {
         Index::open_in(Root::open(root)?, folder, options)
     }
 
-    /// Opens the index in `folder` of what is below `root`, and makes it where there is none. Every checksum
-    /// is verified. An index that is damaged, or of another format, is removed and begun anew; the second
+    /// Opens the index in `folder` of what is below `root`, and makes it where there is none: for nobody else to look into, since
+    /// it has all texts and what was asked. A folder that is there stays as open as it is. Every checksum is verified. An index that is damaged, or of another format, is removed and begun anew; the second
     /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Index {
         options: Options,
     ) -> Result<(Index, Option<String>), Fault> {
         own::check_place(root.path(), folder)?;
-        fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
+        make_private(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
         let (remembered, loss) = remembered(root.path(), folder)?;
@@ -179,7 +179,7 @@ impl Index {
             return Ok(());
         }
         own::check_place(self.root.path(), &self.folder)?;
-        fs::create_dir_all(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
+        make_private(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
         own::check(&self.folder)?;
         // What it remembers is removed with an index. Where it is there still, it is the same.
         let (remembered, _) = remembered(self.root(), &self.folder)?;

@@ -20,6 +20,8 @@ use crate::{Limits, StoreError, migrate, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
 const LONGEST_OWNER: usize = 255;
+/// What it is called to read what is signed with.
+const READING_SECRET: &str = "read the secret";
 /// A connection to which nothing leads is noticed after so long, also where nobody asks anything of it.
 const QUIET: Duration = Duration::from_secs(30);
 
@@ -159,15 +161,14 @@ impl Store {
     /// What all processes of this database sign with: made when it was migrated, and never another.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Those of the database, and [`StoreError::Database`] where what it holds is none.
     pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
-        let waiting = Waiting::new("read the secret", self.limits.reading);
+        let waiting = Waiting::new(READING_SECRET, self.limits.reading);
         let client = self.client().await?;
         let row = client.query_one("SELECT secret FROM ctx.secret", &[]);
         let row = waiting.of_tables(row).await;
         let row = client.given_back(row)?;
-        // The table holds nothing of another length.
-        Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
+        secret_of(row.get(0))
     }
 
     async fn client(&self) -> Result<Lent, StoreError> {
@@ -175,6 +176,16 @@ impl Store {
         let client = client.map_err(|error| StoreError::Connect { why: why(&error) })?;
         Ok(Lent::new(client, self.tls.clone()))
     }
+}
+
+/// `bytes`, if they are a secret: what is signed with a known one, anybody can sign.
+fn secret_of(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
+    let secret = bytes.try_into().ok().filter(|it| *it != [0; 32]);
+    secret.ok_or_else(|| StoreError::Database {
+        doing: READING_SECRET,
+        why: "what the table holds is no secret of 32 bytes".to_owned(),
+        code: None,
+    })
 }
 
 /// Has the system close connections whose other end is gone without a word, where it can, and the address says nothing else.
@@ -250,5 +261,19 @@ pub(crate) fn check_name(what: &'static str, name: &str, longest: usize) -> Resu
         invalid("it holds a NUL character")
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_secret_is_not_signed_with() {
+        assert!(secret_of(&[7; 32]).is_ok_and(|it| it == [7; 32]));
+        for bytes in [&[][..], &[7; 31], &[7; 33], &[0; 32]] {
+            let error = secret_of(bytes).expect_err("it is none").to_string();
+            assert!(error.starts_with("read the secret: "), "{error}");
+        }
     }
 }

@@ -1,11 +1,16 @@
 //! All rules, and which of them may find something in a text.
 
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use secrets_scanner::rules::BUNDLED_RULES;
 
 use crate::rule::Rule;
+
+/// Words cut out of the expressions of rules, one of which is in all that a rule finds: on each line the rule, and its words,
+/// between tabs. A rule that has none here is known by its own, which for most is the vendor's name.
+const WORDS: &str = include_str!("words.txt");
 
 /// What each rule begins with.
 const TABLE: &str = "[[rules]]";
@@ -55,15 +60,18 @@ impl Rules {
         let mut all = Vec::new();
         let mut words = Vec::new();
         let mut of_word = Vec::new();
+        let cut: HashMap<&str, &str> = WORDS.lines().filter_map(|it| it.split_once('\t')).collect();
         for text in text.split(TABLE).skip(1) {
             let id = said(text, "id").next().unwrap_or_default();
             if LEFT_OUT.iter().any(|it| id.starts_with(it)) {
                 continue;
             }
-            for word in said(text, "keywords") {
-                words.push(word);
-                of_word.push(all.len());
+            let before = words.len();
+            match cut.get(id) {
+                Some(cut) => words.extend(cut.split('\t')),
+                None => words.extend(said(text, "keywords")),
             }
+            of_word.resize(of_word.len() + words.len() - before, all.len());
             let rule = OnceLock::new();
             all.push(Lazy { text, rule });
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ctx_model::{BuildOptions, Selection, Tokens};
 use ctx_rank::Profile;
@@ -31,13 +31,14 @@ pub struct PrimeOptions {
     pub recent: usize,
     /// How long each source may take but the search, whose strategies have the deadline of [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
-    /// Now, in seconds since 1970. Handles for feedback expire by it.
+    /// Now, in seconds since 1970: by the clock of the system, when these options were made, where nobody says another time. Handles
+    /// for feedback expire by it, and ages are told by it.
     pub now: i64,
 }
 
 impl Default for PrimeOptions {
     /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, as many parts of files as the budget may
-    /// hold but 40 at least, and a quarter of a second for each source.
+    /// hold but 40 at least, a quarter of a second for each source, and the time that it is.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
         PrimeOptions {
@@ -51,9 +52,15 @@ impl Default for PrimeOptions {
             messages: 20,
             recent: 5,
             deadline,
-            now: 0,
+            now: seconds_now(),
         }
     }
+}
+
+/// The time by the clock of the system, in seconds since 1970.
+fn seconds_now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
 }
 
 impl PrimeOptions {

@@ -35,7 +35,7 @@ const PARTS: usize = 40;
 const FOR_WHAT_WAS_SAID: u32 = 4;
 
 /// Raises the flag when it goes out of scope.
-struct CancelOnDrop(Cancel);
+pub(crate) struct CancelOnDrop(pub(crate) Cancel);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -26,6 +26,7 @@ use crate::memory::Memory;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
+use crate::prime::CancelOnDrop;
 use crate::prose::{Prose, below_min_chance};
 use crate::{verbatim, whole};
 
@@ -240,7 +241,7 @@ impl Service {
         }
     }
 
-    /// The context for `question`. A question without a term has an empty one.
+    /// The context for `question`. A question without a term has an empty one. Dropping the future ends the work.
     ///
     /// # Errors
     /// Those of the counter and of the assembler.
@@ -254,7 +255,14 @@ impl Service {
         build: &BuildOptions,
         control: &Control,
     ) -> Result<Answer, ServiceError> {
-        let counter = self.counter(&build.counter)?.counter;
+        let cancel = control.cancel.child();
+        let control = Service::control_here(control).with_cancel(cancel.clone());
+        // Should the future be dropped, nobody waits for the answer any more.
+        let _stop = CancelOnDrop(cancel);
+        let (service, name) = (self.clone(), build.counter.clone());
+        // One of a file is read.
+        let counter = Hold::current().blocking(move || service.counter(&name));
+        let counter = counter.await??.counter;
         let mut timings = Timings::default();
         let mut clock = Instant::now();
         let max_tokens = build.max_tokens.get();
@@ -264,7 +272,7 @@ impl Service {
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
-        let (build, control) = (build.clone(), Service::control_here(control));
+        let build = build.clone();
         let resolver = self.resolver_for(&control);
         let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
         let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();

@@ -10,7 +10,7 @@ use crate::{SourceError, Sources, Text};
 /// which each is hashed up to three times.
 const MOST_HASHED: usize = 64 << 20;
 
-/// Lines with fewer words than this may stand anywhere; elsewhere, they are no evidence.
+/// Lines with fewer words than this may stand anywhere; elsewhere they are no evidence, unless it is in one place only.
 const FEW_WORDS: usize = 3;
 
 /// What was said of a file when it was indexed, searched or cited.
@@ -133,8 +133,7 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
         return Located::Fresh { text, span };
     }
     let places = starts_of(&text, &lines);
-    let words = content.split_whitespace().count();
-    let is_evidence = words >= FEW_WORDS || places.len() == 1;
+    let is_evidence = words(content) >= FEW_WORDS || places.len() == 1;
     let nearest = places
         .into_iter()
         .filter(|_| is_evidence)
@@ -222,9 +221,13 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
     let is_little = places().map(bytes).try_fold(0, |sum: usize, bytes| {
         sum.checked_add(bytes).filter(|sum| *sum <= MOST_HASHED)
     });
-    let mut places = places().filter(|&place| is_little.is_some() && is_it(place));
+    let places = places().filter(|&place| is_little.is_some() && is_it(place));
+    let places: Vec<LineSpan> = places.collect();
+    let words = |place| text.slice(place).map_or(0, words);
+    let is_evidence = places.len() == 1 || places.first().copied().map_or(0, words) >= FEW_WORDS;
     match places
-        .by_ref()
+        .into_iter()
+        .filter(|_| is_evidence)
         .min_by_key(|it| (it.start().abs_diff(span.start()), it.start()))
     {
         Some(to) => Located::Moved {
@@ -242,6 +245,10 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
             },
         },
     }
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
 }
 
 fn span_at(start: u32, lines: usize) -> Option<LineSpan> {

@@ -22,10 +22,17 @@ use serde_json::json;
 
 use crate::run::{Folder, command};
 
-/// Waiting for ever takes longer, and so does whatever grows without end; a machine may be busy.
-const SOON: Duration = Duration::from_mins(1);
+/// What waits for ever, or grows without end, is ended then.
+const LATE: Duration = Duration::from_mins(1);
+/// How long a tree may take: a second, and where nothing is optimized, so many times as long.
+const SOON: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
+/// A machine may be busy: the fastest of so many runs counts.
+const TRIES: usize = 3;
 /// What a tree may cost beyond one with a file in it, in KiB.
 const MOST_GROWTH: u64 = 64 << 10;
+
+/// What each of many files may take besides, in KiB.
+const KIB_OF_FILE: u64 = 4;
 
 /// A folder with one plain file in it, and a place for indexes beside it.
 struct Tree {
@@ -86,7 +93,7 @@ impl Tree {
                 if let Some(status) = child.try_wait().unwrap() {
                     break status;
                 }
-                if began.elapsed() > SOON {
+                if began.elapsed() > LATE {
                     child.kill().unwrap();
                 }
                 thread::sleep(Duration::from_millis(1));
@@ -125,7 +132,7 @@ impl Tree {
                 let mut peak = 0;
                 while !over.load(Ordering::Relaxed) {
                     peak = memory(child).unwrap_or(peak);
-                    if began.elapsed() > SOON {
+                    if began.elapsed() > LATE {
                         let _ = child.kill();
                     }
                     thread::sleep(Duration::from_millis(1));
@@ -241,8 +248,24 @@ fn go(tree: &Tree, way: &str) -> Ended {
         "pack" => tree.run(&["pack", "--verbose"]),
         "index" => tree.run(&["index", "--verbose"]),
         "query" => tree.run(&["query", "plain_function", "--verbose"]),
+        "tokens" => tree.run(&["tokens", "--depth", "0"]),
         _ => tree.outline(),
     }
+}
+
+/// The fastest of some runs, as many as it takes to be soon.
+fn soon(mut run: impl FnMut() -> Ended) -> Ended {
+    let mut ended = run();
+    for _ in 1..TRIES {
+        if ended.took < SOON {
+            break;
+        }
+        let next = run();
+        if next.took < ended.took {
+            ended = next;
+        }
+    }
+    ended
 }
 
 /// The most memory that a tree with one plain file in it takes in each way, in KiB.
@@ -259,9 +282,11 @@ static PLAIN: LazyLock<[u64; WAYS.len()]> = LazyLock::new(|| {
 #[track_caller]
 fn ends(name: &str, make: impl Fn(&Tree), told: [&str; 4]) {
     for ((way, told), plain) in WAYS.into_iter().zip(told).zip(*PLAIN) {
-        let tree = Tree::new();
-        make(&tree);
-        let ended = go(&tree, way);
+        let ended = soon(|| {
+            let tree = Tree::new();
+            make(&tree);
+            go(&tree, way)
+        });
         let grown = ended.peak.saturating_sub(plain);
         if std::env::var_os("CTX_FIGURES").is_some() {
             let milliseconds = ended.took.as_millis();
@@ -338,10 +363,10 @@ fn files_without_end_are_left_out() {
         });
         let _over = SetOnDrop(&is_over);
         for way in WAYS {
-            let ended = match way {
+            let ended = soon(|| match way {
                 "pack" => log.run(&["pack", "--verbose", "--max-file-size", &most]),
                 _ => go(&log, way),
-            };
+            });
             assert!(
                 ended.code == Some(0) && ended.took < SOON,
                 "{way}: {ended:?}"
@@ -355,11 +380,12 @@ fn files_without_end_are_left_out() {
 fn a_process_can_be_packed() {
     let tree = Tree::new();
     for folder in ["/proc/self", "/proc/sys/kernel"] {
-        let ended = tree.run(&["tokens", folder, "--max-file-size", "100000"]);
+        let tokens = &["tokens", folder, "--max-file-size", "100000"];
+        let ended = soon(|| tree.run(tokens));
         assert!(ended.code.is_some() && ended.took < SOON, "{ended:?}");
         let loss = "is left out: ";
         assert!(ended.said.contains(loss), "{folder}: {ended:?}");
-        let ended = tree.run(&["index", folder]);
+        let ended = soon(|| tree.run(&["index", folder]));
         assert!(ended.code.is_some() && ended.took < SOON, "{ended:?}");
     }
 }
@@ -396,21 +422,22 @@ fn many_small_files_are_no_matter() {
         }
         fs::write(tree.at(&folder).join(format!("{number}.txt")), "one\n").unwrap();
     }
-    let tokens = tree.run(&["tokens", "--depth", "0"]);
-    assert!(tokens.code == Some(0) && tokens.took < SOON, "{tokens:?}");
-    let outline = tree.outline();
-    assert!(
-        outline.said.contains("a.rs") && outline.took < SOON,
-        "{outline:?}"
-    );
-    if std::env::var_os("CTX_FIGURES").is_some() {
-        for (way, it) in [("tokens", tokens), ("outline", outline)] {
-            eprintln!(
-                "{count} files {way:8} {:6} ms {:8} KiB",
-                it.took.as_millis(),
-                it.peak
-            );
+    // A file of any size takes its time, and so much memory besides what a tree may take: a name, a hash, a line.
+    let time = SOON * u32::try_from(1 + count / 4_000).unwrap();
+    let most = MOST_GROWTH + u64::try_from(count).unwrap() * KIB_OF_FILE;
+    let plain = PLAIN.iter().max().unwrap();
+    for way in ["tokens"].into_iter().chain(WAYS) {
+        let ended = soon(|| go(&tree, way));
+        let grown = ended.peak.saturating_sub(*plain);
+        if std::env::var_os("CTX_FIGURES").is_some() {
+            let milliseconds = ended.took.as_millis();
+            eprintln!("{count} files {way:8} {milliseconds:6} ms {grown:8} KiB more");
         }
+        assert_eq!(ended.code, Some(0), "{way}: {ended:?}");
+        let is_named = matches!(way, "index" | "tokens") || ended.said.contains("a.rs");
+        assert!(is_named, "{way}: {ended:?}");
+        assert!(ended.took < time, "{way}: {:?}", ended.took);
+        assert!(grown < most, "{way}: {grown} KiB more");
     }
 }
 

@@ -106,6 +106,28 @@ fn a_summary_in_place_of_a_text_is_no_full_text() {
 }
 
 #[test]
+fn what_is_shown_in_part_is_what_the_files_say() {
+    let body: String = (0..40).map(|it| format!("    step_{it}();\n")).collect();
+    let code = format!("fn first() {{\n{body}}}\n\nfn second() {{\n{body}}}\n");
+    for format in ["markdown", "xml", "json", "plain"] {
+        let folder = Folder::of([("src/a.rs", code.as_bytes())]);
+        let args = ["pack", ".", "--json", "-f", format, "-t", "120"];
+        let receipt = folder.run(args).json();
+        let rendition = receipt["included"][0]["rendition"].as_str().unwrap();
+        assert!(matches!(rendition, "skeleton" | "signature"), "{receipt}");
+        let ran = verify(&folder, &receipt);
+        ran.ok();
+        assert!(ran.stdout.contains("1 of them shown in part"), "{ran:?}");
+        // What is not shown may have changed.
+        folder.write("src/a.rs", code.replace("step_7", "step_8"));
+        verify(&folder, &receipt).ok();
+        folder.write("src/a.rs", code.replace("second", "seconds"));
+        let parts = ["src/a.rs:1-85", "is not there"];
+        fails(&verify(&folder, &receipt), "files", &parts);
+    }
+}
+
+#[test]
 fn without_a_folder_the_files_are_not_looked_at() {
     let (_folder, receipt) = packed("xml");
     let ran = ctx(["verify", "-"], receipt.to_string());

@@ -1,7 +1,8 @@
 //! What lies beside the root is not indexed, whatever is exchanged while it is looked at.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -52,6 +53,24 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
         updates > 1 && exchanges.load(Ordering::Relaxed) > 1,
         "{updates}, {exchanges:?}: there was no race"
     );
+}
+
+#[test]
+fn an_index_is_for_nobody_else_to_look_into() {
+    let fixture = Fixture::new(&[("a.rs", &function("a"))]);
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("kept/index");
+    let open = || Index::open(fixture.root(), &place, Options::default()).unwrap();
+    let others = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
+    let (index, _) = open();
+    update(&index);
+    assert_eq!(others(&place), 0);
+    assert_eq!(others(place.parent().unwrap()), 0);
+    // One that is there is its owner's to open.
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o750)).unwrap();
+    drop(index);
+    drop(open());
+    assert_eq!(others(&place), 0o050);
 }
 
 /// Whoever made the files may have made the link.
@@ -130,7 +149,7 @@ fn no_file_of_an_index_is_opened_through_a_link() {
                 let Err(IndexError::Foreign { found, .. }) = refused else {
                     panic!("{name}: {refused:?}");
                 };
-                assert_eq!(found, [std::path::Path::new(&name)]);
+                assert_eq!(found, [Path::new(&name)]);
             }
             assert_eq!(fs::read_to_string(&there).unwrap(), "keep this", "{name}");
             assert!(!other.path().join("new").exists(), "{name}");

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use ctx_secrets::{find, mask};
 use fastrand::Rng;
@@ -12,7 +13,7 @@ use fastrand::Rng;
 const SAMPLES: usize = 8;
 
 /// What is wanted of all secrets to be found.
-const PERCENT: usize = 95;
+pub(crate) const PERCENT: usize = 95;
 
 /// A kind of secret, the variable it is kept in, and its parts.
 struct Kind(&'static str, &'static str, &'static [Part]);
@@ -328,6 +329,13 @@ fn of_secrets_as_they_are_issued_nearly_all_are_found() {
     assert!(found * 100 >= all * PERCENT, "{missed:#?}");
 }
 
+/// Where the crates are that are linked here, where they are kept.
+pub(crate) fn registry() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))?;
+    Some(home.join("registry/src")).filter(|it| it.is_dir())
+}
+
 /// Files of the crates that are linked here: those of other people, most of which hold no secret.
 fn files(folder: &Path, most: usize, found: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -348,12 +356,7 @@ fn files(folder: &Path, most: usize, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn of_files_without_secrets_hardly_any_is_touched() {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let Some(registry) = home
-        .map(|it| it.join("registry/src"))
-        .filter(|it| it.is_dir())
-    else {
+    let Some(registry) = registry() else {
         println!("skipped: there are no crates to read");
         return;
     };
@@ -386,4 +389,43 @@ fn of_files_without_secrets_hardly_any_is_touched() {
     }
     println!("{} of {count}: {wrong:#?}", wrong.len());
     assert!(wrong.len() * 1_000 <= count.max(1_000), "{wrong:#?}");
+}
+
+/// What is called a secret in the text files of a folder, and how long that takes.
+#[test]
+fn measured() {
+    let Some(folder) = std::env::var_os("CTX_MEASURE") else {
+        println!("skipped: CTX_MEASURE names no folder");
+        return;
+    };
+    let mut all = Vec::new();
+    files(Path::new(&folder), usize::MAX, &mut all);
+    let texts: Vec<(String, String)> = all
+        .iter()
+        .filter_map(|it| {
+            Some((
+                it.to_string_lossy().into_owned(),
+                std::fs::read_to_string(it).ok()?,
+            ))
+        })
+        .collect();
+    // Rules are compiled when they are met first.
+    let all: Vec<_> = texts.iter().map(|(path, text)| find(path, text)).collect();
+    for ((path, text), found) in texts.iter().zip(&all) {
+        for secret in found {
+            let line = text[..secret.span.start].matches('\n').count() + 1;
+            println!(
+                "{path}:{line}: {}: {}",
+                secret.rule,
+                &text[secret.span.clone()]
+            );
+        }
+    }
+    let bytes: usize = texts.iter().map(|it| it.1.len()).sum();
+    let clock = Instant::now();
+    for (path, text) in &texts {
+        find(path, text);
+    }
+    let (took, count) = (clock.elapsed(), texts.len());
+    println!("{count} files, {bytes} bytes: {took:?}");
 }

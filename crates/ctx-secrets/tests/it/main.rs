@@ -1,4 +1,6 @@
 //! Laws of masking, and what it finds.
 
 mod corpus;
+mod examples;
 mod laws;
+mod words;

@@ -1,11 +1,13 @@
 //! What is logged holds no text of any request, nor of what is kept.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use ctx_server::Asked;
 use ctx_testkit::disk;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 
 use crate::client::{ADA, Answer, BOB, Running, patient};
@@ -156,12 +158,197 @@ fn no_field_of_a_request_is_logged_whatever_becomes_of_it() {
     assert!(!answered.is_empty());
 }
 
+/// What the server describes of itself.
+struct Described(Value);
+
+impl Described {
+    /// `schema`, or the one that it refers to; of several, one that is no null.
+    fn meant<'a>(&'a self, schema: &'a Value) -> Cow<'a, Value> {
+        if let Some(name) = schema["$ref"].as_str() {
+            let pointer = name.trim_start_matches('#');
+            return self.meant(self.0.pointer(pointer).unwrap());
+        }
+        for several in ["oneOf", "anyOf"] {
+            let all = schema[several].as_array().into_iter().flatten();
+            let one = all.map(|it| self.meant(it)).find(|it| it["type"] != "null");
+            if let Some(one) = one {
+                return one;
+            }
+        }
+        if let Some(all) = schema["allOf"].as_array() {
+            let mut properties = serde_json::Map::new();
+            let mut required = Vec::new();
+            for it in all.iter().chain([schema]) {
+                let it = if it["allOf"].is_null() {
+                    self.meant(it)
+                } else {
+                    Cow::Borrowed(it)
+                };
+                properties.extend(it["properties"].as_object().cloned().unwrap_or_default());
+                required.extend(it["required"].as_array().cloned().unwrap_or_default());
+            }
+            let whole = json!({"type": "object", "properties": properties, "required": required});
+            return Cow::Owned(whole);
+        }
+        Cow::Borrowed(schema)
+    }
+
+    /// What `schema` allows, with `word` for every text, and of its fields those that it needs or all.
+    fn sample(&self, schema: &Value, word: &str, has_all: bool) -> Value {
+        let schema = self.meant(schema);
+        if let Some(one) = schema.get("const").or(schema["enum"].get(0)) {
+            return one.clone();
+        }
+        let is = |name: &str| match &schema["type"] {
+            Value::Array(types) => types.iter().any(|it| it == name),
+            it => it == name,
+        };
+        if let Some(properties) = schema["properties"].as_object() {
+            let is_needed = |name: &String| {
+                let mut needed = schema["required"].as_array().into_iter().flatten();
+                has_all || needed.any(|it| it == name)
+            };
+            let needed = properties.iter().filter(|it| is_needed(it.0));
+            let of = |(name, it): (&String, &Value)| (name.clone(), self.sample(it, word, has_all));
+            return Value::Object(needed.map(of).collect());
+        }
+        if is("array") {
+            return json!([self.sample(&schema["items"], word, has_all)]);
+        }
+        if is("boolean") {
+            return json!(true);
+        }
+        if is("integer") || is("number") {
+            let least = &schema["minimum"];
+            return if least.is_number() {
+                least.clone()
+            } else {
+                json!(1)
+            };
+        }
+        if is("object") {
+            return json!({(word): word});
+        }
+        json!(word)
+    }
+
+    /// Where the fields of `schema` are, each as the names that lead there; through lists, of their first.
+    fn fields(&self, schema: &Value, above: &str, found: &mut Vec<String>) {
+        let schema = self.meant(schema);
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        for (name, it) in properties {
+            let field = format!("{above}/{name}");
+            self.fields(it, &field, found);
+            found.push(field);
+        }
+        if !schema["items"].is_null() {
+            self.fields(&schema["items"], &format!("{above}/0"), found);
+        }
+    }
+}
+
+/// Puts `value` into `body` at `field`, through what may not be there yet.
+fn put(body: &mut Value, field: &str, value: Value) {
+    let mut at = body;
+    for name in field.split('/').skip(1) {
+        at = if name == "0" {
+            if at.get(0).is_none() {
+                *at = json!([{}]);
+            }
+            &mut at[0]
+        } else {
+            if !at.is_object() {
+                *at = json!({});
+            }
+            &mut at[name]
+        };
+    }
+    *at = value;
+}
+
+/// In each field that there is, the word; and beside each.
+#[test]
+fn no_field_that_is_described_is_logged() {
+    Keep::begin();
+    let server = Running::embedded();
+    let word = "canaryoffields";
+    let described = Described(server.send("GET /openapi.json", &[], b"").json());
+    let mut tried: BTreeSet<String> = BTreeSet::new();
+    for (template, item) in described.0["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            let mut bodies = vec![(String::new(), Value::Null)];
+            if !schema.is_null() {
+                let (least, all) = (
+                    described.sample(schema, word, false),
+                    described.sample(schema, word, true),
+                );
+                let mut fields = Vec::new();
+                described.fields(schema, "", &mut fields);
+                bodies.extend([(String::new(), least.clone()), (String::new(), all)]);
+                for field in fields {
+                    let mut body = least.clone();
+                    put(&mut body, &field, json!(word));
+                    bodies.push((field.clone(), body));
+                    let beside = format!("{}/{word}", field.rsplit_once('/').unwrap().0);
+                    let mut body = least.clone();
+                    put(&mut body, &beside, json!(word));
+                    bodies.push((field, body));
+                }
+            }
+            let parameters = operation["parameters"].as_array();
+            let queries = parameters
+                .into_iter()
+                .flatten()
+                .filter(|it| it["in"] == "query");
+            let query: String = queries
+                .map(|it| format!("{}={word}&", it["name"].as_str().unwrap()))
+                .collect();
+            for (field, body) in bodies {
+                // What was removed is there again.
+                let thread = json!({"id": word, "title": word, "pinned": [word]});
+                server.post(ADA, "/v1/threads", &thread);
+                let file = json!({"files": [{"path": word, "content": word}]});
+                server.post(ADA, "/v1/files", &file);
+                let path = template.replace("{id}", word);
+                let body = match body {
+                    Value::Null => Vec::new(),
+                    body => body.to_string().into_bytes(),
+                };
+                for path in [path.clone(), format!("{path}?{query}")] {
+                    let line = format!("{} {path}", method.to_uppercase());
+                    let bearer = format!("Bearer {ADA}");
+                    let headers = [
+                        ("Content-Type", "application/json"),
+                        ("Authorization", &bearer),
+                    ];
+                    let answer = server.send(&line, &headers, &body);
+                    assert!(answer.status < 500, "{line} {field}: {answer:?}");
+                }
+                tried.insert(format!("{method} {template}{field}"));
+            }
+        }
+    }
+    for field in [
+        "delete /v1/files/paths",
+        "put /v1/threads/{id}/pinned/pinned",
+        "post /v1/context/assemble/chunks/0/filePath",
+        "post /v1/context/assemble/chunks/0/name",
+        "post /v1/context/assemble/chunks/0/summary",
+        "post /v1/context/build/options/contextHeader",
+        "post /v1/context/{id}/resolve/answer",
+    ] {
+        assert!(tried.contains(field), "{field} in {tried:#?}");
+    }
+    assert!(!without(&[word, ADA], "/v1/context/build").is_empty());
+}
+
 #[test]
 fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
     Keep::begin();
     let word = "canaryoferrors";
     let server = Running::start(std::sync::Arc::new(Shared(Failing::new(word))), patient());
-    let fails = |path: &str, body: &serde_json::Value| {
+    let fails = |path: &str, body: &Value| {
         let answer = server.post(ADA, path, body);
         answer.refused(500, "");
         assert!(!answer.body.contains(word), "{answer:?}");
@@ -229,7 +416,7 @@ fn what_is_logged_is_logged_of_a_request() {
 fn each_answer_has_an_id_that_is_the_servers_own() {
     let server = Running::embedded();
     let theirs = [("X-Request-Id", "canaryofids")];
-    let mut ids = std::collections::BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for line in [
         "GET /healthz",
         "GET /healthz",

@@ -140,6 +140,26 @@ fn words_between_any_marks_are_held_against_the_source() {
         "\"{Q}\", according to [{B}]",
         "\"{Q}\" – [{B}]",
         "a \"word\", \"{Q}\"! [{B}]",
+        "‹{Q}› [{B}]",
+        "›{Q}‹ [{B}]",
+        "「{Q}」 [{B}]",
+        "『{Q}』 [{B}]",
+        "「{Q}。」[{B}]",
+        "‘{Q}’ [{B}]",
+        "‚{Q}‘ [{B}]",
+        "'{Q}' [{B}]",
+        "It isn't so: '{Q}.' [{B}]",
+        "('{Q}') [{B}]",
+        "`{Q}` [{B}]",
+        "``{Q}`` [{B}]",
+        "`\"{Q}\"` [{B}]",
+        "a `word` and `{Q}` (see [{B}])",
+        "```\n{Q}\n```\n[{B}]",
+        "```text\n{Q}\n```\n\n[{B}]",
+        "~~~\n{Q}\n~~~\n[{B}]",
+        "- so:\n  ```\n  {Q}\n  ```\n  [{B}]",
+        "> ```\n> {Q}\n> ```\n\n[{B}]",
+        "```\nuser:\n# ...\n{Q}\n```\n[{B}]",
         "> {Q}\n\n[{B}]",
         "> {Q}\n>\n> {Q}\n\n[{B}]",
     ];
@@ -150,6 +170,125 @@ fn words_between_any_marks_are_held_against_the_source() {
             is(&with("the tide follows the moon"), &[Verdict::Sound]);
         }
     }
+}
+
+#[test]
+fn an_apostrophe_is_no_quotation_mark() {
+    for answer in [
+        "It's the dogs' [{B}]",
+        "the sun's and the dogs' and the moons' [{B}]",
+        "rock 'n' roll of the cats' [{B}]",
+        "a stray ` of the sun and moon [{B}]",
+        "a stray tick` [{B}]",
+        "the `tide` and `of(the, moon)` [{B}]",
+    ] {
+        is(answer, &[Verdict::Sound]);
+    }
+    is(
+        "'the tide doesn't follow the moon' [{B}]",
+        &[Verdict::Misquoted],
+    );
+}
+
+/// One source that says `text`, and the context of it.
+fn cited_as(text: &str) -> (Vec<Cited>, String) {
+    let chunk = [Chunk::new("a", text, Relevance::ONE).with_path("a.md")];
+    let options = BuildOptions::default().with_max_tokens(Tokens::new(50_000));
+    let built = assemble(&chunk, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+    (Cited::of(&built, &chunk), built.context)
+}
+
+#[track_caller]
+fn quoted_as(cited: &[Cited], quotation: &str, verdict: Verdict) {
+    let answer = format!("{quotation} [{}]", cited[0].id);
+    let marks = resolve(&answer, cited).marks;
+    assert_eq!(marks.len(), 1, "{answer}");
+    assert_eq!(marks[0].verdict, verdict, "{:?}", marks[0].quote);
+}
+
+#[test]
+fn words_without_spaces_between_them_are_quoted() {
+    let text = "設定は一行に一つだけ\n書いてください。タブは使えません。\n价格在五月之前有效。";
+    let (cited, _) = cited_as(text);
+    for (quotation, verdict) in [
+        ("“設定は一行に一つだけ書いてください。”", Verdict::Sound),
+        ("「設定は一行に一つだけ書いてください」", Verdict::Sound),
+        (
+            "設定は“一行に一つだけ書いて…タブは使えません”",
+            Verdict::Sound,
+        ),
+        (
+            "“設定は二行に三つずつ書かなければなりません。”",
+            Verdict::Misquoted,
+        ),
+        (
+            "「設定は二行に三つずつ書かなければなりません」",
+            Verdict::Misquoted,
+        ),
+        ("他说“价格在六月之前有效”", Verdict::Misquoted),
+        ("他说\"价格在六月之前有效\"", Verdict::Misquoted),
+        ("他说“价格在五月之前有效”。", Verdict::Sound),
+        // A name.
+        ("「価格表」", Verdict::Sound),
+    ] {
+        quoted_as(&cited, quotation, verdict);
+        // Far into an answer too.
+        let far = format!("{}\n{quotation}", "そして、次のとおりです。\n".repeat(300));
+        quoted_as(&cited, &far, verdict);
+    }
+}
+
+#[test]
+fn a_quotation_that_is_too_long_is_not_checked() {
+    let sentence = "The ostrich runs over the long hill. ";
+    let (cited, _) = cited_as(&sentence.repeat(200));
+    for (open, close) in [
+        ("\"", "\""),
+        ("“", "”"),
+        ("«", "»"),
+        ("「", "」"),
+        ("‘", "’"),
+        ("'", "'"),
+        ("`", "`"),
+        ("```\n", "\n```\n"),
+        ("> ", "\n\n"),
+    ] {
+        for (times, is_checked) in [(50, true), (110, false), (150, false)] {
+            for (said, verdict) in [("runs", Verdict::Sound), ("flies", Verdict::Misquoted)] {
+                let text = sentence.replace("runs", said).repeat(times);
+                let text = text.trim();
+                let verdict = if is_checked {
+                    verdict
+                } else {
+                    Verdict::Unchecked
+                };
+                quoted_as(&cited, &format!("It says:\n{open}{text}{close}"), verdict);
+            }
+        }
+    }
+    // One with another in it, one of many lines, and a short one behind a long one.
+    let long = sentence.repeat(150);
+    quoted_as(
+        &cited,
+        &format!("“{long}“over the hill” and {long}”"),
+        Verdict::Unchecked,
+    );
+    let lines = "> The ostrich flies over the hill.\n".repeat(200);
+    quoted_as(&cited, &lines, Verdict::Unchecked);
+    let short = format!("“{long}” and “{}”", sentence.trim());
+    quoted_as(&cited, &short, Verdict::Sound);
+}
+
+#[test]
+fn what_the_context_shows_of_hidden_characters_may_be_quoted() {
+    let line = "The zebra price\u{ad}list is valid until May.";
+    let (cited, context) = cited_as(&format!("# Zebra\n\n{line}\n"));
+    let shown = r"The zebra price\u{ad}list is valid until May.";
+    assert!(context.contains(shown), "{context}");
+    quoted_as(&cited, &format!("\"{shown}\""), Verdict::Sound);
+    quoted_as(&cited, &format!("\"{line}\""), Verdict::Sound);
+    let other = shown.replace("May", "June");
+    quoted_as(&cited, &format!("\"{other}\""), Verdict::Misquoted);
 }
 
 #[test]

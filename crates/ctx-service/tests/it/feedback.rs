@@ -1,9 +1,11 @@
 //! A vote counts once, for what its user was shown.
 
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
+use ctx_assemble::Control;
 use ctx_retrieve::Hold;
-use ctx_service::{FeedbackError, PrimeContext, Secret};
+use ctx_service::{FeedbackError, PrimeContext, PrimeOptions, Secret};
 use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
@@ -48,6 +50,22 @@ async fn what_a_store_writes_is_written_by_a_thread_that_may_block() {
     // Who has the answer has what was held, and who votes waits for it.
     assert_eq!(within[0], None);
     assert!(within[1..].iter().all(|it| *it == Some(7)), "{within:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_that_say_no_time_are_of_now() {
+    let world = world(FILES);
+    let now = || {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        i64::try_from(since.unwrap().as_secs()).unwrap()
+    };
+    let options = PrimeOptions::default().with_build(options().build);
+    assert!((now() - options.now).abs() < 60);
+    let (service, control) = (&world.service, Control::default());
+    let question = "How is a header parsed?";
+    let primed = service.prime("t", question, &options, &control).await;
+    let handle = handle(&primed.unwrap().context, "src/parser.rs");
+    assert!(service.feedback(&handle, true, now()).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -153,6 +153,17 @@ fn a_hash_is_as_good_as_the_text_but_for_showing_it() {
         assert!(matches!(located, Located::Fresh { .. }), "{located:?}");
         moved(&sources, by_hash(hash, 1, 3), span(5, 7));
     }
+    // `}` stands in three places, and so does its hash; what stands in one place only is found there.
+    let braces = [hash("}"), hash("}\n")];
+    for brace in &braces {
+        let located = sources.locate(by_hash(brace, 1, 1));
+        assert!(
+            matches!(located, Located::Unavailable { .. }),
+            "{located:?}"
+        );
+    }
+    let two = hash("    two();");
+    moved(&sources, by_hash(&two, 1, 1), span(6, 6));
     // That of the whole file tells that nothing has changed.
     let same = [b.to_uppercase(), blake3::hash(FILE).to_hex().to_string()];
     for hash in &same {

@@ -1,0 +1,170 @@
+//! Whether a file still says what is shown of it in part.
+
+use std::sync::Arc;
+
+use ctx::format::{Slot, neutralise};
+use ctx::model::{LineSpan, RenditionKind};
+use ctx::source::{SourceError, Text};
+use ctx::syntax::{is_prose, language_name};
+
+/// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in their order. Of prose an excerpt
+/// may begin and end within a line. O(bytes of both).
+///
+/// # Errors
+/// What is not there.
+pub(super) fn stands(
+    shown: &str,
+    rendition: RenditionKind,
+    path: &str,
+    span: LineSpan,
+    text: Result<&Arc<Text>, &SourceError>,
+) -> Result<(), String> {
+    let text = text.map_err(ToString::to_string)?;
+    let Some(now) = text.slice(span) else {
+        let count = text.lines().count();
+        return Err(format!("lines {span} are cited, and the file has {count}"));
+    };
+    let now = neutralise(now, Slot::Text);
+    let is_cut =
+        rendition == RenditionKind::Excerpt && is_prose(path, language_name(path, text.as_str()));
+    let mut left = now.lines().peekable();
+    let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let is_mark = |line: Option<&&str>| line.is_none_or(|it| is_mark(it));
+    for (at, line) in shown.iter().enumerate() {
+        if line.is_empty() || is_mark(Some(line)) {
+            continue;
+        }
+        let cut = Cut {
+            start: is_cut && is_mark(at.checked_sub(1).and_then(|it| shown.get(it))),
+            end: is_cut && is_mark(shown.get(at + 1)),
+        };
+        loop {
+            match left.peek().map(|it| cut.fits(line, it.trim_end())) {
+                None => {
+                    return Err(format!(
+                        "line {} of what is shown is not there, or not in this order: {line:?}",
+                        at + 1
+                    ));
+                }
+                Some(false) => _ = left.next(),
+                Some(true) => {
+                    // The next may be another part of it.
+                    if !cut.end {
+                        left.next();
+                    }
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a line that is shown may begin and end within one of the file.
+#[derive(Clone, Copy)]
+struct Cut {
+    start: bool,
+    end: bool,
+}
+
+impl Cut {
+    /// Whether `part` is `line`, or what may be shown of it.
+    fn fits(self, part: &str, line: &str) -> bool {
+        let is_word = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+        let fits = |at: usize| {
+            let (before, after) = (&line[..at], &line[at + part.len()..]);
+            let begins = before.is_empty()
+                || self.start
+                    && !(is_word(before.chars().next_back()) && is_word(part.chars().next()));
+            let ends = after.is_empty()
+                || self.end
+                    && !(is_word(after.chars().next()) && is_word(part.chars().next_back()));
+            begins && ends
+        };
+        match (self.start, self.end) {
+            (false, false) => part == line,
+            _ => line.match_indices(part).any(|(at, _)| fits(at)),
+        }
+    }
+}
+
+/// Whether `line` stands for lines that are left out: `…`, or in the marks of a comment `… 3 lines left out`.
+fn is_mark(line: &str) -> bool {
+    let Some((_, said)) = line.split_once('…') else {
+        return false;
+    };
+    let count = said
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit());
+    line.trim() == "…"
+        || count.starts_with(" line left out")
+        || count.starts_with(" lines left out")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "fn total() {\n    let all = sum();\n    all + 1\n}\n\nfn other() {}\n";
+    const PROSE: &str =
+        "One is here. Two begins\nand ends. Three\nis long\nand longer.\n\nFour. Five.\n";
+
+    fn is_there(shown: &str, rendition: RenditionKind, path: &str, text: &str) -> bool {
+        let text = Text::decode(path, text.into(), ctx::source::Secrets::Masked);
+        let text = Arc::new(text.expect("it is text"));
+        let span = LineSpan::new(1, 6).expect("six lines");
+        stands(shown, rendition, path, span, Ok(&text)).is_ok()
+    }
+
+    #[test]
+    fn lines_of_code_stand_there_as_they_are_and_in_order() {
+        let is = |shown: &str, text: &str| {
+            let kinds = [
+                RenditionKind::Excerpt,
+                RenditionKind::Skeleton,
+                RenditionKind::Signature,
+            ];
+            let found = kinds.map(|kind| is_there(shown, kind, "a.rs", text));
+            assert!(found.iter().all(|it| *it == found[0]), "{shown}");
+            found[0]
+        };
+        let shown = "fn total() {\n    // … 2 lines left out\n}\n\nfn other() {}";
+        assert!(is(shown, CODE));
+        assert!(is(shown, &CODE.replace("all + 1", "all + 2")));
+        assert!(!is(shown, &CODE.replace("total", "totals")));
+        assert!(!is(shown, &CODE.replace("other", "another")));
+        assert!(is("    all + 1", CODE));
+        assert!(!is("    all + 1", &CODE.replace("all + 1", "all + 12")));
+        assert!(!is("all + 1", CODE));
+        assert!(!is("fn other() {}\nfn total() {", CODE));
+        assert!(!is("}\n}", "}"));
+    }
+
+    #[test]
+    fn prose_may_be_cut_within_a_line_where_something_is_left_out() {
+        let is = |shown: &str, text: &str| is_there(shown, RenditionKind::Excerpt, "a.md", text);
+        for shown in [
+            "Two begins\nand ends.\n…\nand longer.\n…\nFive.",
+            "One is here.\n…\nThree\nis long\n…",
+            "…\nFour.\n…",
+        ] {
+            assert!(is(shown, PROSE), "{shown}");
+        }
+        let shown = "Two begins\nand ends.\n…\nFive.";
+        assert!(!is(shown, &PROSE.replace("Five", "Six")));
+        assert!(!is(shown, &PROSE.replace("Two begins", "Two does")));
+        assert!(!is("wo begins\nand", PROSE));
+        assert!(!is("Five.\n…\nFour.", "Four.\nFive.\n\n\n\n\n"));
+        assert!(!is_there(
+            "Two begins",
+            RenditionKind::Skeleton,
+            "a.md",
+            PROSE
+        ));
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_does_not_say_it() {
+        assert!(!is_there("}", RenditionKind::Skeleton, "a.rs", "}"));
+    }
+}
