@@ -349,7 +349,6 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
         tool,
-        ..Material::default()
     })
 }
 

@@ -291,8 +291,9 @@ fn hash_of(text: &str) -> [u8; 32] {
 }
 
 fn short_hash_of(text: &str) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = hash_of(text);
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash_of(text)[..8]);
+    u64::from_le_bytes(short)
 }
 
 #[cfg(test)]

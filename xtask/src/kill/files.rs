@@ -34,7 +34,7 @@ pub(super) async fn settle(
         let context = context(client, owner, &naming(&path)).await?;
         let is_there = |it: &&String| context.contains(it.trim_end());
         match either.iter().find(is_there) {
-            Some(content) => drop(told.files.insert(path, (run, content.clone()))),
+            Some(found) => drop(told.files.insert(path, (run, found.clone()))),
             None => faults.push(format!(
                 "of {} {path} when named is none of {either:?}",
                 owner.name
