@@ -301,9 +301,10 @@ fn no_field_that_is_described_is_logged() {
                 .into_iter()
                 .flatten()
                 .filter(|it| it["in"] == "query");
-            let query: String = queries
+            let query: Vec<String> = queries
                 .map(|it| format!("{}={word}&", it["name"].as_str().unwrap()))
                 .collect();
+            let query = query.concat();
             for (field, body) in bodies {
                 // What was removed is there again.
                 let thread = json!({"id": word, "title": word, "pinned": [word]});
