@@ -350,8 +350,8 @@ fn a_hit_is_told_the_relations_of_what_it_is_about() {
     fs::write(folder.path().join("r.rs"), METHODS).unwrap();
     let calls = |lines, around| {
         let resolver = resolver.clone().with_context_lines(around);
-        let resolved = run(&resolver, vec![hit("a", "r.rs", lines, "")]);
-        let calls = resolved.chunks[0].relations.iter();
+        let found = run(&resolver, vec![hit("a", "r.rs", lines, "")]);
+        let calls = found.chunks[0].relations.iter();
         let calls = calls.filter(|it| it.kind == "calls");
         calls.map(|it| it.target.clone()).collect::<Vec<String>>()
     };

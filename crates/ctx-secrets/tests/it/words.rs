@@ -93,7 +93,7 @@ fn words(expression: &str, group: u32) -> Option<Words> {
         let is_long = |it: &Vec<u8>| it.len() >= SHORTEST;
         words.iter().all(is_long).then_some(words)
     };
-    Some(shortened(whole.or_else(secret)?))
+    Some(shortened(&whole.or_else(secret)?))
 }
 
 /// The part of each match that is the group with this number.
@@ -107,7 +107,7 @@ fn secret(hir: &Hir, group: u32) -> Option<&Hir> {
 }
 
 /// Without those that have another in them.
-fn shortened(words: Words) -> Words {
+fn shortened(words: &Words) -> Words {
     let has = |word: &[u8], other: &[u8]| word.windows(other.len()).any(|it| it == other);
     let is_needed = |word: &&Vec<u8>| {
         !words
