@@ -195,3 +195,11 @@ pub(crate) fn ctx<S: AsRef<OsStr>>(
     });
     Ran::of(output)
 }
+
+/// A `tokenizer.json` by which each run of letters or digits is a token.
+#[cfg(feature = "tokenizer-json")]
+pub(crate) const TOKENIZER: &str = r#"{
+  "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
+}"#;

@@ -840,19 +840,11 @@ fn a_database_can_be_named_where_no_list_of_processes_shows_it() {
     }
 }
 
-/// One token for each run of letters or digits that is a word of it.
-#[cfg(feature = "tokenizer-json")]
-const WORDS: &str = r#"{
-  "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
-  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
-  "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
-}"#;
-
 #[test]
 #[cfg(feature = "tokenizer-json")]
 fn a_request_may_count_by_a_tokenizer_that_was_named() {
     let folder = Folder::new();
-    folder.write("words.json", WORDS);
+    folder.write("words.json", run::TOKENIZER);
     let flags = ["--tokenizer", "mine=words.json"];
     let serving = Serving::telling(&folder, &flags, Stdio::null());
     for (route, more) in [

@@ -110,20 +110,12 @@ fn names_do_not_steer_the_terminal() {
     assert_eq!(run.ok().lines().count(), 3);
 }
 
-/// One token for each word.
-#[cfg(feature = "tokenizer-json")]
-const WORDS: &str = r#"{
-  "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
-  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
-  "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
-}"#;
-
 /// Whoever runs it may read the file.
 #[test]
 #[cfg(feature = "tokenizer-json")]
 fn each_verb_counts_by_the_path_of_a_tokenizer() {
     let folder = folder();
-    folder.write("words.json", WORDS);
+    folder.write("words.json", crate::run::TOKENIZER);
     let counter = ["--counter", "./words.json"];
     let run = |args: &[&str]| folder.run([args, &counter[..]].concat());
     let tokens = run(&["tokens", "README.md"]);
