@@ -2,10 +2,10 @@
 
 use ctx::assemble::Cancel;
 use ctx::model::{
-    BuildOptions, BuiltContext, Chunk, ChunkKind, LineSpan, Omitted, OmittedReason, Origin,
-    Relevance, Rendition, Selection, Warning,
+    BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance,
+    Rendition, Selection, Warning,
 };
-use ctx::resolve::{Keywords, masked, renditions};
+use ctx::resolve::{Keywords, file_kind, masked, renditions};
 use ctx::syntax::{self, Limits, Source};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -124,11 +124,7 @@ fn chunk(file: &Found, content: Content) -> Read {
         Content::Skipped(skipped) => return Read::Skipped(skipped),
     };
     let language = syntax::language_name(&file.shown, &text);
-    let kind = if syntax::is_prose(&file.shown, language) {
-        ChunkKind::Document
-    } else {
-        ChunkKind::File
-    };
+    let kind = file_kind(&file.shown, language);
     // A final newline ends the last line and begins no other.
     let body = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
     let newlines = memchr::memchr_iter(b'\n', body).count();

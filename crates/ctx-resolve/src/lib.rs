@@ -8,11 +8,13 @@ mod relate;
 mod renditions;
 mod resolve;
 
-pub use ctx_model::{Chunk, LineSpan, Omitted, Relation, Rendition, RenditionKind, Warning};
+pub use ctx_model::{
+    Chunk, ChunkKind, LineSpan, Omitted, Relation, Rendition, RenditionKind, Warning,
+};
 pub use ctx_source::Sources;
 pub use ctx_syntax::Limits;
 pub use front::lines_of_pictures;
 pub use mask::{mask, masked};
-pub use prose::{excerpts, sentences};
+pub use prose::{excerpts, file_kind, sentences};
 pub use renditions::{Keywords, renditions};
 pub use resolve::{Resolved, Resolver, resolve};

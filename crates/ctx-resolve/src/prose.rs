@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ctx_model::{Chunk, LineSpan, Rendition, RenditionKind};
+use ctx_model::{Chunk, ChunkKind, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
 /// Stands for sentences that are left out, on a line of its own.
@@ -24,6 +24,17 @@ pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
         ctx_syntax::sentences(&chunk.content)
     } else {
         Vec::new()
+    }
+}
+
+/// What the file at `path` is as a chunk, in `language`, by its path where that is not known: a document where it is written for people to
+/// read.
+pub fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
+    let language = language.or_else(|| language_name(path, ""));
+    if is_prose(path, language) {
+        ChunkKind::Document
+    } else {
+        ChunkKind::File
     }
 }
 

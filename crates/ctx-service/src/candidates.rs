@@ -8,14 +8,14 @@ use ctx_rank::{
     Bag, Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
     source_priority, usage_frequency,
 };
-use ctx_resolve::{Resolved, Resolver};
+use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
 
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mentioned;
-use crate::service::{chunk_kind, chunks_of, file_kind, keywords};
+use crate::service::{chunk_kind, chunks_of, keywords};
 use crate::verbatim;
 
 /// So many of a question's terms are looked for in each text.

@@ -12,7 +12,7 @@ use ctx_model::{
     Relevance,
 };
 use ctx_rank::{Query, Region};
-use ctx_resolve::{Resolver, lines_of_pictures};
+use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
     Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever,
 };
@@ -435,16 +435,6 @@ pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
         "section" if of_file() == ChunkKind::Document => ChunkKind::Section,
         "section" | "lines" => of_file(),
         other => ChunkKind::Other(other.to_owned()),
-    }
-}
-
-/// What the file at `path` is as a chunk, in `language` where that is known.
-pub(crate) fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
-    let language = language.or_else(|| ctx_syntax::language_name(path, ""));
-    if ctx_syntax::is_prose(path, language) {
-        ChunkKind::Document
-    } else {
-        ChunkKind::File
     }
 }
 
