@@ -103,23 +103,10 @@ async fn written(
         .zip(&found_in_files)
         .map(taken_for)
         .collect();
-    let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    let mut lines = lines_of(frames, &traced);
     for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
         for path in at(&place.path) {
             lines.entry(path.clone()).or_default().insert(line);
-        }
-    }
-    for (frame, parts) in frames.iter().zip(&traced) {
-        // In another version of the file it is a line of something else.
-        let is_in = |it: &&Arc<Part>| {
-            let span = it.span.start()..=it.span.end();
-            frame.line.is_some_and(|line| span.contains(&line))
-        };
-        for part in parts.iter().filter(is_in) {
-            lines
-                .entry(part.path.clone())
-                .or_default()
-                .extend(frame.line);
         }
     }
     let is_missed = |it: &&Place| {
@@ -158,6 +145,25 @@ async fn written(
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, 0.3)));
     Ok(hits)
+}
+
+/// The lines of `frames`, by the files of what each is taken for, where they are in it.
+fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTreeSet<u32>> {
+    let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for (frame, parts) in frames.iter().zip(traced) {
+        // In another version of the file it is a line of something else.
+        let is_in = |it: &&Arc<Part>| {
+            let span = it.span.start()..=it.span.end();
+            frame.line.is_some_and(|line| span.contains(&line))
+        };
+        for part in parts.iter().filter(is_in) {
+            lines
+                .entry(part.path.clone())
+                .or_default()
+                .extend(frame.line);
+        }
+    }
+    lines
 }
 
 /// What is told of the lines that are behind all parts of the files which they may be in. One between two parts is blank, and is there.
