@@ -221,7 +221,7 @@ impl Index {
         }
         written?;
         let _ = progress(Progress::of(of, of));
-        let moves = writer.finish().map(|it| it.all());
+        let moves = writer.finish().map(Moves::all);
         self.uses_follow(moves.as_deref().unwrap_or_default(), &gone);
         moves.map(drop)
     }
