@@ -32,9 +32,8 @@ impl TokenizerJson {
             path: path.to_owned(),
             source,
         };
-        // Of a pipe or a device there may be no end.
-        let is_file = std::fs::metadata(path).map(|it| it.is_file());
-        if !is_file.map_err(|error| refused(error.into()))? {
+        // Of a pipe or a device there may be no end. What is not there is told by who reads it.
+        if path.exists() && !path.is_file() {
             return Err(refused("it is no file".into()));
         }
         let mut tokenizer = Tokenizer::from_file(path).map_err(refused)?;
