@@ -393,6 +393,9 @@ fn warn(
             shown(root)
         ));
     }
+    for warning in &answer.retrieved.warnings {
+        report::warning(&warning.detail);
+    }
     emit::warnings(&answer.built, report);
     Ok(())
 }

@@ -1569,6 +1569,14 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
 }
 
 #[test]
+fn a_line_behind_the_end_of_its_file_is_told() {
+    let run = Asked::small().run(&["query", "what is src/budget.rs:9000?"]);
+    run.ok();
+    let told = "no part of src/budget.rs has line 9000";
+    assert!(run.stderr.contains(told), "{run:?}");
+}
+
+#[test]
 fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
     let asked = Asked::small();
     let told = |question: &str, flags: &[&str]| {
