@@ -3,12 +3,16 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::files;
 use crate::served::{Client, Owner, Request, post, put};
+
+/// So long is waited for something to vote for.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What one owner was told is kept.
 #[derive(Debug, Default)]
@@ -165,10 +169,11 @@ impl Writer {
             let built = self
                 .send("/v1/context/build", &json!({"message": message}))
                 .await?;
-            let handle = built["handle"]
-                .as_str()
-                .context("a context has a handle")?
-                .to_owned();
+            // Until a file is there, a context shows nothing that could be of use.
+            let Some(handle) = built["handle"].as_str().map(str::to_owned) else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
             self.note(|it| it.unknown_votes.push(handle.clone()));
             let body = json!({"handle": handle, "useful": true});
             let voted = self.send("/v1/context/feedback", &body).await?;
