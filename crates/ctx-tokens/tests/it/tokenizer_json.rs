@@ -50,10 +50,10 @@ fn a_file_that_is_none_is_named() {
 #[test]
 fn what_may_have_no_end_is_not_read() {
     let path = write("endless/tokenizer.json", "");
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
     check_refused(&path);
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
 }
 
 /// It may come from anybody: that there is one is told as little as that there is none.
