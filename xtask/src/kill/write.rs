@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::files;
 use crate::served::{Client, Owner, Request, post, put};
 
-/// So long is waited for something to vote for.
+/// So long is waited for something to vote for, and for room.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What one owner was told is kept.
@@ -81,8 +81,16 @@ impl Writer {
         self.ask(post(path, &self.owner.token, body)?).await
     }
 
+    /// Asks again what the server had no room for: it did nothing of that.
     async fn ask(&self, request: Request) -> Result<Value> {
-        self.client.ask(request).await?.data()
+        loop {
+            let reply = self.client.ask(request.clone()).await?;
+            let is_shed = reply.status == 503 && reply.contains("problem-overloaded");
+            if !is_shed {
+                return reply.data();
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     fn note(&self, note: impl FnOnce(&mut Acknowledged)) {
