@@ -5,6 +5,7 @@ use std::iter;
 use std::path::PathBuf;
 
 use ctx_model::{BuiltContext, Chunk, LineSpan, OmittedReason, Rendition, RenditionKind};
+use ctx_syntax::is_mark;
 
 /// Sessions that are remembered, the latest used.
 const SESSIONS: usize = 128;
@@ -279,11 +280,6 @@ pub(crate) fn state_of(chunk: &Chunk) -> [u8; 32] {
     hasher.update(path.as_bytes());
     hasher.update(chunk.full_text().as_bytes());
     *hasher.finalize().as_bytes()
-}
-
-/// Whether `text` stands for lines that are left out: `… 3 lines left out` in a comment, or `…` alone.
-fn is_mark(text: &str) -> bool {
-    text == "…" || text.contains("… ") && text.contains(" left out")
 }
 
 fn hash_of(text: &str) -> [u8; 32] {

@@ -147,7 +147,40 @@ pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) 
     }
 }
 
+/// Whether `line` stands for lines that are left out, as renditions have it: in the marks of a comment `… 3 lines left out`, or `…` alone, as
+/// excerpts of prose do. A line of a text may look like one.
+pub fn is_mark(line: &str) -> bool {
+    let Some((_, said)) = line.split_once('…') else {
+        return false;
+    };
+    let count = said.trim_start();
+    let count = count.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.trim() == "…"
+        || count.starts_with(" line left out")
+        || count.starts_with(" lines left out")
+}
+
 /// The white space that `line` begins with.
 pub(crate) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_lines_is_known_in_every_language() {
+        let languages = Language::all().map(Some).chain([None]);
+        for language in languages {
+            for count in [1, 2, 1_000] {
+                let mark = mark(language, "\t ", count);
+                assert!(is_mark(&mark.text), "{}", mark.text);
+            }
+        }
+        assert!(is_mark(" …"));
+        for line in ["", "… and so on", "3 lines left out", "is left out … here"] {
+            assert!(!is_mark(line), "{line}");
+        }
+    }
 }

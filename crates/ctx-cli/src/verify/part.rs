@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ctx::format::{Slot, neutralise};
 use ctx::model::{LineSpan, RenditionKind};
 use ctx::source::{SourceError, Text};
-use ctx::syntax::{is_prose, language_name};
+use ctx::syntax::{is_mark, is_prose, language_name};
 
 /// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in their order. Of prose an excerpt
 /// may begin and end within a line. O(bytes of both).
@@ -86,19 +86,6 @@ impl Cut {
             _ => line.match_indices(part).any(|(at, _)| fits(at)),
         }
     }
-}
-
-/// Whether `line` stands for lines that are left out: `…`, or in the marks of a comment `… 3 lines left out`.
-fn is_mark(line: &str) -> bool {
-    let Some((_, said)) = line.split_once('…') else {
-        return false;
-    };
-    let count = said
-        .trim_start()
-        .trim_start_matches(|c: char| c.is_ascii_digit());
-    line.trim() == "…"
-        || count.starts_with(" line left out")
-        || count.starts_with(" lines left out")
 }
 
 #[cfg(test)]
