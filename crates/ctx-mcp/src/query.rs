@@ -55,11 +55,8 @@ struct Shown {
 
 /// `context_query`.
 pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
-    let shown = Shown {
-        imports: arguments.imports.unwrap_or_default(),
-        relations: arguments.relations.unwrap_or_default(),
-        ..shown(call, arguments.format, arguments.session.as_deref())?
-    };
+    let beside = (arguments.imports, arguments.relations);
+    let shown = shown(call, arguments.format, beside, arguments.session.as_deref())?;
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
@@ -73,11 +70,8 @@ pub(crate) async fn assemble_hits(
     call: &Call,
     arguments: AssembleArguments,
 ) -> Result<Reply, Fault> {
-    let shown = Shown {
-        imports: arguments.imports.unwrap_or_default(),
-        relations: arguments.relations.unwrap_or_default(),
-        ..shown(call, arguments.format, arguments.session.as_deref())?
-    };
+    let beside = (arguments.imports, arguments.relations);
+    let shown = shown(call, arguments.format, beside, arguments.session.as_deref())?;
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, ASSEMBLE), shown, limit).await;
@@ -127,7 +121,13 @@ async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     })
 }
 
-fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<Shown, Fault> {
+/// How it is shown, with imports and relations beside it or without.
+fn shown(
+    call: &Call,
+    format: Option<Format>,
+    (imports, relations): (Option<bool>, Option<bool>),
+    session: Option<&str>,
+) -> Result<Shown, Fault> {
     if session.is_some_and(|it| it.len() > LONGEST_SESSION || it.is_empty()) {
         return Err(Fault::new(
             "use the session: its name is empty or too long",
@@ -136,8 +136,8 @@ fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<S
     }
     Ok(Shown {
         format: format.unwrap_or_default(),
-        imports: false,
-        relations: false,
+        imports: imports.unwrap_or_default(),
+        relations: relations.unwrap_or_default(),
         session: session.map(|it| Key {
             connection: call.connection.clone(),
             roots: call.workspace.roots(),
@@ -334,11 +334,9 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
     resolved.warnings.retain(|it| !is_of_gone(it));
     // What was found out of a part before is told with it, on whichever page that is.
     let mut warnings: Vec<Warning> = rest.warnings;
-    let is_known = |known: &[Warning], it: &Warning| {
-        let same = |known: &Warning| known.id == it.id && known.code == it.code;
-        known.iter().any(same)
-    };
-    warnings.retain(|it| !is_of_gone(it) && !is_known(&resolved.warnings, it));
+    let known = resolved.warnings.iter().map(|it| (&it.id, &it.code));
+    let known: BTreeSet<_> = known.collect();
+    warnings.retain(|it| !is_of_gone(it) && !known.contains(&(&it.id, &it.code)));
     warnings.append(&mut resolved.warnings);
     let ids = listed(gone.iter().map(|it| bare(it)), TOLD);
     let note = format!("Left out, as their files do not say it any more: {ids}.");
@@ -647,7 +645,7 @@ mod tests {
             assert!(next.as_mut().poll(&mut context).is_pending());
             Ok(Material::default())
         };
-        let shown = shown(&call, None, None).unwrap();
+        let shown = shown(&call, None, (None, None), None).unwrap();
         let limit = call.limit(Some(1_000)).unwrap();
         // With a turn for each, the other would come between, and nobody takes its turn.
         let reply = in_turn(&call, material, shown, limit);
