@@ -142,6 +142,8 @@ impl Server {
     /// Ends every process of the server at once, without a warning.
     pub fn kill(&self) {
         let mut process = self.process.lock().unwrap();
+        // One that it begins while they are counted would live on, and keep the next server from starting.
+        signal("STOP", &[process.id()]);
         signal("KILL", &family(process.id()));
         process.wait().unwrap();
     }
