@@ -4,6 +4,7 @@ mod mask;
 mod names;
 mod rule;
 mod rules;
+mod runs;
 
 pub use mask::{Secret, find, mask};
 pub use names::is_secret_file;

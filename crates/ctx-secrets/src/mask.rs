@@ -22,7 +22,7 @@ pub struct Secret {
 
 /// The secrets in `text`, which is that of the file at `path` (or of none, where it is empty): in order, none in
 /// another's bytes. Of those that overlap, the rule of the one that begins first is told, and of those that begin together the first
-/// rule. O(bytes × rules of which a word is there).
+/// rule. O(bytes × rules of which a word is there, and a run as long as they need).
 pub fn find(path: &str, text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     if text.len() < SHORTEST {

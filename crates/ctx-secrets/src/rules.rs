@@ -7,10 +7,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use secrets_scanner::rules::BUNDLED_RULES;
 
 use crate::rule::Rule;
+use crate::runs::Runs;
 
-/// Words cut out of the expressions of rules, one of which is in all that a rule finds: on each line the rule, and its words,
-/// between tabs. A rule that has none here is known by its own, which for most is the vendor's name.
-const WORDS: &str = include_str!("words.txt");
+/// What is in all that a rule finds, cut out of its expression: on each line, between tabs, the rule, its [`Runs`], and words of
+/// which it has one. A rule that has no words here is known by its own, which for most are the vendor's name.
+const NEEDS: &str = include_str!("needs.txt");
 
 /// What each rule begins with.
 const TABLE: &str = "[[rules]]";
@@ -45,6 +46,7 @@ pub(crate) struct Rules {
 
 struct Lazy {
     text: &'static str,
+    needed: Runs,
     rule: OnceLock<Option<Rule>>,
 }
 
@@ -60,20 +62,27 @@ impl Rules {
         let mut all = Vec::new();
         let mut words = Vec::new();
         let mut of_word = Vec::new();
-        let cut: HashMap<&str, &str> = WORDS.lines().filter_map(|it| it.split_once('\t')).collect();
+        let needs: HashMap<&str, &str> =
+            NEEDS.lines().filter_map(|it| it.split_once('\t')).collect();
         for text in text.split(TABLE).skip(1) {
             let id = said(text, "id").next().unwrap_or_default();
             if LEFT_OUT.iter().any(|it| id.starts_with(it)) {
                 continue;
             }
+            let mut needs = needs.get(id).copied().unwrap_or_default().split('\t');
+            let mut run = || needs.next()?.parse().ok();
+            let needed = Runs {
+                letters: run().unwrap_or(0),
+                joined: run().unwrap_or(0),
+            };
             let before = words.len();
-            match cut.get(id) {
-                Some(cut) => words.extend(cut.split('\t')),
-                None => words.extend(said(text, "keywords")),
+            words.extend(needs);
+            if words.len() == before {
+                words.extend(said(text, "keywords"));
             }
             of_word.resize(of_word.len() + words.len() - before, all.len());
             let rule = OnceLock::new();
-            all.push(Lazy { text, rule });
+            all.push(Lazy { text, needed, rule });
         }
         let words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -87,13 +96,15 @@ impl Rules {
         }
     }
 
-    /// The rules that have a word in `text`. O(bytes).
+    /// The rules that have a word in `text`, and runs as long as they need. O(bytes).
     pub(crate) fn concerning(&'static self, text: &str) -> impl Iterator<Item = &'static Rule> {
         let mut is_met = vec![false; self.all.len()];
         for word in self.words.find_overlapping_iter(text) {
             is_met[self.of_word[word.pattern().as_usize()]] = true;
         }
+        let longest = Runs::longest(text);
         let met = self.all.iter().zip(is_met).filter(|(_, is_met)| *is_met);
+        let met = met.filter(move |(lazy, _)| longest.are(lazy.needed));
         met.filter_map(|(lazy, _)| lazy.get())
     }
 }

@@ -3,4 +3,5 @@
 mod corpus;
 mod examples;
 mod laws;
+mod runs;
 mod words;

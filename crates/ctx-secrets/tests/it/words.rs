@@ -1,4 +1,4 @@
-//! What a text has to have in it for an expression to match: words cut out of the expression itself.
+//! What a text has to have in it for an expression to match: words cut out of the expression itself, and how long a run it needs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use secrets_scanner::RulesetConfig;
 use secrets_scanner::rules::BUNDLED_RULES;
+use secrets_scanner::{RuleConfig, RulesetConfig};
+
+use crate::runs;
 
 /// No more words stand for one expression.
 const MOST: usize = 64;
@@ -117,47 +119,51 @@ fn shortened(words: &Words) -> Words {
     words.iter().filter(is_needed).cloned().collect()
 }
 
-/// What `src/words.txt` is to say: a line for each rule whose own words are not in all that it finds.
+/// What `src/needs.txt` is to say: a line for each rule that has an expression.
 fn table() -> String {
     let read: RulesetConfig = toml::from_str(BUNDLED_RULES).expect("they are rules");
     let mut table = String::new();
-    let is_cut = |id: &str| !BY_VENDOR.contains(&id);
-    for rule in read.rules.iter().filter(|it| is_cut(&it.id)) {
-        let group = rule.secret_group.filter(|it| *it > 0).unwrap_or(1);
-        let group = u32::try_from(group).expect("there are few");
-        let by_hand = BY_HAND.iter().find(|it| it.0 == rule.id);
-        let by_hand = by_hand.map(|it| it.1.iter().map(|it| it.as_bytes().to_vec()).collect());
-        let cut = || words(rule.regex.as_deref()?, group);
-        let Some(words) = by_hand.or_else(cut) else {
+    for rule in &read.rules {
+        let Some(expression) = &rule.regex else {
             continue;
         };
-        let words: Vec<String> = words
-            .into_iter()
-            .map(|it| String::from_utf8(it).expect("rules are in ASCII"))
-            .collect();
-        let own = |word: &String| {
-            rule.keywords
-                .iter()
-                .any(|it| word.contains(&it.to_lowercase()))
-        };
-        if words.iter().all(own) {
-            continue;
-        }
-        assert!(
-            words.iter().all(|it| !it.contains(['\t', '\n'])),
-            "{words:?}"
-        );
-        let _ = writeln!(table, "{}\t{}", rule.id, words.join("\t"));
+        let mut fields = vec![rule.id.clone()];
+        fields.extend(runs::needed(expression).map(|it| it.to_string()));
+        fields.extend(cut(rule, expression));
+        let is_field = |it: &String| !it.contains(['\t', '\n']);
+        assert!(fields.iter().all(is_field), "{fields:?}");
+        let _ = writeln!(table, "{}", fields.join("\t"));
     }
     table
 }
 
-/// `CTX_WRITE_WORDS=1 cargo test -p ctx-secrets words` writes them.
+/// The words for `rule` that are cut out of its expression; none where its own are in all that it finds.
+fn cut(rule: &RuleConfig, expression: &str) -> Vec<String> {
+    let by_hand = BY_HAND.iter().find(|it| it.0 == rule.id);
+    let by_hand = by_hand.map(|it| it.1.iter().map(|it| it.as_bytes().to_vec()).collect());
+    let group = rule.secret_group.filter(|it| *it > 0).unwrap_or(1);
+    let group = u32::try_from(group).expect("there are few");
+    let is_cut = !BY_VENDOR.contains(&rule.id.as_str());
+    let words = by_hand.or_else(|| words(expression, group).filter(|_| is_cut));
+    let text = |it| String::from_utf8(it).expect("rules are in ASCII");
+    let words: Vec<String> = words.into_iter().flatten().map(text).collect();
+    let is_own = |word: &String| {
+        let mut own = rule.keywords.iter();
+        own.any(|it| word.contains(&it.to_lowercase()))
+    };
+    if words.iter().all(is_own) {
+        Vec::new()
+    } else {
+        words
+    }
+}
+
+/// `CTX_WRITE_NEEDS=1 cargo test -p ctx-secrets needs` writes them.
 #[test]
-fn the_words_of_rules_are_those_of_their_expressions() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/words.txt");
+fn the_needs_of_rules_are_those_of_their_expressions() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/needs.txt");
     let table = table();
-    if std::env::var_os("CTX_WRITE_WORDS").is_some() {
+    if std::env::var_os("CTX_WRITE_NEEDS").is_some() {
         std::fs::write(path, &table).expect("it can be written");
     }
     assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), table);
