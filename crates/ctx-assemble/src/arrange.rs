@@ -94,13 +94,18 @@ fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
 /// The order of two chunks that share no group.
 fn by_order(order: Order, a: &Chunk, b: &Chunk) -> Ordering {
     match order {
-        Order::Relevance | Order::Edges => Reverse(a.relevance)
-            .cmp(&Reverse(b.relevance))
-            .then_with(|| by_source(a, b)),
+        Order::Relevance | Order::Edges => by_relevance(a, b),
         Order::Stable => Reverse(a.pinned)
             .cmp(&Reverse(b.pinned))
             .then_with(|| by_source(a, b)),
     }
+}
+
+/// The most relevant first.
+pub(crate) fn by_relevance(a: &Chunk, b: &Chunk) -> Ordering {
+    Reverse(a.relevance)
+        .cmp(&Reverse(b.relevance))
+        .then_with(|| by_source(a, b))
 }
 
 /// By path, name or id, and then by line.

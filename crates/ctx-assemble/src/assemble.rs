@@ -17,6 +17,7 @@ use crate::receipt::Receipt;
 use crate::showing::Piece;
 use crate::sorted::Sorted;
 use crate::total::total;
+use crate::unit::Unit;
 use crate::{AssembleError, Control};
 
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
@@ -102,6 +103,17 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
     Ok(())
 }
 
+/// Refuses more pinned units than there are places.
+fn check_pins(units: &[Unit<'_>], options: &BuildOptions) -> Result<(), BudgetError> {
+    let pinned = units.iter().filter(|it| it.chunk().pinned).count();
+    match options.max_chunks {
+        Some(max_items) if max_items < pinned => {
+            Err(BudgetError::TooManyPins { pinned, max_items })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The digest tells whether the text is that of the receipt.
 fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
     let Some(previous) = &options.previous else {
@@ -127,7 +139,6 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
-        self.check_pins()?;
         let control = self.pricer.control;
         let sorted = stage("merge", control, || {
             Sorted::new(self.chunks, self.options, control)
@@ -137,6 +148,7 @@ impl Run<'_> {
             left_out = sorted.out.len(),
             "merged"
         );
+        check_pins(&sorted.units, self.options)?;
         let candidates = stage("price", control, || {
             Candidates::price(&sorted.units, self.options, &self.pricer)
         })?;
@@ -237,16 +249,6 @@ impl Run<'_> {
                 budget.max_items = Some(items / 2);
             }
             budget.slack = budget.slack.saturating_add(over.max(budget.slack));
-        }
-    }
-
-    fn check_pins(&self) -> Result<(), BudgetError> {
-        let pinned = self.chunks.iter().filter(|chunk| chunk.pinned).count();
-        match self.options.max_chunks {
-            Some(max_items) if max_items < pinned => {
-                Err(BudgetError::TooManyPins { pinned, max_items })
-            }
-            _ => Ok(()),
         }
     }
 

@@ -1,12 +1,12 @@
-//! What may be shown, in the order it is considered, each priced in every way it may be shown.
+//! What may be shown, in the order it is considered and in that of showing, each priced in every way it may be shown.
 
 use std::collections::BTreeMap;
 
-use ctx_budget::{Capacity, Choice, Item, Problem};
+use ctx_budget::{Capacity, Choice, Item, Outcome, Problem};
 use ctx_format::Group;
 use ctx_model::{BuildOptions, Chunk};
 
-use crate::arrange::{Section, arrange};
+use crate::arrange::{Section, arrange, by_relevance};
 use crate::features::features;
 use crate::fixed::Fixed;
 use crate::price::{Price, Pricer};
@@ -29,8 +29,10 @@ pub(crate) struct Candidate<'u> {
 /// All of them.
 #[derive(Debug)]
 pub(crate) struct Candidates<'u> {
-    /// In the order they are considered, section by section.
+    /// In the order they are considered: the most relevant first, however they are shown.
     pub(crate) all: Vec<Candidate<'u>>,
+    /// In the order they are shown, section by section, by their index.
+    order: Vec<usize>,
     /// The heading of each section.
     pub(crate) groups: Vec<Option<Group<'u>>>,
     group_prices: Vec<Price>,
@@ -62,33 +64,42 @@ impl<'u> Candidates<'u> {
             .flat_map(|section| section.members.iter().map(|&index| &units[index]))
             .collect();
         let mut ways = pricer.showings(&ordered, options)?.into_iter();
-        let mut candidates = Candidates {
-            all: Vec::with_capacity(units.len()),
-            groups: Vec::with_capacity(sections.len()),
-            group_prices: Vec::with_capacity(sections.len()),
-        };
+        let mut shown: Vec<Candidate<'u>> = Vec::with_capacity(units.len());
+        let mut groups = Vec::with_capacity(sections.len());
+        let mut group_prices = Vec::with_capacity(sections.len());
         for (number, section) in sections.into_iter().enumerate() {
             let price = section.group.as_ref().map(|group| pricer.group(group));
-            candidates
-                .group_prices
-                .push(price.transpose()?.unwrap_or_default());
-            candidates.groups.push(section.group);
-            candidates
-                .all
-                .extend(
-                    section
-                        .members
-                        .iter()
-                        .zip(&mut ways)
-                        .map(|(&index, showings)| Candidate {
-                            unit: &units[index],
-                            section: number,
-                            was_sent: was_sent(index),
-                            showings,
-                        }),
-                );
+            group_prices.push(price.transpose()?.unwrap_or_default());
+            groups.push(section.group);
+            let members = section.members.iter().zip(&mut ways);
+            shown.extend(members.map(|(&index, showings)| Candidate {
+                unit: &units[index],
+                section: number,
+                was_sent: was_sent(index),
+                showings,
+            }));
         }
-        Ok(candidates)
+        let mut shown: Vec<(usize, Candidate<'u>)> = shown.into_iter().enumerate().collect();
+        shown.sort_unstable_by(|(_, a), (_, b)| by_relevance(a.unit.chunk(), b.unit.chunk()));
+        let mut order = vec![0; shown.len()];
+        for (index, (place, _)) in shown.iter().enumerate() {
+            order[*place] = index;
+        }
+        Ok(Candidates {
+            all: shown.into_iter().map(|(_, candidate)| candidate).collect(),
+            order,
+            groups,
+            group_prices,
+        })
+    }
+
+    /// What was chosen, in the order it is shown, and the choice of each.
+    pub(crate) fn chosen<'c, 'o>(
+        &'c self,
+        outcome: &'o Outcome,
+    ) -> impl Iterator<Item = (&'c Candidate<'u>, usize)> + use<'c, 'o, 'u> {
+        let chosen = move |&index: &usize| Some((&self.all[index], outcome.chosen[index]?));
+        self.order.iter().filter_map(chosen)
     }
 
     /// The same in numbers; what may be spent is left open. Stops early when `control` says so.

@@ -36,8 +36,7 @@ pub(crate) fn shown<'u, 'c>(
 ) -> Vec<Shown<'u, 'c>> {
     let mut shown: Vec<Shown<'u, 'c>> = Vec::new();
     let mut section = None;
-    for (candidate, choice) in candidates.all.iter().zip(&outcome.chosen) {
-        let Some(choice) = *choice else { continue };
+    for (candidate, choice) in candidates.chosen(outcome) {
         if section != Some(candidate.section) {
             section = Some(candidate.section);
             let group = candidates.groups[candidate.section];

@@ -151,7 +151,7 @@ fn first_of_all(
         return Ok(());
     };
     let limit = limit_for(plan, least).max(plan.least);
-    let limit = plan.full(0)?.map_or(limit, |full| full.min(limit));
+    let limit = plan.full(0).map_or(limit, |full| full.min(limit));
     if limit > present {
         try_out(plan, limit, found)?;
     }

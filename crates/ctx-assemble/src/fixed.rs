@@ -5,7 +5,7 @@ use ctx_format::Notice;
 use ctx_model::{BuildOptions, Tokens};
 
 use crate::AssembleError;
-use crate::price::{Price, Pricer, smallest_limit};
+use crate::price::{Price, Pricer};
 
 /// The prices of the pieces that do not depend on which chunks are chosen.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ impl Fixed {
         pinned: Tokens,
     ) -> BudgetError {
         // Counts of parts may round to more than the count of the whole; the parts give way.
-        let tokens = |price: Price| smallest_limit(pricer.counter, price.weight);
+        let tokens = |price: Price| pricer.counter.count_of(price.weight);
         let header = tokens(self.open).min(least);
         let left = least.saturating_sub(header);
         let notices = tokens(self.notice_of_all).min(left);

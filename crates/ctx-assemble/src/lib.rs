@@ -10,6 +10,7 @@ mod duplicates;
 mod emit;
 mod entry;
 mod error;
+mod everything;
 mod features;
 mod fixed;
 mod lines;

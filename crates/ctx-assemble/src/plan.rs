@@ -8,12 +8,16 @@ use ctx_model::{BuildOptions, Selection, Tokens};
 
 use crate::AssembleError;
 use crate::candidates::Candidates;
+use crate::everything::Everything;
 use crate::fixed::Fixed;
-use crate::price::{Pricer, smallest_limit};
+use crate::price::Pricer;
 
 /// The share of a token's price that a provider takes off for one it has cached. Providers take off
 /// half to nine tenths; see `docs/design/0004-order-and-prompt-caches.md`.
 const CACHE_DISCOUNT: f64 = 0.5;
+
+/// A bound and a value that differ by less than this share may be one.
+const ROUNDING: f64 = 1e-9;
 
 /// All that selection needs.
 pub(crate) struct Plan<'p, 'u> {
@@ -39,6 +43,13 @@ pub(crate) struct Budget {
     pub(crate) max_items: Option<usize>,
 }
 
+/// The best of the contexts that show everything.
+struct All {
+    outcome: Outcome,
+    /// Whether it is sure to fit; else its bound is what counts.
+    fits: bool,
+}
+
 impl Plan<'_, '_> {
     /// The largest context there may be.
     ///
@@ -48,74 +59,132 @@ impl Plan<'_, '_> {
     pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
         match self.options.max_tokens.checked_sub(self.options.reserve) {
             Some(limit) if self.least <= limit => Ok(limit),
-            Some(limit) if self.full(0)?.is_some_and(|full| full <= limit) => Ok(limit),
+            Some(limit) if self.full(0).is_some_and(|full| full <= limit) => Ok(limit),
             _ => Err(self.too_small(0)),
         }
     }
 
-    /// What the context needs with everything in it and `slack` besides, where the policy takes
-    /// everything when it has that much.
-    pub(crate) fn full(&self, slack: u64) -> Result<Option<Tokens>, AssembleError> {
-        let Problem { items, groups, .. } = &self.problem;
-        if self.leaves_out || items.is_empty() {
+    /// The least that the context needs with everything in it and `slack` besides; `None` where something is left out
+    /// whatever is chosen.
+    pub(crate) fn full(&self, slack: u64) -> Option<Tokens> {
+        let weight = Everything::of(self)?.weight();
+        Some(self.count_with(weight.saturating_add(slack), false))
+    }
+
+    /// What a context needs with chunks of this weight, each with a separator after it.
+    fn count_with(&self, chunks: u64, notice: bool) -> Tokens {
+        let weight = self.fixed.weight_with(chunks, notice);
+        self.pricer.counter.count_of(weight)
+    }
+
+    /// Chooses what to show: everything, or the best that leaves room for the notice that something is left out.
+    pub(crate) fn select(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
+        if let Some(outcome) = self.all_in_full(budget)? {
+            return Ok(outcome);
+        }
+        let some = self.some(budget);
+        let all = self.all(budget, some.as_ref().ok())?;
+        match (some, all) {
+            (some, None) => some,
+            (Ok(some), Some(all)) => self.better(some, all),
+            (Err(_), Some(all)) if all.fits => Ok(all.outcome),
+            (error, Some(_)) => error,
+        }
+    }
+
+    /// Everything at its fullest, where there is room for that.
+    fn all_in_full(&mut self, budget: &Budget) -> Result<Option<Outcome>, AssembleError> {
+        if self.leaves_out {
             return Ok(None);
         }
-        let weights = items
-            .iter()
-            .map(|item| item.choices[0].weight)
-            .chain(groups.iter().copied());
-        let weight = self
-            .fixed
-            .weight_with(weights.fold(slack, u64::saturating_add), false);
-        let limit = smallest_limit(self.pricer.counter, weight);
-        Ok(self.takes_all(limit, slack)?.then_some(limit))
-    }
-
-    /// Whether everything fits into `limit`, and the policy takes it.
-    fn takes_all(&self, limit: Tokens, slack: u64) -> Result<bool, AssembleError> {
-        let mut plan = Plan {
-            problem: self.problem.clone(),
-            ..*self
+        self.allow(budget, false);
+        let Problem { items, groups, .. } = &self.problem;
+        let weights = items.iter().map(|item| item.choices[0].weight);
+        let mut weights = weights.chain(groups.iter().copied());
+        let has_places = self
+            .problem
+            .max_items
+            .is_none_or(|most| items.len() <= most);
+        let weight = weights.try_fold(0, u64::checked_add);
+        let room = weight.and_then(|it| self.room(budget, false, it));
+        let Some(room) = room.filter(|_| has_places) else {
+            return Ok(None);
         };
-        let budget = Budget {
-            limit,
-            slack,
-            max_items: None,
-        };
-        plan.allow(&budget, false);
-        if !has_room_for_all(&plan.problem) {
-            return Ok(false);
-        }
-        match plan.run(&plan.problem) {
-            Ok(outcome) => Ok(outcome.chosen.iter().all(Option::is_some)),
-            Err(BudgetError::Cancelled) => Err(AssembleError::Cancelled),
-            // What is wrong is told where the context is chosen.
-            Err(_) => Ok(false),
-        }
-    }
-
-    /// Chooses what to show.
-    pub(crate) fn select(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
-        if !self.leaves_out {
-            self.allow(budget, false);
-            if has_room_for_all(&self.problem) {
-                let outcome = self.solve(&self.problem, budget)?;
-                // A policy may leave out what is worth nothing; then the notice needs its room.
-                if outcome.chosen.iter().all(Option::is_some) {
-                    return Ok(outcome);
-                }
-            }
-        }
-        self.allow(budget, self.options.include_notice);
+        self.problem.capacity = room;
         let outcome = self.solve(&self.problem, budget)?;
+        // A policy may leave out what is worth nothing; then the notice needs its room.
+        let is_all = outcome.chosen.iter().all(Option::is_some);
+        Ok(is_all.then_some(outcome))
+    }
+
+    /// The best with room for a notice, whether or not it needs one.
+    fn some(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
+        let notice = self.options.include_notice;
+        self.allow(budget, notice);
+        let some = self.best(&self.problem, budget);
+        if let Err(AssembleError::Budget(BudgetError::TooSmall { .. })) = some
+            && let Some(room) = self.room(budget, notice, self.pinned()?)
+        {
+            self.problem.capacity = room;
+            return self.best(&self.problem, budget);
+        }
+        some
+    }
+
+    /// The best of the contexts that show everything and so need no notice; `None` where there is none, or none that is
+    /// worth as much as `some`.
+    fn all(&self, budget: &Budget, some: Option<&Outcome>) -> Result<Option<All>, AssembleError> {
+        let everything = Everything::of(self).filter(|_| self.options.include_notice);
+        let Some(everything) = everything else {
+            return Ok(None);
+        };
+        let mut capacity = self.capacity(budget, false);
+        let least = everything.weight();
+        let room = self.room(budget, false, least);
+        if least > capacity.loose.max(room.map_or(0, |it| it.safe)) {
+            return Ok(None);
+        }
+        capacity.safe = room.map_or(capacity.loose, |it| it.safe);
+        let is_worse = |some: &Outcome| {
+            let bound = everything.bound(&capacity, some.certificate.lambda);
+            self.options.diversity.is_none() && bound < some.certificate.value * (1.0 - ROUNDING)
+        };
+        if some.is_some_and(is_worse) {
+            return Ok(None);
+        }
+        let outcome = self.best(&everything.problem(capacity), budget)?;
+        Ok(Some(All {
+            outcome: everything.of_all(outcome),
+            fits: room.is_some(),
+        }))
+    }
+
+    /// Of `some` and everything the one that is worth more, with a bound on both.
+    fn better(&self, some: Outcome, all: All) -> Result<Outcome, AssembleError> {
+        let All { outcome: all, fits } = all;
+        let upper = some.certificate.upper_bound;
+        let upper = upper.max(all.certificate.upper_bound);
+        let is_better = fits && all.certificate.value >= some.certificate.value;
+        let (steps, finished) = (some.steps + all.steps, some.finished && all.finished);
+        let better = if is_better { all } else { some };
+        let mut bound = better.certificate;
+        bound.upper_bound = upper;
+        let mut better = better.told_by(&self.problem, &self.settings(), &bound)?;
+        (better.steps, better.finished) = (steps, finished);
+        Ok(better)
+    }
+
+    /// The best for `problem`, where what was sent before is cheaper than it looks.
+    fn best(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
+        let outcome = self.solve(problem, budget)?;
         let by_value = self.options.selection != Selection::InOrder;
         if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
             return Ok(outcome);
         }
-        // What the provider has cached already is cheaper than it looks, by so much.
+        // The provider has cached it already, and takes so much off.
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
-        let mut problem = self.problem.clone();
-        for (item, candidate) in problem.items.iter_mut().zip(&self.candidates.all) {
+        let mut cheaper = problem.clone();
+        for (item, candidate) in cheaper.items.iter_mut().zip(&self.candidates.all) {
             if candidate.was_sent {
                 for choice in &mut item.choices {
                     #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
@@ -124,19 +193,15 @@ impl Plan<'_, '_> {
                 }
             }
         }
-        let cheaper = self.solve(&problem, budget)?;
+        let cheaper = self.solve(&cheaper, budget)?;
         // A discount chooses, and is no part of what the choice is worth.
         let bound = &outcome.certificate;
-        Ok(cheaper.told_by(&self.problem, &self.settings(), bound)?)
+        Ok(cheaper.told_by(problem, &self.settings(), bound)?)
     }
 
     /// Lets the problem spend what `budget` allows, and tells how much that is.
     pub(crate) fn allow(&mut self, budget: &Budget, notice: bool) -> Capacity {
-        let capacity = self.fixed.capacity(self.pricer, budget.limit, notice);
-        self.problem.capacity = Capacity {
-            safe: capacity.safe.saturating_sub(budget.slack),
-            ..capacity
-        };
+        self.problem.capacity = self.capacity(budget, notice);
         self.problem.max_items = match (self.options.max_chunks, budget.max_items) {
             (Some(most), Some(fewer)) => Some(most.min(fewer)),
             (most, fewer) => most.or(fewer),
@@ -145,6 +210,29 @@ impl Plan<'_, '_> {
             self.cap(budget.limit);
         }
         self.problem.capacity
+    }
+
+    fn capacity(&self, budget: &Budget, notice: bool) -> Capacity {
+        let capacity = self.fixed.capacity(self.pricer, budget.limit, notice);
+        Capacity {
+            safe: capacity.safe.saturating_sub(budget.slack),
+            ..capacity
+        }
+    }
+
+    /// What may be spent, where chunks of `weight` fit. A weight that is known has a count that is known, so that it may be above
+    /// what is safe for any.
+    fn room(&self, budget: &Budget, notice: bool, weight: u64) -> Option<Capacity> {
+        let capacity = self.capacity(budget, notice);
+        if weight <= capacity.safe {
+            return Some(capacity);
+        }
+        let fits = budget.slack == 0 && self.count_with(weight, notice) <= budget.limit;
+        let loose = capacity.loose.max(weight);
+        fits.then_some(Capacity {
+            safe: weight,
+            loose,
+        })
     }
 
     /// Gives each item no more than its relevance and the budget of its kind allow.
@@ -204,9 +292,8 @@ impl Plan<'_, '_> {
             .with_diversity(self.options.diversity)
     }
 
-    /// The refusal that names the smallest budget that works: room for the context with nothing in
-    /// it and for what the pinned chunks need besides, or for everything and no notice.
-    pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
+    /// What the pinned items weigh at their cheapest.
+    fn pinned(&self) -> Result<u64, BudgetError> {
         let mut pins = Problem {
             capacity: Capacity::default(),
             max_items: None,
@@ -216,34 +303,30 @@ impl Plan<'_, '_> {
             item.cap = None;
         }
         let mut go_on = || Poll::Continue;
-        let nothing =
-            ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut go_on);
-        let with_pins = match nothing {
-            Err(BudgetError::PinsTooLarge { needed, .. }) => {
-                let weight = self.fixed.weight_with(needed, self.options.include_notice);
-                smallest_limit(self.pricer.counter, weight.saturating_add(slack)).max(self.least)
+        match ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut go_on) {
+            Ok(_) => Ok(0),
+            Err(BudgetError::PinsTooLarge { needed, .. }) => Ok(needed),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The refusal that names the smallest budget that works: room for the context with nothing in
+    /// it and for what the pinned chunks need besides, or for everything and no notice.
+    pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
+        let with_pins = match self.pinned() {
+            Ok(0) => self.least,
+            Ok(pinned) => {
+                let weight = pinned.saturating_add(slack);
+                let notice = self.options.include_notice;
+                self.count_with(weight, notice).max(self.least)
             }
             Err(other) => return other.into(),
-            Ok(_) => self.least,
         };
-        let needed = match self.full(slack) {
-            Ok(full) => full.map_or(with_pins, |it| it.min(with_pins)),
-            Err(cancelled) => return cancelled,
-        };
+        let needed = self.full(slack).map_or(with_pins, |it| it.min(with_pins));
         let least = self.least.min(needed);
         let pinned = needed.saturating_sub(least);
         self.fixed
             .too_small(self.pricer, self.options, least, pinned)
             .into()
     }
-}
-
-fn has_room_for_all(problem: &Problem) -> bool {
-    let items = &problem.items;
-    let weights = items.iter().map(|item| item.choices[0].weight);
-    let weight = weights
-        .chain(problem.groups.iter().copied())
-        .try_fold(0, u64::checked_add);
-    problem.max_items.is_none_or(|most| items.len() <= most)
-        && weight.is_some_and(|weight| weight <= problem.capacity.safe)
 }

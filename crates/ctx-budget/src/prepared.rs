@@ -119,23 +119,35 @@ impl<'p> Prepared<'p> {
         };
         prepared.starts.push(0);
         let mut sorted = Vec::new();
+        let has_place = problem.max_items.is_none_or(|max| pins.count < max);
         for (index, item) in problem.items.iter().enumerate() {
             ticker.tick_on(1)?;
-            prepared.push(item, &mut sorted, |choice| value(index, choice));
+            let may_be_chosen = item.pinned || has_place;
+            prepared.push(item, &mut sorted, may_be_chosen, |choice| {
+                value(index, choice)
+            });
         }
         prepared.total_value = sum((0..items).map(|item| prepared.best_value(item)));
         Ok(prepared)
     }
 
-    /// Adds the ways of the next item.
-    fn push(&mut self, item: &Item, sorted: &mut Vec<u32>, value: impl Fn(usize) -> f64) {
+    /// Adds the ways of the next item; none where it may not be chosen.
+    fn push(
+        &mut self,
+        item: &Item,
+        sorted: &mut Vec<u32>,
+        may_be_chosen: bool,
+        value: impl Fn(usize) -> f64,
+    ) {
         let group = item
             .group
             .filter(|&group| self.problem.groups[group as usize] > 0)
             .unwrap_or(NONE);
         self.group.push(group);
         sorted.clear();
-        sorted.extend(0..u32::try_from(item.choices.len()).unwrap_or(NONE));
+        if may_be_chosen {
+            sorted.extend(0..u32::try_from(item.choices.len()).unwrap_or(NONE));
+        }
         sorted.sort_by(|&a, &b| {
             let weight = |choice: u32| item.choices[choice as usize].weight;
             weight(a)

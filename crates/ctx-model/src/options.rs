@@ -58,7 +58,7 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Selection {
-    /// First fit in the order shown; what does not fit is skipped.
+    /// First fit, the most relevant first, in whatever order they are shown; what does not fit is skipped.
     #[default]
     InOrder,
     /// Greedy on value per token.

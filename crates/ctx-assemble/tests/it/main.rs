@@ -4,6 +4,7 @@
 mod bad_input;
 mod budget;
 mod concurrency;
+mod everything;
 mod merging;
 mod ordering;
 mod policies;

@@ -8,7 +8,7 @@ use ctx_budget::BudgetError;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, Omitted, OmittedReason,
-    Previous, Rendition, Tokens, Warning, lines,
+    Previous, Rendition, Selection, Tokens, Warning, lines,
 };
 use ctx_testkit::generate;
 use ctx_tokens::{CachedCounter, TokenCounter};
@@ -210,6 +210,24 @@ proptest! {
                 reads_back(&chunks, &options, &built);
             }
             Err(error) => is_justified(&chunks, &options, &error),
+        }
+    }
+
+    #[test]
+    fn a_notice_keeps_nothing_out_of_what_needs_none(
+        chunks in any_chunks(),
+        options in generate::options(),
+    ) {
+        let Ok(all) = build(&chunks, &options.clone().with_notice(false)) else {
+            return Ok(());
+        };
+        if all.omitted.is_empty() {
+            let built = build(&chunks, &options.clone().with_notice(true)).unwrap();
+            let worth = all.certificate.value * (1.0 - 1e-9);
+            prop_assert!(built.certificate.upper_bound >= worth);
+            if options.selection == Selection::Optimal && options.exact && options.diversity.is_none() {
+                prop_assert!(built.certificate.value >= worth);
+            }
         }
     }
 

@@ -1,0 +1,96 @@
+//! The contexts that leave nothing out: whoever reads them needs no notice of that.
+
+use ctx_budget::{Capacity, Item, Outcome, Problem};
+use smallvec::SmallVec;
+
+use crate::candidates::Candidate;
+use crate::plan::Plan;
+
+/// A problem in which every item is shown, with all of its parts.
+pub(crate) struct Everything<'p> {
+    problem: &'p Problem,
+    /// Of each item the choices that show all of its parts, by their index; never none.
+    choices: Vec<SmallVec<[usize; 4]>>,
+}
+
+impl<'p> Everything<'p> {
+    /// `None` where something is left out whatever is chosen, and where there is nothing. O(choices).
+    pub(crate) fn of(plan: &'p Plan<'_, '_>) -> Option<Self> {
+        let problem = &plan.problem;
+        let count = problem.items.len();
+        if plan.leaves_out || count == 0 || problem.max_items.is_some_and(|most| most < count) {
+            return None;
+        }
+        let choices = plan.candidates.all.iter().map(whole).collect();
+        Some(Everything { problem, choices })
+    }
+
+    fn items(&self) -> impl Iterator<Item = (&'p Item, &SmallVec<[usize; 4]>)> {
+        self.problem.items.iter().zip(&self.choices)
+    }
+
+    /// What it weighs at its cheapest, with all headings.
+    pub(crate) fn weight(&self) -> u64 {
+        let cheapest = |(item, choices): (&Item, &SmallVec<[usize; 4]>)| {
+            let weights = choices.iter().map(|&it| item.choices[it].weight);
+            weights.min().unwrap_or_default()
+        };
+        let weights = self.items().map(cheapest);
+        let headings = self.problem.groups.iter().copied();
+        weights.chain(headings).fold(0, u64::saturating_add)
+    }
+
+    /// No such context within `capacity` is worth more, where the values of items add up: the Lagrangian bound at the price
+    /// `lambda` of a unit of weight. O(choices).
+    #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
+    pub(crate) fn bound(&self, capacity: &Capacity, lambda: f64) -> f64 {
+        let surplus = |(item, choices): (&Item, &SmallVec<[usize; 4]>)| {
+            let choices = choices.iter().map(|&it| item.choices[it]);
+            let surplus = choices.map(|it| it.value - lambda * it.weight as f64);
+            surplus.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let headings: f64 = self.problem.groups.iter().map(|it| *it as f64).sum();
+        let left = capacity.loose as f64 - headings;
+        lambda * left + self.items().map(surplus).sum::<f64>()
+    }
+
+    /// The problem: every item is pinned, and may spend `capacity`.
+    pub(crate) fn problem(&self, capacity: Capacity) -> Problem {
+        let mut problem = self.problem.clone();
+        problem.capacity = capacity;
+        for (item, choices) in problem.items.iter_mut().zip(&self.choices) {
+            item.pinned = true;
+            item.choices = choices.iter().map(|&it| item.choices[it]).collect();
+            item.features.retain_mut(|feature| {
+                let shows = |choice: &&usize| **choice <= feature.until as usize;
+                let still = choices.iter().take_while(shows).count();
+                feature.until = u32::try_from(still.saturating_sub(1)).unwrap_or(u32::MAX);
+                still > 0
+            });
+        }
+        problem
+    }
+
+    /// An outcome for that problem, as one for all choices.
+    pub(crate) fn of_all(&self, mut outcome: Outcome) -> Outcome {
+        for (chosen, choices) in outcome.chosen.iter_mut().zip(&self.choices) {
+            *chosen = chosen.map(|it| choices[it]);
+        }
+        outcome
+    }
+}
+
+/// The choices that show all parts of `candidate`: in full it has them all.
+fn whole(candidate: &Candidate<'_>) -> SmallVec<[usize; 4]> {
+    let parts = candidate.unit.parts().len();
+    let showings = candidate.showings.iter().enumerate();
+    let is_whole = |pieces: &[_]| {
+        pieces
+            .iter()
+            .map(|it: &crate::showing::Piece<'_>| it.parts.len())
+            .sum::<usize>()
+            == parts
+    };
+    let whole = showings.filter(|(_, showing)| is_whole(&showing.pieces));
+    whole.map(|(choice, _)| choice).collect()
+}
