@@ -28,7 +28,7 @@ pub(crate) fn is_written(extension: &str) -> bool {
 }
 
 /// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file
-/// on a code host names the file.
+/// on a code host names the file. An `@` before it is how agents and editors are told that it is one.
 pub(crate) fn place_of(word: &str) -> Option<Place> {
     let word = word
         .trim_end_matches(['.', ':', '!', '?', '*'])
@@ -43,6 +43,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         .next()
         .unwrap_or(path)
         .replace('\\', "/");
+    let path = path.strip_prefix('@').unwrap_or(&path);
     let path = path.trim_start_matches("./").trim_start_matches("../");
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;

@@ -582,7 +582,12 @@ impl Reader {
                 place.line = place.line.or_else(|| line_beside(left, right));
                 keep(&mut self.query.places, place);
             } else if is_text && let Some(folder) = folder_of(word) {
+                // It may be called so: `@scope/package`.
+                let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
+                let bare = bare.map(str::to_owned);
                 keep(&mut self.query.folders, folder);
+                bare.into_iter()
+                    .for_each(|it| keep(&mut self.query.folders, it));
             }
         }
         for phrase in quoted(line) {

@@ -769,6 +769,8 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
     for (question, wanted) in [
         ("README", "README.md"),
         ("README.md", "README.md"),
+        ("@README.md", "README.md"),
+        ("@README.md:3", "README.md"),
         ("Makefile", "Makefile"),
         ("docs/design", "docs/design/0001-owls.md"),
         ("docs/", "docs/design/0001-owls.md"),
@@ -776,6 +778,9 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
         let result = asked.run(&["query", question, "--json"]).json();
         assert_eq!(paths(&result).first(), Some(&wanted), "{question}");
     }
+    let run = asked.run(&["query", "@README.md:3"]);
+    assert!(run.ok().contains("They hunt at night."), "{run:?}");
+    assert!(!run.stderr.contains("warning"), "{run:?}");
     // Of what is no folder here nothing is said.
     let result = asked
         .run(&["query", "owls and/or docs/night", "--json"])

@@ -290,6 +290,24 @@ fn files_are_named_with_their_lines() {
 }
 
 #[test]
+fn a_file_may_be_named_with_a_sign_before_it() {
+    places("@README.md:3", &[("README.md", 3)]);
+    places("what does @src/main.rs do", &[("src/main.rs", 0)]);
+    places(
+        "@./a/b.py and (@main.go#L7)",
+        &[("a/b.py", 0), ("main.go", 7)],
+    );
+    places("@me, see a@b.py", &[("a@b.py", 0)]);
+    assert!(Query::analyse("what does @docs/guide.md say").is_of_files_alone());
+    assert!(Query::analyse("@README.md").meant_files().next().is_none());
+    // A folder may be called so.
+    let query = Query::analyse("what is in @src/flask/");
+    assert_eq!(query.folders, ["@src/flask", "src/flask"]);
+    let query = Query::analyse("It fails\n\nsee @scope/package");
+    assert_eq!(query.folders, ["@scope/package"]);
+}
+
+#[test]
 fn links_to_code_name_its_file() {
     places(
         "https://github.com/o/r/blob/0a1b2c3/src/net/tcp.rs#L10-L20",
