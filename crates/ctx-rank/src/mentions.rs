@@ -1,5 +1,7 @@
 //! Files that a text names.
 
+use std::ops::Range;
+
 /// A file, and a line of it where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -8,6 +10,8 @@ pub struct Place {
     pub path: String,
     /// From 1.
     pub line: Option<u32>,
+    /// Where `line` is the first of several, the last: no less.
+    pub end: Option<u32>,
 }
 
 /// No pattern of names is longer.
@@ -37,7 +41,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         Some((scheme, address)) => (opened(scheme, address).or_else(|| linked(address))?, true),
         None => (without_drive(word), false),
     };
-    let (path, line) = with_line(word);
+    let (path, lines) = with_lines(word);
     let path = path
         .split(['?', '#'])
         .next()
@@ -57,7 +61,22 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         && (is_link || !path.starts_with("//")))
     .then(|| Place {
         path: path.trim_start_matches('/').to_owned(),
-        line,
+        line: lines.map(|it| it.0),
+        end: lines.and_then(|it| it.1),
+    })
+}
+
+/// Where in `piece` the lines of the first file stand that it names with any, with what is before them.
+pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
+    let mut at = 0;
+    piece.split_inclusive(is_between).find_map(|word| {
+        let start = at;
+        at += word.len();
+        let word = word.strip_suffix(is_between).unwrap_or(word);
+        place_of(word)?.line?;
+        let trimmed = word.trim_end_matches(['.', ':', '!', '?', '*']);
+        let (path, _) = with_lines(trimmed);
+        Some(start + path.len()..start + trimmed.len())
     })
 }
 
@@ -100,18 +119,18 @@ pub(crate) fn without_drive(path: &str) -> &str {
     }
 }
 
-/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `line 12 of
-/// a.py`.
-pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
+/// The line of a file that is told `before` its name or `after` it, and the last of several: `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line
+/// 12`, `lines 12-40 of a.py`.
+pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
     if let Some(place) = after.strip_prefix('(') {
         let rest = behind_digits(place);
         if rest.starts_with([',', ':', ')']) {
-            return leading_number(place);
+            return Some((leading_number(place)?, None));
         }
     }
     let behind = after.strip_prefix(['`', '"']).unwrap_or(after);
     if let Some(place) = behind.strip_prefix(" (").filter(|it| is_printed(it)) {
-        return leading_number(place);
+        return Some((leading_number(place)?, None));
     }
     let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
     let after = after.trim_start_matches(is_between);
@@ -122,8 +141,8 @@ pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     let number = ["line ", "lines ", "Line ", "Lines "]
         .iter()
         .find_map(|it| after.strip_prefix(it));
-    if let Some(line) = number.and_then(leading_number) {
-        return Some(line);
+    if let Some(lines) = number.and_then(leading_lines) {
+        return Some(lines);
     }
     let before = before.trim_end_matches(is_between);
     let before = [" of", " in"]
@@ -134,7 +153,7 @@ pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     let is_line = ["line", "lines"]
         .iter()
         .any(|it| word.eq_ignore_ascii_case(it));
-    is_line.then(|| leading_number(number)).flatten()
+    is_line.then(|| leading_lines(number)).flatten()
 }
 
 /// Whether `place`, in brackets a blank behind the name of a file, is one as compilers print it: a line and a column with nothing else
@@ -210,22 +229,40 @@ pub(crate) fn may_be_file_name(word: &str) -> bool {
 
 /// `path:12`, `path:12:3`, `path#L12`, `path(12`: the path, and the line.
 pub(crate) fn with_line(word: &str) -> (&str, Option<u32>) {
-    if let Some((path, line)) = word.split_once("#L") {
-        return (path, leading_number(line));
+    let (path, lines) = with_lines(word);
+    (path, lines.map(|it| it.0))
+}
+
+/// The same with the last of several lines: `path:12-40`, `path#L12-L40`.
+fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
+    if let Some((path, lines)) = word.split_once("#L") {
+        return (path, leading_lines(lines));
     }
     let mut rest = word;
-    let mut line = None;
+    let mut lines = None;
     while let Some((path, number)) = rest.rsplit_once(':') {
-        match leading_number(number) {
+        match leading_lines(number) {
             // What stands before a slash is a port there.
             Some(_) if number.contains('/') && word.contains("://") => break,
             Some(found) if !path.is_empty() => {
-                (rest, line) = (path, Some(found));
+                (rest, lines) = (path, Some(found));
             }
             _ => break,
         }
     }
-    (rest, line)
+    (rest, lines)
+}
+
+/// The line that `text` begins with, and where another follows that is no less, the last of them: `12-40`, `12-L40`, `12C5-L40C9`.
+fn leading_lines(text: &str) -> Option<(u32, Option<u32>)> {
+    let first = leading_number(text)?;
+    let rest = behind_digits(text);
+    let rest = rest.strip_prefix('C').map_or(rest, behind_digits);
+    let signs = ["-", "\u{2013}", "..", " - ", " to "];
+    let last = signs.iter().find_map(|it| rest.strip_prefix(it));
+    let last = last.map(|it| it.strip_prefix('L').unwrap_or(it));
+    let last = last.and_then(leading_number);
+    Some((first, last.filter(|&it| it >= first)))
 }
 
 pub(crate) fn whole_number(text: &str) -> Option<u32> {

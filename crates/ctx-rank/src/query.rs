@@ -6,7 +6,8 @@ use crate::failures::Failures;
 use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    Place, folder_of, is_between, line_beside, may_be_file_name, path_of_link, pattern_of, place_of,
+    Place, folder_of, is_between, lines_beside, lines_in, may_be_file_name, path_of_link,
+    pattern_of, place_of,
 };
 use crate::names::{Name, names_in};
 use crate::traces::{
@@ -121,7 +122,7 @@ pub struct Query {
     /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. A letter
     /// that is all of a question is a name.
     pub names: Vec<Name>,
-    /// Files that are named, with a line where one is.
+    /// Files that are named, with a line or several where they are.
     pub places: Vec<Place>,
     /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out; and what
     /// patterns of paths begin with, as `src` of `src/**/*.rs`. So may `and/or`; only what a store has folders of is meant.
@@ -192,7 +193,7 @@ impl Query {
         let foreign = reader.foreign;
         let mut query = reader.finish();
         query.failures = failures.found();
-        query.title = title(&body, foreign);
+        query.title = title(&body, foreign, typed.is_some());
         query.typed = typed;
         query.note_typed();
         query.note_users();
@@ -332,7 +333,7 @@ fn typed(text: &str) -> Option<String> {
 }
 
 /// The terms of the first line that says something; where a trace stands first, of what follows it.
-fn title(text: &str, foreign: Foreign) -> Vec<Term> {
+fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let is_form = |line: &str| is_call(line, None) && said_behind(line).is_none();
     let says = |line: &&str| !is_head_of_trace(line) && !is_form(line);
@@ -341,6 +342,7 @@ fn title(text: &str, foreign: Foreign) -> Vec<Term> {
         return Vec::new();
     };
     let mut reader = Reader {
+        is_typed,
         foreign,
         ..Reader::default()
     };
@@ -579,7 +581,11 @@ impl Reader {
                 // What is quoted has nothing beside it in its piece.
                 let left = if left.is_empty() { before } else { left };
                 let right = if right.is_empty() { behind } else { right };
-                place.line = place.line.or_else(|| line_beside(left, right));
+                if place.line.is_none()
+                    && let Some((line, end)) = lines_beside(left, right)
+                {
+                    (place.line, place.end) = (Some(line), end);
+                }
                 keep(&mut self.query.places, place);
             } else if is_text && let Some(folder) = folder_of(word) {
                 // It may be called so: `@scope/package`.
@@ -624,6 +630,9 @@ impl Reader {
             let piece = path.as_deref().unwrap_or(piece);
             let says_little = is_address || is_of_log && is_time(piece);
             let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
+            // Who types a line asks for a place, and no number.
+            let lines = self.is_typed.then(|| lines_in(piece)).flatten();
+            let is_line = |at: usize| lines.as_ref().is_some_and(|it| it.contains(&at));
             // Where the version ends that was met last: beside all of it, its parts say nothing.
             let mut end_of_version = 0;
             self.analyzer.words(piece, &mut |term, part, bytes| {
@@ -639,6 +648,7 @@ impl Reader {
                 };
                 if term.len() < 2
                     || is_within_version
+                    || is_line(bytes.start)
                     || part != Part::Identifier && says_nothing(word)
                     || is_text && foreign.says_nothing(word) && !is_name()
                     || is_data(term, part, region)

@@ -308,6 +308,56 @@ fn a_file_may_be_named_with_a_sign_before_it() {
 }
 
 #[test]
+fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
+    for (text, expected) in [
+        ("src/a.rs:10-500", (10, Some(500))),
+        ("see (src/a.rs:10-12).", (10, Some(12))),
+        ("src/a.rs:10\u{2013}12", (10, Some(12))),
+        ("src/a.rs:10..12", (10, Some(12))),
+        ("src/a.rs#L10-L20", (10, Some(20))),
+        ("src/a.rs#L10-20", (10, Some(20))),
+        ("src/a.rs#L10C3-L20C1", (10, Some(20))),
+        (
+            "https://github.com/o/r/blob/main/src/a.rs#L10-L20",
+            (10, Some(20)),
+        ),
+        ("src/a.rs lines 7-9", (7, Some(9))),
+        ("src/a.rs, lines 7 to 9", (7, Some(9))),
+        ("lines 7-9 of `src/a.rs`", (7, Some(9))),
+        ("src/a.rs:10-10", (10, Some(10))),
+        ("src/a.rs:10", (10, None)),
+        ("src/a.rs:10:3", (10, None)),
+        ("src/a.rs:10-x", (10, None)),
+        ("src/a.rs:10-3", (10, None)),
+        ("src/a.rs:10-99999999999", (10, None)),
+    ] {
+        let query = Query::analyse(text);
+        let place = &query.places[0];
+        assert_eq!(place.path, "src/a.rs", "{text}");
+        assert_eq!((place.line.unwrap(), place.end), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_lines_that_a_typed_question_names_are_no_words() {
+    for text in [
+        "app.py:1400-1560",
+        "`app.py:1400:12`",
+        "(app.py#L1400-L1560)?",
+        "C:\\app.py:1400",
+    ] {
+        let query = Query::analyse(text);
+        for terms in [&query.terms, &query.title] {
+            assert_eq!(texts(terms), ["app", "py"], "{text}");
+        }
+    }
+    let query = Query::analyse("is 1400 in app.py:1560");
+    assert!(weight(&query, "1400") > 0.0 && weight(&query, "1560") == 0.0);
+    let query = Query::analyse("It fails\n\napp.py:1400");
+    assert!(weight(&query, "1400") > 0.0);
+}
+
+#[test]
 fn links_to_code_name_its_file() {
     places(
         "https://github.com/o/r/blob/0a1b2c3/src/net/tcp.rs#L10-L20",

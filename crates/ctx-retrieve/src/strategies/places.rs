@@ -28,8 +28,12 @@ pub(crate) struct Noted {
     pub(crate) warnings: OnceLock<Vec<Warning>>,
 }
 
+/// What a file is worth that is named, and no part of it.
+const OF_FILE: f64 = 0.3;
 /// What a call of a trace is worth.
 const OF_FRAME: f64 = 0.7;
+/// Lines of a report that more parts have are told by the first of them.
+const MOST_MET: usize = 8;
 
 /// Files, lines and frames that the question names, and files that it may name. What is named by its place, and what is to be told,
 /// comes to `noted`.
@@ -65,7 +69,7 @@ async fn written(
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
     let of_place = |it: &Place| -> Vec<PartQuery> {
         let files = at(&it.path).iter();
-        files.map(|path| place_in(path, it)).collect()
+        files.flat_map(|path| place_in(path, it)).collect()
     };
     let of_frame = |it: &Frame| {
         let files = it.path.as_ref().map_or(&[][..], at);
@@ -103,18 +107,17 @@ async fn written(
         .zip(&found_in_files)
         .map(taken_for)
         .collect();
-    let mut lines = lines_of(frames, &traced);
-    for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
-        for path in at(&place.path) {
-            lines.entry(path.clone()).or_default().insert(line);
-        }
-    }
-    let is_missed = |it: &&Place| {
-        let mut found = of_place(it).into_iter().map(|it| parts.get(&it));
-        query.typed.is_some() && found.all(|it| it.is_none_or(Vec::is_empty))
+    let told = Told {
+        files: &files,
+        parts: &parts,
+        is_typed: query.typed.is_some(),
     };
-    let missed = places.iter().filter(is_missed);
-    let missed = missed.filter_map(|it| Some((it.line?, at(&it.path))));
+    let mut lines = lines_of(frames, &traced);
+    for place in places {
+        told.add_lines(place, &mut lines);
+    }
+    let missed = places.iter().filter(|it| told.is_missed(it));
+    let missed = missed.filter_map(|it| Some((it.line?, told.files_of(it))));
     let missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
     // Nobody else asks for this question.
     let _ = named.set(Named {
@@ -122,14 +125,9 @@ async fn written(
         lines,
         missed,
     });
-    let (mut found, mut files) = (Sum::default(), BTreeSet::new());
+    let mut found = Sum::default();
     for place in places {
-        let worth = if place.line.is_some() { 1.0 } else { 0.3 };
-        for query in of_place(place) {
-            let hits = parts.get(&query).into_iter().flatten();
-            hits.for_each(|hit| found.add(&hit.part, worth));
-            files.insert(query.path);
-        }
+        told.add_parts(place, &mut found);
     }
     for part in found_in_files.iter().flatten() {
         found.add(part, OF_FRAME);
@@ -142,9 +140,73 @@ async fn written(
         }
     }
     let mut hits = found.hits;
-    let files = files.into_iter().map(Part::of_file);
-    hits.extend(files.map(|it| Hit::new(it, 0.3)));
+    let files: BTreeSet<&String> = places.iter().flat_map(|it| told.files_of(it)).collect();
+    let files = files.into_iter().map(|it| Part::of_file(it.clone()));
+    hits.extend(files.map(|it| Hit::new(it, OF_FILE)));
     Ok(hits)
+}
+
+/// What a store told of the places in a question.
+struct Told<'t> {
+    /// The files that each path may mean.
+    files: &'t BTreeMap<String, Vec<String>>,
+    parts: &'t BTreeMap<&'t PartQuery, Vec<Hit>>,
+    is_typed: bool,
+}
+
+impl Told<'_> {
+    fn files_of(&self, place: &Place) -> &[String] {
+        self.files.get(&place.path).map_or(&[], Vec::as_slice)
+    }
+
+    /// The parts of the file at `path` that `place` means.
+    fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
+        let mut met: Vec<Arc<Part>> = Vec::new();
+        for wanted in place_in(path, place) {
+            let known = met.len();
+            let found = self.parts.get(&wanted).into_iter().flatten();
+            for hit in found.filter(|it| is_met(&it.part, place)) {
+                if met[..known].iter().all(|it| it.place() != hit.part.place()) {
+                    met.push(Arc::clone(&hit.part));
+                }
+            }
+        }
+        if !self.is_typed && place.end.is_some() && met.len() > MOST_MET {
+            met.retain(|it| place.line.is_none_or(|line| it.span.start() <= line));
+        }
+        met
+    }
+
+    /// Adds the lines of `place` to those of its files. In a report they are where it was seen, and the first tells that.
+    fn add_lines(&self, place: &Place, lines: &mut BTreeMap<String, BTreeSet<u32>>) {
+        let Some(line) = place.line else {
+            return;
+        };
+        for path in self.files_of(place) {
+            let of_file = lines.entry(path.clone()).or_default();
+            of_file.insert(line);
+            if let Some(end) = place.end.filter(|_| self.is_typed) {
+                for part in self.parts_at(path, place) {
+                    of_file.extend(line.max(part.span.start())..=end.min(part.span.end()));
+                }
+            }
+        }
+    }
+
+    /// Adds the parts that `place` means to `found`.
+    fn add_parts(&self, place: &Place, found: &mut Sum) {
+        let worth = if place.line.is_some() { 1.0 } else { OF_FILE };
+        for path in self.files_of(place) {
+            let at_place = self.parts_at(path, place);
+            at_place.iter().for_each(|it| found.add(it, worth));
+        }
+    }
+
+    /// Whether a typed question names a place that no file has.
+    fn is_missed(&self, place: &Place) -> bool {
+        let mut files = self.files_of(place).iter();
+        self.is_typed && files.all(|path| self.parts_at(path, place).is_empty())
+    }
 }
 
 /// The lines of `frames`, by the files of what each is taken for, where they are in it.
@@ -206,11 +268,20 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
     Ok(answers)
 }
 
-/// What `place` means in the file at `path`.
-fn place_in(path: &str, place: &Place) -> PartQuery {
-    let mut query = PartQuery::new(path);
-    query.line = place.line;
-    query
+/// What is asked for of `place` in the file at `path`: where it has several lines, the part at the first, and all of the file, which may
+/// have more parts than are asked for.
+fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
+    let mut first = PartQuery::new(path);
+    first.line = place.line;
+    let all = place.end.map(|_| PartQuery::new(path));
+    [first].into_iter().chain(all).collect()
+}
+
+/// Whether `part` of the file of `place` has any of its lines.
+fn is_met(part: &Part, place: &Place) -> bool {
+    let last = place.end.or(place.line);
+    let ends_before = |line: u32| part.span.end() < line;
+    !place.line.is_some_and(ends_before) && last.is_none_or(|it| part.span.start() <= it)
 }
 
 /// What a frame may mean.

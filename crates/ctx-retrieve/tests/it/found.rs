@@ -635,6 +635,35 @@ async fn lines_that_are_named_are_told_by_their_files() {
 }
 
 #[tokio::test]
+async fn all_parts_that_several_lines_meet_are_named() {
+    let path = "src/pool.py";
+    let parts: Vec<_> = (0..20)
+        .map(|at| (path, 10 * at + 1, "function", "", "text"))
+        .collect();
+    let named = async |question: &str| {
+        let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
+        let places = Strategy::Places.index();
+        let highest = retrieved.found.iter().map(|it| it.contributions[places]);
+        let highest = highest.fold(0.0, f64::max);
+        let named = retrieved.found.iter();
+        let named = named.filter(|it| it.contributions[places] >= highest);
+        let mut named: Vec<u32> = named.map(|it| it.hit.span.start()).collect();
+        named.sort_unstable();
+        let lines = retrieved.lines.get(path).cloned().unwrap_or_default();
+        (named, lines.len())
+    };
+    // Of the lines that a part has, six of ten.
+    assert_eq!(named("pool.py:33-52").await, (vec![31, 41, 51], 4 + 6 + 2));
+    assert_eq!(named("pool.py#L38-L40").await.0, []);
+    assert_eq!(named("pool.py:38-41").await.0, [41]);
+    assert_eq!(named("pool.py:1-999").await.0.len(), 20);
+    assert_eq!(named("pool.py:33").await, (vec![31], 1));
+    // A report is about where it begins, where it has much of the file.
+    assert_eq!(named("It waits\n\npool.py:33-52").await.0, [31, 41, 51]);
+    assert_eq!(named("It waits\n\npool.py:33-190").await, (vec![31], 1));
+}
+
+#[tokio::test]
 async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_it() {
     let told = async |question: &str| {
         let retrieved = ask(library(), question, &options()).await;
