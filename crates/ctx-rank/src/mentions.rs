@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-/// A file, and a line of it where one is named.
+use crate::names::Name;
+use crate::query::Region;
+use crate::role::is_prose;
+
+/// A file, and a line of it or a definition in it where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
@@ -12,6 +16,15 @@ pub struct Place {
     pub line: Option<u32>,
     /// Where `line` is the first of several, the last: no less.
     pub end: Option<u32>,
+    /// What a [typed](crate::Query::typed) question has behind the path: `test_a` of `tests/a.py::test_a`, `get` of `api.py#get`.
+    pub name: Option<Name>,
+}
+
+impl Place {
+    /// Whether it is a part of the file.
+    pub fn is_part(&self) -> bool {
+        self.line.is_some() || self.name.is_some()
+    }
 }
 
 /// No pattern of names is longer.
@@ -63,7 +76,36 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         path: path.trim_start_matches('/').to_owned(),
         line: lines.map(|it| it.0),
         end: lines.and_then(|it| it.1),
+        name: None,
     })
+}
+
+/// The file that `word` names with a definition in it: `tests/a.py::TestA::test_b`, as pytest prints it, and `src/api.py#get`. Of a document
+/// a link has the heading there, in a spelling of its own.
+pub(crate) fn definition_of(word: &str) -> Option<Place> {
+    let word = word.trim_end_matches(['.', ':', '!', '?', '*']);
+    let (path, text) = word.split_once("::").or_else(|| word.split_once('#'))?;
+    let mut place = place_of(path).filter(|it| it.line.is_none())?;
+    let extension = place.path.rsplit_once('.').map_or("", |(_, it)| it);
+    let is_name = |it: &str| {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        it.chars().all(is_of_name) && it.starts_with(|c: char| !c.is_ascii_digit())
+    };
+    let mut names = text.rsplit("::").flat_map(|it| it.rsplit('.'));
+    let number = text.strip_prefix('L').filter(|it| !it.is_empty());
+    let is_line = word.contains("#L") && number.is_some_and(|it| behind_digits(it).is_empty());
+    let is_heading = is_prose(&extension.to_lowercase()) || extension == "html";
+    if is_line || is_heading || path.contains("://") || !names.clone().all(is_name) {
+        return None;
+    }
+    let last = names.next()?.to_owned();
+    place.name = Some(Name {
+        text: text.to_owned(),
+        last,
+        within: names.next().map(str::to_owned),
+        region: Region::Title,
+    });
+    Some(place)
 }
 
 /// Where in `piece` the lines of the first file stand that it names with any, with what is before them.

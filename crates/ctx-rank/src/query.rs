@@ -6,8 +6,8 @@ use crate::failures::Failures;
 use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    Place, folder_of, is_between, lines_beside, lines_in, may_be_file_name, path_of_link,
-    pattern_of, place_of,
+    Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
+    path_of_link, pattern_of, place_of,
 };
 use crate::names::{Name, names_in};
 use crate::traces::{
@@ -122,7 +122,7 @@ pub struct Query {
     /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. A letter
     /// that is all of a question is a name.
     pub names: Vec<Name>,
-    /// Files that are named, with a line or several where they are.
+    /// Files that are named, with a line, several, or a definition where they are.
     pub places: Vec<Place>,
     /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out; and what
     /// patterns of paths begin with, as `src` of `src/**/*.rs`. So may `and/or`; only what a store has folders of is meant.
@@ -211,11 +211,11 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
-    /// The names of the files that a [typed](Query::typed) question calls by a line or a folder of theirs, without the folders: such
+    /// The names of the files that a [typed](Query::typed) question calls by a part or a folder of theirs, without the folders: such
     /// a file is meant, whether it is there or not. A name by itself may be that of something else (`Node.js`), and reports name files
     /// of others.
     pub fn meant_files(&self) -> impl Iterator<Item = &str> {
-        let is_meant = |it: &&Place| it.line.is_some() || it.path.contains('/');
+        let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);
         let meant = meant.filter(|_| self.typed.is_some());
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
@@ -231,7 +231,7 @@ impl Query {
         let is_document = |it: &String| !it.contains(char::is_lowercase);
         let files = self.file_names.iter().filter(|it| is_document(it));
         let has_file = !self.places.is_empty() || files.clone().next().is_some();
-        let has_no_line = self.places.iter().all(|it| it.line.is_none());
+        let has_no_part = !self.places.iter().any(Place::is_part);
         let is_of_one = |word: &str| {
             says_nothing(word)
                 || is_asking(word)
@@ -240,7 +240,7 @@ impl Query {
         };
         self.typed.is_some()
             && has_file
-            && has_no_line
+            && has_no_part
             && self.phrases.is_empty()
             && self.words().all(is_of_one)
     }
@@ -575,13 +575,15 @@ impl Reader {
             if let Some(pattern) = pattern {
                 keep(&mut self.query.patterns, pattern);
             }
-            if let Some(mut place) = place_of(word).filter(|_| !is_pattern) {
+            let defined = self.is_typed.then(|| definition_of(word)).flatten();
+            let place = defined.or_else(|| place_of(word));
+            if let Some(mut place) = place.filter(|_| !is_pattern) {
                 let (left, right) = line.split_at(start);
                 let right = &right[word.len()..];
                 // What is quoted has nothing beside it in its piece.
                 let left = if left.is_empty() { before } else { left };
                 let right = if right.is_empty() { behind } else { right };
-                if place.line.is_none()
+                if !place.is_part()
                     && let Some((line, end)) = lines_beside(left, right)
                 {
                     (place.line, place.end) = (Some(line), end);

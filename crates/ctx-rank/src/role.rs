@@ -248,7 +248,7 @@ fn is_script(path: &str) -> bool {
     known.iter().any(|it| it.eq_ignore_ascii_case(extension))
 }
 
-fn is_prose(extension: &str) -> bool {
+pub(crate) fn is_prose(extension: &str) -> bool {
     matches!(
         extension,
         "adoc" | "markdown" | "md" | "mdx" | "org" | "po" | "pot" | "rst" | "tex" | "txt"

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ctx_rank::{Profile, Query, Role};
+use ctx_rank::{Place, Profile, Query, Role};
 
 use crate::ports::Field;
 use crate::strategies::may_name_files;
@@ -139,7 +139,7 @@ impl Weights {
             self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
         }
         let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
-        if names_line(query) {
+        if names_part(query) {
             self.strategies[places] *= TYPED_LINE;
         } else if names_one || query.is_of_patterns_alone() {
             self.strategies[places] *= ALONE_PLACE;
@@ -156,7 +156,7 @@ impl Weights {
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         let asks_for_others = asks_for_others || query.asks_for_users();
-        let names_files = query.is_of_patterns_alone() || names_line(query);
+        let names_files = query.is_of_patterns_alone() || names_part(query);
         if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
         }
@@ -197,13 +197,13 @@ impl Default for Weights {
     }
 }
 
-fn names_line(query: &Query) -> bool {
-    query.places.iter().any(|it| it.line.is_some())
+fn names_part(query: &Query) -> bool {
+    query.places.iter().any(Place::is_part)
 }
 
 /// A report gives places so many times the weight ([`TERSE`], [`VAGUE`]).
 fn of_report(query: &Query) -> f64 {
-    if query.frames.is_empty() && !names_line(query) {
+    if query.frames.is_empty() && !names_part(query) {
         return if query.places.is_empty() { VAGUE } else { 1.0 };
     }
     let said: f64 = query.terms.iter().map(|it| it.weight).sum();
@@ -221,7 +221,7 @@ const ALONE: f64 = 20.0;
 
 /// The same of a place, so that both come to as much.
 const ALONE_PLACE: f64 = 5.0;
-/// One that names a line gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
+/// One that names a line or a definition gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
 /// else is in the file before it.
 const TYPED_LINE: f64 = 8.0;
 /// A report that names a line or a call of a trace, and whose terms weigh less than this together (a word of its text weighs a third, one

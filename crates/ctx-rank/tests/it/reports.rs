@@ -358,6 +358,47 @@ fn the_lines_that_a_typed_question_names_are_no_words() {
 }
 
 #[test]
+fn a_definition_may_be_named_in_its_file() {
+    for (text, path, name) in [
+        (
+            "FAILED tests/test_a.py::test_b - KeyError: 'x'",
+            "tests/test_a.py",
+            "test_b",
+        ),
+        (
+            "ERROR tests/test_a.py::TestA::test_b[1-x]",
+            "tests/test_a.py",
+            "TestA::test_b",
+        ),
+        ("src/api.py#get", "src/api.py", "get"),
+        ("what does `src/api.py#Api.get`?", "src/api.py", "Api.get"),
+        ("api.py#L", "api.py", "L"),
+    ] {
+        let query = Query::analyse(text);
+        let place = &query.places[0];
+        assert_eq!(place.path, path, "{text}");
+        let named = place.name.as_ref().unwrap();
+        assert_eq!(named.text, name, "{text}");
+        let within = name.split(['.', ':']).next().filter(|it| *it != name);
+        assert_eq!(named.within.as_deref(), within, "{text}");
+        assert!(place.is_part() && query.meant_files().next().is_some());
+    }
+    for text in [
+        "src/api.py#L12",
+        "docs/guide.md#install",
+        "src/api.py#",
+        "src/api.py::",
+        "api.py::a-b",
+        "std::a.rs",
+        "https://a.b/c/blob/main/d.py#get",
+        "It fails\n\nFAILED tests/test_a.py::test_b - KeyError: 'x'",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.places.iter().all(|it| it.name.is_none()), "{text}");
+    }
+}
+
+#[test]
 fn links_to_code_name_its_file() {
     places(
         "https://github.com/o/r/blob/0a1b2c3/src/net/tcp.rs#L10-L20",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use ctx_model::{Warning, listed};
-use ctx_rank::{Frame, Place, Query};
+use ctx_rank::{Frame, Name, Place, Query};
 
 use super::named::{below, called, fitting};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
@@ -162,6 +162,10 @@ impl Told<'_> {
     /// The parts of the file at `path` that `place` means.
     fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
         let mut met: Vec<Arc<Part>> = Vec::new();
+        if let Some(name) = &place.name {
+            let found = self.parts.get(&PartQuery::new(path).called(&name.last));
+            return bearers(name, found.map_or(&[][..], Vec::as_slice));
+        }
         for wanted in place_in(path, place) {
             let known = met.len();
             let found = self.parts.get(&wanted).into_iter().flatten();
@@ -195,10 +199,15 @@ impl Told<'_> {
 
     /// Adds the parts that `place` means to `found`.
     fn add_parts(&self, place: &Place, found: &mut Sum) {
-        let worth = if place.line.is_some() { 1.0 } else { OF_FILE };
+        let worth = if place.is_part() { 1.0 } else { OF_FILE };
         for path in self.files_of(place) {
             let at_place = self.parts_at(path, place);
             at_place.iter().for_each(|it| found.add(it, worth));
+            // It may be called otherwise now, or not be told from its lines.
+            if place.name.is_some() && at_place.is_empty() {
+                let all = self.parts.get(&PartQuery::new(path)).into_iter().flatten();
+                all.for_each(|it| found.add(&it.part, OF_FILE));
+            }
         }
     }
 
@@ -269,12 +278,33 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
 }
 
 /// What is asked for of `place` in the file at `path`: where it has several lines, the part at the first, and all of the file, which may
-/// have more parts than are asked for.
+/// have more parts than are asked for; and where it has a name, what is called so, and all of the file.
 fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
     let mut first = PartQuery::new(path);
     first.line = place.line;
-    let all = place.end.map(|_| PartQuery::new(path));
+    first.name = place.name.as_ref().map(|it| it.last.clone());
+    let is_all = place.end.is_some() || place.name.is_some();
+    let all = is_all.then(|| PartQuery::new(path));
     [first].into_iter().chain(all).collect()
+}
+
+/// Those of `found` that bear `name`: where it says within what, what is in that, if anything is.
+fn bearers(name: &Name, found: &[Hit]) -> Vec<Arc<Part>> {
+    let is_within = |it: &&Hit| {
+        let qualified = it.qualified_name.as_deref().unwrap_or_default();
+        name.within
+            .as_deref()
+            .is_none_or(|it| qualified.contains(it))
+    };
+    let mut bearers: Vec<Arc<Part>> = found.iter().filter(is_within).map(shared).collect();
+    if bearers.is_empty() {
+        bearers = found.iter().map(shared).collect();
+    }
+    bearers
+}
+
+fn shared(hit: &Hit) -> Arc<Part> {
+    Arc::clone(&hit.part)
 }
 
 /// Whether `part` of the file of `place` has any of its lines.

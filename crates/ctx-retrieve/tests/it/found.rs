@@ -664,6 +664,36 @@ async fn all_parts_that_several_lines_meet_are_named() {
 }
 
 #[tokio::test]
+async fn a_definition_that_is_named_in_its_file_comes_first() {
+    let words = "a KeyError: the application context is not set up";
+    let mut parts: Vec<_> = (0..20)
+        .map(|at| ("src/app.py", 10 * at + 1, "function", "", words))
+        .collect();
+    parts.push(("docs/context.md", 1, "section", "", words));
+    for (at, name) in [(1, "test_a"), (10, "test_b"), (20, "test_b")] {
+        parts.push(("tests/test_app.py", at, "function", name, "assert 1"));
+    }
+    let first = async |question: &str| {
+        let mut store = Store::of(&parts);
+        let last = store.parts.len() - 1;
+        store.parts[last].0.qualified_name = Some("TestB.test_b".to_owned());
+        let retrieved = ask(store, question, &Options::default()).await;
+        let first = &retrieved.found[0].hit;
+        (first.path.clone(), first.span.start())
+    };
+    let of_test = |line: u32| ("tests/test_app.py".to_owned(), line);
+    let failed = |id: &str| format!("FAILED {id} - KeyError: application context is not set up");
+    let asked = first(&failed("tests/test_app.py::test_a")).await;
+    assert_eq!(asked, of_test(1));
+    let asked = first(&failed("tests/test_app.py::TestB::test_b")).await;
+    assert_eq!(asked, of_test(20));
+    assert_eq!(first("test_app.py#test_b").await, of_test(10));
+    // One that is not there: the file is.
+    let asked = first(&failed("tests/test_app.py::test_z")).await;
+    assert_eq!(asked.0, "tests/test_app.py");
+}
+
+#[tokio::test]
 async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_it() {
     let told = async |question: &str| {
         let retrieved = ask(library(), question, &options()).await;
