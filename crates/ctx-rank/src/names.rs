@@ -1,5 +1,6 @@
 //! Identifiers in a text.
 
+use crate::mentions::is_written;
 use crate::query::Region;
 use crate::words::{says_nothing, sub_words};
 
@@ -20,7 +21,38 @@ pub struct Name {
     pub region: Region,
 }
 
+/// Stop words that are no names, wherever they stand,
+const NEVER: [&str; 46] = [
+    "am", "an", "are", "been", "being", "doing", "don", "etc", "had", "having", "he", "her",
+    "hers", "him", "his", "how", "however", "ie", "isn", "it", "its", "itself", "ll", "me", "my",
+    "our", "ours", "please", "she", "that", "the", "their", "theirs", "them", "these", "they",
+    "this", "those", "ve", "were", "what", "which", "who", "why", "you", "your",
+];
+/// and others that are none beside words that are not of these.
+const SELDOM: [&str; 24] = [
+    "also", "and", "as", "at", "be", "by", "can", "could", "did", "do", "does", "for", "if", "in",
+    "is", "of", "on", "or", "should", "so", "to", "was", "when", "where",
+];
+
+/// Whether `word`, which nothing marks as a name, may be one: a stop word, of a question that has no other words.
+pub(crate) fn may_be_name(word: &str, is_alone: bool) -> bool {
+    let is_one = |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(word));
+    let is_identifier = word.chars().all(|it| it.is_alphanumeric() || it == '_');
+    word.len() > 1 && is_identifier && !is_one(&NEVER) && (is_alone || !is_one(&SELDOM))
+}
+
+/// Whether `name` is a stop word or shorter than three bytes, as many names are and most such words are not.
+fn is_common(name: &str) -> bool {
+    name.len() < 3 || says_nothing(name)
+}
+
 impl Name {
+    /// Whether its last is a stop word or shorter than three bytes: more is called so, and more says so that is not called so, than of
+    /// others.
+    pub fn is_common(&self) -> bool {
+        is_common(&self.last)
+    }
+
     /// One that is all of a question.
     pub(crate) fn alone(text: &str) -> Name {
         Name {
@@ -33,10 +65,12 @@ impl Name {
 }
 
 /// The identifiers of `line`. In code each name is one; in text, those that no other word looks like:
-/// with an underscore, a change of case, a call, or a dot or colons between names.
-pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
+/// with an underscore, a change of case, a call, or a dot or colons between names. Stop words and those of two letters are
+/// names in a question that `is_typed`, where something marks them.
+pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> {
     let mut names = Vec::new();
     let bytes = line.as_bytes();
+    let length = line.trim().len();
     let mut at = 0;
     while at < bytes.len() {
         if !starts_name(bytes[at]) {
@@ -62,7 +96,15 @@ pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
             || last.trim_matches('_').contains('_')
             || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
         let is_data = at - start > MOST_NAME_BYTES;
-        let is_word = last.len() < 3 || says_nothing(last);
+        let is_marked = || {
+            let is_all = region == Region::InlineCode && at - start == length;
+            let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
+            let is_path = is_of_path(line, start, at);
+            // `a.ts(12,5)` is a line.
+            let is_line = is_path && has_digit(line, at + 1);
+            is_called && !is_line || stands_alone && !is_path
+        };
+        let is_word = is_common(last) && !(is_typed && is_marked());
         if (is_code || stands_out) && !is_word && !is_data && !looks_like_a_site(&segments) {
             names.push(Name {
                 text: line[start..at].to_owned(),
@@ -73,6 +115,18 @@ pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
         }
     }
     names
+}
+
+fn has_digit(line: &str, at: usize) -> bool {
+    line.as_bytes().get(at).is_some_and(u8::is_ascii_digit)
+}
+
+/// Whether the names from `start` to `end`, which nothing calls, are those of a file or of a site: `api.py`, `a/b.of`, `crates.io`.
+fn is_of_path(line: &str, start: usize, end: usize) -> bool {
+    let text = &line[start..end];
+    let extension = text.rsplit_once('.').map_or("", |(_, it)| it);
+    let is_beside_slash = line[..start].ends_with(['/', '\\', '@']) || line[end..].starts_with('/');
+    is_beside_slash || is_written(extension) || extension == "io"
 }
 
 fn starts_name(byte: u8) -> bool {

@@ -9,7 +9,7 @@ use crate::mentions::{
     Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
     path_of_link, pattern_of, place_of,
 };
-use crate::names::{Name, names_in};
+use crate::names::{Name, may_be_name, names_in};
 use crate::traces::{
     Frame, Traced, is_call, is_of_path_alone, recovered_function, said_behind, traced,
 };
@@ -118,9 +118,11 @@ pub struct Query {
     /// The same of its first line alone.
     pub title: Vec<Term>,
     /// Identifiers, in the order they are met. One whose last name is a stop word or shorter than three bytes is left out
-    /// as a whole, whatever stands before it, also in code: `Pool.get` and `pool.id` are, `Session.send` is not. Too much
-    /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. A letter
-    /// that is all of a question is a name.
+    /// of a report as a whole, whatever stands before it, also in code: `Pool.get` and `pool.id` are, `Session.send` is not. Too
+    /// much is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. In
+    /// a [typed](Query::typed) question it is one where it is called, all that stands between backticks, or of something: `get()`,
+    /// `pool.id`. A letter that is all of a question is a name, and where it has stop words alone, so are those that more than
+    /// sentences have: `get` of `what does get do`.
     pub names: Vec<Name>,
     /// Files that are named, with a line, several, or a definition where they are.
     pub places: Vec<Place>,
@@ -261,7 +263,7 @@ impl Query {
         self.terms.iter().any(|it| it.text.contains('.'))
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there is nothing to look for. A typed question of stop words is not, where one of them may be a name.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
         self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
@@ -299,6 +301,12 @@ impl Query {
             }
         }
         self.name_fronts();
+        if self.is_empty() {
+            let words: Vec<&str> = self.words().collect();
+            let names = words.iter().filter(|it| may_be_name(it, is_alone));
+            let names: Vec<Name> = names.map(|it| Name::alone(it)).collect();
+            names.into_iter().for_each(|it| keep(&mut self.names, it));
+        }
     }
 }
 
@@ -610,7 +618,7 @@ impl Reader {
 
     /// Takes in the names and the terms of `text`.
     fn says(&mut self, text: &str, region: Region) {
-        for name in names_in(text, region) {
+        for name in names_in(text, region, self.is_typed) {
             match self.query.names.iter_mut().find(|it| it.text == name.text) {
                 Some(known) => known.region = known.region.min(name.region),
                 None => keep(&mut self.query.names, name),

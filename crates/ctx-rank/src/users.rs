@@ -1,7 +1,7 @@
 //! Questions about what uses something.
 
 use crate::Query;
-use crate::names::Name;
+use crate::names::{Name, may_be_name};
 use crate::words::says_nothing;
 
 /// A question that names more asks for what they have in common.
@@ -44,11 +44,7 @@ impl Query {
         let Some(cue) = cue(&self.lower()) else {
             return;
         };
-        let is_between = |it: &&str| BETWEEN.iter().any(|word| word.eq_ignore_ascii_case(it));
-        let name = self.words().skip(cue.at).find(|it| !is_between(it));
-        let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
-        let is_name = |it: &&str| it.len() > 2 && !says_nothing(it) && it.chars().all(is_of_name);
-        let name = name.filter(is_name).map(Name::alone);
+        let name = self.used(&cue);
         if cue.is_call && self.names.is_empty() {
             self.names.extend(name);
         }
@@ -60,6 +56,21 @@ impl Query {
                 }
             }
         }
+    }
+
+    /// The name behind `cue`.
+    fn used(&self, cue: &Cue) -> Option<Name> {
+        let is_between = |it: &&str| BETWEEN.iter().any(|word| word.eq_ignore_ascii_case(it));
+        let mut words = self.words().skip(cue.at).skip_while(is_between);
+        let name = words.next()?;
+        let ends = words
+            .next()
+            .is_none_or(|it| it == "in" || CALLED.contains(&it));
+        let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
+        let is_word = name.len() < 3 || says_nothing(name);
+        let is_name =
+            name.chars().all(is_of_name) && (!is_word || ends && may_be_name(name, false));
+        is_name.then(|| Name::alone(name))
     }
 
     fn lower(&self) -> Vec<String> {

@@ -197,6 +197,12 @@ impl Default for Weights {
     }
 }
 
+/// Whether a typed question is one name, whose last is a stop word or has two letters.
+fn is_common_name(query: &Query) -> bool {
+    let is_alone = query.typed.is_some() && query.words().nth(1).is_none();
+    is_alone && matches!(&query.names[..], [name] if name.is_common())
+}
+
 fn names_part(query: &Query) -> bool {
     query.places.iter().any(Place::is_part)
 }
@@ -212,6 +218,9 @@ fn of_report(query: &Query) -> f64 {
 
 /// A question with one name, and no other, gives it so many times the weight.
 const ONE_NAME: f64 = 20.0;
+
+/// One that is all of a question and says nothing to text, as `get` of `Session.get`, has so many times that: texts speak of what it is of.
+const COMMON_NAME: f64 = 3.0;
 
 /// A typed question that has the name of a file gives names that are nearly it so many times the weight: as much as text has. Its
 /// extension is a word that any text may have, and of a mistyped name it is the only one.
@@ -292,7 +301,11 @@ impl Options {
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
-        options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
+        let of_names = &mut options.weights.strategies[Strategy::Names.index()];
+        *of_names = self.weights.of_names(names.len());
+        if is_common_name(query) {
+            *of_names *= COMMON_NAME;
+        }
         options.weights.weigh_files(query);
         options.weights.weigh_documents(query);
         if options.wants(Strategy::Relations) && query.asks_for_users() {

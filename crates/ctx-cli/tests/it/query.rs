@@ -985,6 +985,33 @@ fn a_letter_finds_what_is_called_so_and_nothing_else() {
         .fails(3, &["nothing to look for"]);
 }
 
+#[test]
+fn a_name_that_is_a_common_word_is_found() {
+    let asked = Asked::of([
+        ("src/api.py", b"def get(url):\n    return url\n".as_slice()),
+        (
+            "src/session.py",
+            b"class Session:\n    def get(self):\n        return 1\n",
+        ),
+        ("docs/api.md", b"# Session\n\nA session has much to get.\n"),
+    ]);
+    for (question, wanted) in [
+        ("get", "src/api.py"),
+        ("what does get do", "src/api.py"),
+        ("api.get()", "src/api.py"),
+        ("Session.get", "src/session.py"),
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        let first = &result["retrieval"]["items"][0];
+        assert_eq!(first["path"], wanted, "{question}");
+        let context = result["context"].as_str().unwrap();
+        assert!(context.contains("def get("), "{context}");
+    }
+    let none = asked.run(&["query", "use"]);
+    assert_eq!(none.ok(), "");
+    assert!(none.stderr.contains("warning: nothing in"), "{none:?}");
+}
+
 /// Runs it in a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]

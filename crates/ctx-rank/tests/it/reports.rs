@@ -181,10 +181,51 @@ fn phrases_stand_between_quotation_marks() {
 
 #[test]
 fn a_name_that_ends_in_a_common_word_is_no_name_and_a_term_still() {
-    assert!(names("`Pool.get` and pool.get() and `pool.id` wait").is_empty());
+    assert!(names("It waits\n`Pool.get` and pool.get() and `pool.id` and `get`").is_empty());
+    assert!(names("It waits\n```\npool.get()\n```\n").is_empty());
     assert_eq!(names("`Session.send` waits"), ["Session.send"]);
-    let query = Query::analyse("`Pool.get` waits");
+    let query = Query::analyse("It waits\n`Pool.get` waits");
     assert!(query.terms.iter().any(|it| it.text == "pool"));
+}
+
+#[test]
+fn a_common_word_is_a_name_where_a_typed_question_marks_it_as_one() {
+    for (text, expected) in [
+        ("what does get() do", "get"),
+        ("requests.get(url, timeout=5) hangs", "requests.get"),
+        ("MethodRouter.on", "MethodRouter.on"),
+        ("axum::routing::any", "axum::routing::any"),
+        ("why does `use` fail", "use"),
+        ("why does ` id ` fail", "id"),
+        ("`Pool.get` and `pool.id` wait", "Pool.get pool.id"),
+        ("what does h() make", "h"),
+        ("app.go() fails", "app.go"),
+        // What is all of a question, but for what sentences have.
+        ("get", "get"),
+        ("Get?", "Get"),
+        ("what does get do", "get"),
+        ("do", "do"),
+        ("who calls get", "get"),
+        ("where is get called", "get"),
+        // What is no name.
+        ("what does main.rs do, e.g. a.go", ""),
+        ("`README.md` of `a.py` at crates.io", ""),
+        ("main.rs(7:13) fails", ""),
+        ("`for it in all`", ""),
+        ("callers of all the functions", ""),
+        ("get the parser", ""),
+        ("the", ""),
+        ("how do I do this?", ""),
+        ("is it of me", ""),
+    ] {
+        assert_eq!(names(text).join(" "), expected, "{text}");
+    }
+    for text in ["the", "how do I do this?", "is it of me"] {
+        assert!(Query::analyse(text).is_empty(), "{text}");
+    }
+    let query = Query::analyse("Session.get and send()");
+    let common: Vec<bool> = query.names.iter().map(ctx_rank::Name::is_common).collect();
+    assert_eq!(common, [true, false]);
 }
 
 #[test]

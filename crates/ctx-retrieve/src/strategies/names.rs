@@ -1,8 +1,8 @@
 //! Definitions of names.
 
-use ctx_rank::{Name, Query, Region};
+use ctx_rank::{Name, Query, Region, Role};
 
-use super::{MOST_DEFINITIONS, NAMES, Sum, by_question, unique};
+use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
 use crate::ports::{Answer, FileSearch, Hit};
 
 /// What an identifier of the question is worth by where it stands.
@@ -22,26 +22,93 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     let names = &query.names[..query.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
-    let of_name = by_question("names", &last, answers)?;
+    let mut of_name = by_question("names", &last, answers)?;
+    // Of a typed question each name counts: what it says that it is of tells it from the others, or it is all there is.
+    let is_all = query.typed.is_some() && query.terms.is_empty();
+    let many = |it: &&Name| {
+        let is_told = it.within.is_some() || is_all;
+        let count = of_name.get(&it.last).map_or(0, Vec::len);
+        query.typed.is_some() && is_told && count > MOST_DEFINITIONS
+    };
+    let many = unique(names.iter().filter(many).map(|it| &it.last));
+    if !many.is_empty() {
+        let answers = search.definitions(&many, WIDE).await?;
+        let more = by_question("names", &many, answers)?;
+        for (name, hits) in more {
+            of_name.entry(name).and_modify(|it| *it = hits);
+        }
+    }
     for name in names {
         let hits = of_name.get(&name.last).map_or(&[][..], Vec::as_slice);
-        if hits.len() > MOST_DEFINITIONS {
+        let exactly = exactly(name, hits);
+        let has_exact = exactly.contains(&true);
+        let is_meant = query.typed.is_some() && has_exact;
+        let is_many = hits.len() > MOST_DEFINITIONS;
+        if is_many && !is_meant && !is_all {
             continue;
         }
-        let is_within = |hit: &Hit| {
-            let within = name.within.as_deref().filter(|it| it.len() > 2);
-            let qualified = hit.qualified_name.as_deref().unwrap_or_default();
-            within.is_some_and(|it| qualified.contains(it) || hit.path.contains(&it.to_lowercase()))
-        };
-        let exactly: Vec<bool> = hits.iter().map(is_within).collect();
-        let has_exact = exactly.contains(&true);
         let count = exactly.iter().filter(|&&it| it || !has_exact).count();
         for (hit, is_exact) in hits.iter().zip(exactly) {
-            let share = if has_exact && !is_exact { 0.2 } else { 1.0 };
-            #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
+            let share = match (has_exact, is_exact) {
+                (true, false) if is_many => continue,
+                (true, false) => 0.2,
+                _ if name.is_common() => plainness(hit),
+                _ => 1.0,
+            };
+            #[expect(clippy::cast_precision_loss, reason = "there are at most 400")]
             let score = worth(name) * share / (count as f64).sqrt();
             found.add(&hit.part, score);
         }
     }
     Ok(found.hits)
+}
+
+/// Which of `hits`, definitions of `name`, are within what it says. Of a common one, which many are called, those that are members of
+/// just that, or at the top of a file or folder of that name, where there are any.
+fn exactly(name: &Name, hits: &[Hit]) -> Vec<bool> {
+    let is_within = |hit: &Hit| {
+        let within = name.within.as_deref().filter(|it| it.len() > 2);
+        let qualified = hit.qualified_name.as_deref().unwrap_or_default();
+        within.is_some_and(|it| qualified.contains(it) || hit.path.contains(&it.to_lowercase()))
+    };
+    let just = hits
+        .iter()
+        .map(|it| name.is_common() && is_of_just(name, it));
+    let just: Vec<bool> = just.collect();
+    if just.contains(&true) {
+        return just;
+    }
+    hits.iter().map(is_within).collect()
+}
+
+/// Whether `hit` is a member of just what `name` says, or at the top of a file or a folder that is called so.
+fn is_of_just(name: &Name, hit: &Hit) -> bool {
+    let Some(within) = name.within.as_deref() else {
+        return false;
+    };
+    let is_between = |c: char| !c.is_alphanumeric() && c != '_';
+    match member_of(hit) {
+        Some(outer) => outer.rsplit(is_between).find(|it| !it.is_empty()) == Some(within),
+        None => {
+            let mut names = hit.path.split('/');
+            names.any(|it| it.split('.').next() == Some(within))
+        }
+    }
+}
+
+/// What `hit` is defined in, as its qualified name tells.
+fn member_of(hit: &Hit) -> Option<&str> {
+    let qualified = hit.qualified_name.as_deref()?;
+    let outer = qualified.strip_suffix(hit.name.as_deref()?)?;
+    let is_joint = |c: char| !c.is_alphanumeric() && c != '_';
+    let outer = outer.trim_end_matches(is_joint);
+    (!outer.is_empty()).then_some(outer)
+}
+
+/// What `hit` is worth of a common name: who says no more hardly means a member, or a test.
+fn plainness(hit: &Hit) -> f64 {
+    let role = hit.part.role(Role::of(&hit.path));
+    let of_role = if role == Role::Source { 1.0 } else { 0.5 };
+    let of_place = if member_of(hit).is_none() { 1.0 } else { 0.8 };
+    of_role * of_place
 }

@@ -429,6 +429,58 @@ async fn a_name_that_is_nowhere_is_found_by_one_like_it() {
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
 }
 
+/// Many definitions of a common name, in files that speak of what it is of, and one that is at the top of its file.
+fn getters() -> Store {
+    let words = "a session and its requests: the session has a get, and the requests wait";
+    let paths: Vec<String> = (10..70).map(|at| format!("src/web/f{at}.py")).collect();
+    let mut parts: Vec<_> = paths
+        .iter()
+        .map(|it| (it.as_str(), 10, "method", "get", words))
+        .collect();
+    parts.push(("tests/test_api.py", 1, "function", "get", "pass"));
+    parts.push(("src/web/api.py", 1, "function", "get", "pass"));
+    parts.push(("src/web/session.py", 5, "method", "get", "pass"));
+    parts.push(("docs/session.md", 1, "section", "", words));
+    let mut store = Store::of(&parts);
+    for (part, _) in &mut store.parts {
+        let within = if part.path.ends_with("session.py") {
+            "Session"
+        } else {
+            "Fake"
+        };
+        if part.kind == "method" {
+            part.qualified_name = Some(format!("{within}.get"));
+        }
+    }
+    store
+}
+
+#[tokio::test]
+async fn a_name_that_is_a_common_word_is_found_where_it_is_marked() {
+    for (question, wanted) in [
+        ("get", "src/web/api.py"),
+        ("what does get do", "src/web/api.py"),
+        ("`get`", "src/web/api.py"),
+        ("get()", "src/web/api.py"),
+        ("api.get()", "src/web/api.py"),
+        ("Session.get", "src/web/session.py"),
+        ("Session::get()", "src/web/session.py"),
+    ] {
+        let retrieved = ask(getters(), question, &Options::default()).await;
+        assert_eq!(paths(&retrieved)[0], wanted, "{question}");
+    }
+    // In a report they are among many words.
+    let report = "It hangs\n\n`Session.get` of a session\n```\nsession.get()\n```\n";
+    let retrieved = ask(getters(), report, &Options::default()).await;
+    let names = Strategy::Names.index();
+    assert!(
+        retrieved
+            .found
+            .iter()
+            .all(|it| it.contributions[names] == 0.0)
+    );
+}
+
 #[tokio::test]
 async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
     let trace = "TypeError: it broke\n    at tunnel (/srv/x/dist/bundle.js:3:4)\n";
