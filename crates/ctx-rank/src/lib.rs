@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bags;
+mod definitions;
 mod failures;
 mod foreign;
 mod fusion;

@@ -122,7 +122,7 @@ pub struct Query {
     /// much is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. In
     /// a [typed](Query::typed) question it is one where it is called, all that stands between backticks, or of something: `get()`,
     /// `pool.id`. A letter that is all of a question is a name, and where it has stop words alone, so are those that more than
-    /// sentences have: `get` of `what does get do`.
+    /// sentences have: `get` of `what does get do`. So is what stands behind the keyword of a definition there: `def get`.
     pub names: Vec<Name>,
     /// Files that are named, with a line, several, or a definition where they are.
     pub places: Vec<Place>,
@@ -157,6 +157,8 @@ pub struct Query {
     pub bytes_left_out: usize,
     /// The names of the files that tell of the project what it asks, where it asks for nothing else, without their extensions.
     pub(crate) fronts: &'static [&'static str],
+    /// Whether it is nothing but a definition.
+    pub(crate) is_definition: bool,
 }
 
 impl Query {
@@ -198,6 +200,7 @@ impl Query {
         query.title = title(&body, foreign, typed.is_some());
         query.typed = typed;
         query.note_typed();
+        query.note_definition();
         query.note_users();
         query.weigh_versions();
         query.bytes_left_out = text.len() - end;

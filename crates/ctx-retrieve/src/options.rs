@@ -155,7 +155,8 @@ impl Weights {
         let is_alone = query.words().nth(1).is_none();
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
-        let asks_for_others = asks_for_others || query.asks_for_users();
+        let asks_for_others =
+            asks_for_others || query.asks_for_users() || query.asks_for_definition();
         let names_files = query.is_of_patterns_alone() || names_part(query);
         if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
@@ -219,8 +220,9 @@ fn of_report(query: &Query) -> f64 {
 /// A question with one name, and no other, gives it so many times the weight.
 const ONE_NAME: f64 = 20.0;
 
-/// One that is all of a question and says nothing to text, as `get` of `Session.get`, has so many times that: texts speak of what it is of.
-const COMMON_NAME: f64 = 3.0;
+/// One that is all of a question and says nothing to text, as `get` of `Session.get`, has so many times that, and so has one whose definition
+/// is typed: texts speak of what it is of.
+const MEANT_NAME: f64 = 3.0;
 
 /// A typed question that has the name of a file gives names that are nearly it so many times the weight: as much as text has. Its
 /// extension is a word that any text may have, and of a mistyped name it is the only one.
@@ -303,8 +305,8 @@ impl Options {
         let mut options = self.clone();
         let of_names = &mut options.weights.strategies[Strategy::Names.index()];
         *of_names = self.weights.of_names(names.len());
-        if is_common_name(query) {
-            *of_names *= COMMON_NAME;
+        if is_common_name(query) || query.asks_for_definition() {
+            *of_names *= MEANT_NAME;
         }
         options.weights.weigh_files(query);
         options.weights.weigh_documents(query);

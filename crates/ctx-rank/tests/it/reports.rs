@@ -1257,6 +1257,64 @@ fn a_short_question_asks_for_what_uses_a_name() {
 }
 
 #[test]
+fn what_stands_behind_the_keyword_of_a_definition_is_a_name() {
+    for (text, expected) in [
+        ("def get", "get"),
+        ("async def get(self, url, max_size=1):", "get"),
+        ("fn route", "route"),
+        ("pub fn layer<L>(self, layer: L)", "layer"),
+        ("func Validate", "Validate"),
+        ("func (r *Replacer) Get(key string)", "Get"),
+        ("class Session", "Session"),
+        ("public abstract class Session", "Session"),
+        ("class Foo(Bar):", "Foo"),
+        ("type Handler struct", "Handler"),
+        ("type handler struct {", "handler"),
+        ("trait Handler", "Handler"),
+        ("impl Display for Handler {", "Display"),
+        ("where is get defined", "get"),
+        ("Where is the function parse defined?", "parse"),
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.asks_for_definition(), "{text}");
+        assert_eq!(names(text).join(" "), expected, "{text}");
+        for word in ["def", "fn", "func", "class", "defin", "pub"] {
+            assert_eq!(weight(&query, word), 0.0, "{text}");
+        }
+    }
+    // A name, and words of a sentence about it.
+    for (text, expected) in [
+        ("class Session is not safe to share", "Session"),
+        ("how does class Session keep cookies", "Session"),
+        ("function route", "route"),
+        ("the function get", "get"),
+    ] {
+        let query = Query::analyse(text);
+        assert!(!query.asks_for_definition(), "{text}");
+        assert_eq!(names(text).join(" "), expected, "{text}");
+        let kept = ["class", "function"].map(|it| weight(&query, it));
+        assert!(kept.iter().any(|&it| it > 0.0), "{text}");
+    }
+    for text in [
+        "type conversion of values",
+        "which type is returned",
+        "what does this function do",
+        "which function to call",
+        "the class of the file",
+        "module system loader",
+        "get function name",
+        "HTTP method GET is refused",
+        "where is it defined",
+        "where is the timeout of a pool defined",
+        "It fails\n\ndef get",
+    ] {
+        let query = Query::analyse(text);
+        assert!(names(text).is_empty(), "{text}: {:?}", names(text));
+        assert!(!query.asks_for_definition(), "{text}");
+    }
+}
+
+#[test]
 fn what_is_called_is_a_name_as_any_word() {
     assert_eq!(names("who calls parse"), ["parse"]);
     assert_eq!(names("callers of the function parse"), ["parse"]);

@@ -24,7 +24,7 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
     // Of a typed question each name counts: what it says that it is of tells it from the others, or it is all there is.
-    let is_all = query.typed.is_some() && query.terms.is_empty();
+    let is_all = query.typed.is_some() && query.terms.is_empty() || query.asks_for_definition();
     let many = |it: &&Name| {
         let is_told = it.within.is_some() || is_all;
         let count = of_name.get(&it.last).map_or(0, Vec::len);

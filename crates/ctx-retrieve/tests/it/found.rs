@@ -482,6 +482,31 @@ async fn a_name_that_is_a_common_word_is_found_where_it_is_marked() {
 }
 
 #[tokio::test]
+async fn who_types_a_definition_is_shown_it_before_what_speaks_of_it() {
+    let words = "def class fn a route: a session has routes, and a route has a session";
+    let mut parts = vec![
+        ("docs/route.md", 1, "section", "", words),
+        ("src/route.py", 10, "function", "make_route", words),
+        ("src/route.py", 20, "method", "__init__", words),
+        ("src/route.py", 30, "function", "route", "pass"),
+        ("src/session.py", 1, "class", "Session", "pass"),
+        ("src/api.py", 1, "function", "get", "pass"),
+    ];
+    let paths: Vec<String> = (0..50).map(|at| format!("src/f{at}.py")).collect();
+    parts.extend(paths.iter().map(|it| (it.as_str(), 1, "lines", "", words)));
+    for (question, wanted) in [
+        ("fn route", ("src/route.py", 30)),
+        ("class Session", ("src/session.py", 1)),
+        ("def get", ("src/api.py", 1)),
+        ("where is get defined", ("src/api.py", 1)),
+    ] {
+        let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
+        let first = &retrieved.found[0].hit;
+        assert_eq!((&*first.path, first.span.start()), wanted, "{question}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
     let trace = "TypeError: it broke\n    at tunnel (/srv/x/dist/bundle.js:3:4)\n";
     let mut options = options();
