@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::names::Name;
 use crate::query::Region;
 use crate::role::is_prose;
+use crate::words::is_unspaced;
 
 /// A file, and a line of it or a definition in it where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +107,28 @@ pub(crate) fn definition_of(word: &str) -> Option<Place> {
         region: Region::Title,
     });
     Some(place)
+}
+
+/// The files that `word` names where scripts without spaces are joined to their names: what stands between those, and all of it, where
+/// that may be one.
+pub(crate) fn places_among(word: &str) -> Vec<Place> {
+    let is_of_other = |c: char| {
+        let is_sign = matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff5e}');
+        is_unspaced(c) || is_sign
+    };
+    if word.is_ascii() || !word.contains(is_of_other) {
+        return place_of(word).into_iter().collect();
+    }
+    let pieces = word.split(is_of_other).filter_map(place_of);
+    pieces.chain(place_of(word)).collect()
+}
+
+impl Place {
+    /// Whether it is `other` with a script without spaces joined to it.
+    pub(crate) fn is_joined_to(&self, other: &Place) -> bool {
+        let before = self.path.strip_suffix(&other.path);
+        before.is_some_and(|it| it.ends_with(is_unspaced))
+    }
 }
 
 /// Where in `piece` the lines of the first file stand that it names with any, with what is before them.

@@ -2,7 +2,7 @@
 
 use crate::mentions::is_written;
 use crate::query::Region;
-use crate::words::{says_nothing, sub_words};
+use crate::words::{is_unspaced, says_nothing, sub_words};
 
 /// What is longer is encoded data and no name.
 const MOST_NAME_BYTES: usize = 256;
@@ -72,11 +72,14 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
     let bytes = line.as_bytes();
     let length = line.trim().len();
     let mut at = 0;
-    while at < bytes.len() {
-        if !starts_name(bytes[at]) {
+    while let Some(first) = line[at..].chars().next() {
+        if !starts_name(first) {
             // What begins with a digit is a number, also `0x1f` and `10ms`.
-            let number = bytes[at].is_ascii_digit().then(|| segment(line, &mut at));
-            at += usize::from(number.is_none());
+            if first.is_ascii_digit() {
+                segment(line, &mut at);
+            } else {
+                at += first.len_utf8();
+            }
             continue;
         }
         let start = at;
@@ -86,11 +89,13 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             segments.push(segment(line, &mut at));
         }
         let is_called = bytes.get(at) == Some(&b'(');
-        let is_code = matches!(
-            region,
-            Region::InlineCode | Region::CodeBlock | Region::Trace
-        );
         let last = segments[segments.len() - 1];
+        // In a block of code what is of scripts without spaces is mostly what comments say.
+        let is_code = match region {
+            Region::InlineCode => true,
+            Region::CodeBlock | Region::Trace => !last.starts_with(is_unspaced),
+            _ => false,
+        };
         let stands_out = is_called
             || segments.len() > 1
             || last.trim_matches('_').contains('_')
@@ -129,16 +134,21 @@ fn is_of_path(line: &str, start: usize, end: usize) -> bool {
     is_beside_slash || is_written(extension) || extension == "io"
 }
 
-fn starts_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+fn starts_name(c: char) -> bool {
+    c == '_' || c.is_alphanumeric() && !c.is_ascii_digit()
 }
 
+/// One name: where the script changes to one without spaces, or from it, it ends.
 fn segment<'l>(line: &'l str, at: &mut usize) -> &'l str {
     let start = *at;
-    let rest = &line.as_bytes()[start..];
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    *at += rest.iter().take_while(|byte| is_part(byte)).count();
-    &line[start..*at]
+    let rest = &line[start..];
+    // Marks belong to the letter before them.
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}');
+    let is_first = rest.starts_with(is_unspaced);
+    let end = rest.find(|c| !is_part(c) || is_unspaced(c) != is_first);
+    let length = end.unwrap_or(rest.len());
+    *at += length;
+    &rest[..length]
 }
 
 /// Where the next name begins, when `.`, `::`, `->` or `#` joins it to the one before `at`.
@@ -148,7 +158,7 @@ fn joined(line: &str, at: usize) -> Option<usize> {
         .into_iter()
         .find(|it| rest.starts_with(it))?;
     let next = at + joint.len();
-    let begins = line.as_bytes().get(next).copied().is_some_and(starts_name);
+    let begins = line[next..].starts_with(starts_name);
     // `a.rs#L12` is a line.
     let digits = line[next..].strip_prefix('L').filter(|_| joint == "#");
     let is_line = digits.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));

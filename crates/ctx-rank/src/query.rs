@@ -7,7 +7,7 @@ use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
     Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
-    path_of_link, pattern_of, place_of,
+    path_of_link, pattern_of, place_of, places_among,
 };
 use crate::names::{Name, may_be_name, names_in};
 use crate::traces::{
@@ -222,7 +222,8 @@ impl Query {
     pub fn meant_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);
-        let meant = meant.filter(|_| self.typed.is_some());
+        let is_joined = |it: &Place| self.places.iter().any(|other| it.is_joined_to(other));
+        let meant = meant.filter(move |it| self.typed.is_some() && !is_joined(it));
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
     }
 
@@ -587,8 +588,13 @@ impl Reader {
                 keep(&mut self.query.patterns, pattern);
             }
             let defined = self.is_typed.then(|| definition_of(word)).flatten();
-            let place = defined.or_else(|| place_of(word));
-            if let Some(mut place) = place.filter(|_| !is_pattern) {
+            let mut places = match defined {
+                Some(place) => vec![place],
+                None => places_among(word),
+            };
+            places.retain(|_| !is_pattern);
+            let names_file = !places.is_empty();
+            for mut place in places {
                 let (left, right) = line.split_at(start);
                 let right = &right[word.len()..];
                 // What is quoted has nothing beside it in its piece.
@@ -600,7 +606,11 @@ impl Reader {
                     (place.line, place.end) = (Some(line), end);
                 }
                 keep(&mut self.query.places, place);
-            } else if is_text && let Some(folder) = folder_of(word) {
+            }
+            if !names_file
+                && is_text
+                && let Some(folder) = folder_of(word)
+            {
                 // It may be called so: `@scope/package`.
                 let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
                 let bare = bare.map(str::to_owned);

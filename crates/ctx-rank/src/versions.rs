@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::words::LONGEST;
+use crate::words::{LONGEST, is_unspaced};
 
 /// A version has so many numbers at most: more are a table, or the name of an object.
 const MOST_NUMBERS: usize = 6;
@@ -45,7 +45,7 @@ pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
         ends.pop();
     }
     let beginnings = ends.iter().skip(1).rev().map(|&end| (end - start, end));
-    let is_version = !is_of_word(bytes, end) && term.len() <= LONGEST;
+    let is_version = !is_of_word(text, end) && term.len() <= LONGEST;
     is_version.then(|| Version {
         bytes: run.start..end,
         beginnings: beginnings.collect(),
@@ -102,10 +102,11 @@ fn digits_at(bytes: &[u8], at: usize) -> usize {
     digits.take_while(|it| it.is_ascii_digit()).count()
 }
 
-/// Whether what stands at `at` goes on with a word. What is not ASCII is taken for a word.
-fn is_of_word(bytes: &[u8], at: usize) -> bool {
-    let is_word = |it: &u8| it.is_ascii_alphanumeric() || *it == b'_' || !it.is_ascii();
-    bytes.get(at).is_some_and(is_word)
+/// Whether what stands at `at` goes on with a word. What is not ASCII is taken for a word, but for scripts that put no spaces before one.
+fn is_of_word(text: &str, at: usize) -> bool {
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_' || !it.is_ascii();
+    let next = text.get(at..).and_then(|it| it.chars().next());
+    next.is_some_and(|it| is_word(it) && !is_unspaced(it))
 }
 
 #[cfg(test)]
@@ -146,6 +147,7 @@ mod tests {
             ("1.5px", None),
             ("1.0-rc1x", None),
             ("1.5\u{e9}", None),
+            ("8.2.1\u{3067}", Some(("8.2.1", 5))),
             ("8.", None),
             ("v.1", None),
             ("a1.2", None),

@@ -40,7 +40,7 @@ impl Analyzer {
     /// stem; identifiers whole and in parts, cut at underscores, at changes of case and of digits
     /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); versions whole, without a `v` before them, then as far as they
     /// are versions, and then in parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
-    /// characters for scripts that put no spaces between words. O(bytes).
+    /// characters for scripts that put no spaces between words, in which an identifier ends where they begin. O(bytes).
     pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let mut at = 0;
         while let Some(end) = self.first_words(text, at, note) {
@@ -214,30 +214,37 @@ impl Words {
         &self.stems[self.lower.as_str()]
     }
 
-    /// Words that are not all ASCII, where Unicode says they end.
+    /// A run that is not all ASCII: of scripts without spaces the pairs, of what else is all ASCII between them what an identifier has, and
+    /// of the rest the words, where Unicode says they end.
     fn foreign(&mut self, at: usize, run: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
-        // Unicode ends a word behind each character of most such scripts.
-        let mut unspaced = 0..0;
-        for (offset, word) in run.unicode_word_indices() {
-            let bytes = offset..offset + word.len();
-            let is_unspaced = word.chars().all(is_unspaced);
-            if is_unspaced && unspaced.end == bytes.start {
-                unspaced.end = bytes.end;
-                continue;
-            }
-            pairs(at, run, unspaced, note);
-            unspaced = bytes.end..bytes.end;
+        let mut start = 0;
+        while start < run.len() {
+            let (length, is_unspaced) = first_script(&run[start..]);
+            let bytes = start..start + length;
+            let text = &run[bytes.clone()];
+            let place = at + bytes.start..at + bytes.end;
+            start = bytes.end;
             if is_unspaced {
-                unspaced.start = bytes.start;
+                pairs(at, run, bytes, note);
+            } else if text.is_ascii() {
+                self.identifier(text, &mut |term, part| note(term, part, place.clone()));
             } else {
-                let bytes = at + bytes.start..at + bytes.end;
-                self.word(word, Part::Word, &mut |term, part| {
-                    note(term, part, bytes.clone());
-                });
+                for (offset, word) in text.unicode_word_indices() {
+                    let begin = place.start + offset;
+                    self.word(word, Part::Word, &mut |term, part| {
+                        note(term, part, begin..begin + word.len());
+                    });
+                }
             }
         }
-        pairs(at, run, unspaced, note);
     }
+}
+
+/// How many bytes `text` begins with that are all of scripts without spaces, or none of them, and which.
+fn first_script(text: &str) -> (usize, bool) {
+    let is_first = text.chars().next().is_some_and(is_unspaced);
+    let end = text.find(|c| is_unspaced(c) != is_first);
+    (end.unwrap_or(text.len()), is_first)
 }
 
 /// Each two neighbouring characters of `run` within `bytes`; a character that is alone there is a term itself.
@@ -366,8 +373,8 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
             && after.is_some_and(u8::is_ascii_lowercase)
 }
 
-/// Whether `c` is of a script that puts no spaces between words.
-fn is_unspaced(c: char) -> bool {
+/// Whether `c` is of a script that puts no spaces between words, or as Hangul joins more to a word.
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(
         c as u32,
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF

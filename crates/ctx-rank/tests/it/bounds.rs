@@ -79,6 +79,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("one word that is not ASCII", "é"),
     ("one identifier that is not ASCII", "éa_"),
     ("one run of a script without spaces", "語"),
+    ("scripts in turn", "a語"),
     ("marks on one letter", "\u{301}"),
     ("quotation marks", "\""),
     ("quoted phrases", "\"a b\" "),

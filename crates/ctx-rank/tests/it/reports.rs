@@ -229,6 +229,65 @@ fn a_common_word_is_a_name_where_a_typed_question_marks_it_as_one() {
 }
 
 #[test]
+fn names_and_files_are_met_in_scripts_without_spaces() {
+    for (text, expected) in [
+        (
+            "resolve_redirects\u{306e}\u{51e6}\u{7406}\u{306f}\u{3069}\u{3053}",
+            "resolve_redirects",
+        ),
+        (
+            "\u{8bf7}\u{95ee}resolve_redirects\u{51fd}\u{6570}",
+            "resolve_redirects",
+        ),
+        (
+            "\u{300c}Session.send\u{300d}\u{306f}\u{3069}\u{3053}",
+            "Session.send",
+        ),
+        (
+            "resolve_redirects\u{b294} \u{c5b4}\u{b514}\u{c5d0}",
+            "resolve_redirects",
+        ),
+        ("\u{201c}max_size\u{201d} is lost", "max_size"),
+        ("\u{433}\u{434}\u{435} max_size?", "max_size"),
+        ("`gr\u{f6}\u{df}e`", "gr\u{f6}\u{df}e"),
+        ("gro\u{308}\u{df}e(x)", "gro\u{308}\u{df}e"),
+        ("\u{8a08}\u{7b97}(x)", "\u{8a08}\u{7b97}"),
+        (
+            "It fails\n```\n# \u{8a08}\u{7b97}\u{3001}\u{51fd}\u{6570}\n```\n",
+            "",
+        ),
+    ] {
+        assert_eq!(names(text).join(" "), expected, "{text}");
+    }
+    for (text, expected) in [
+        (
+            "sessions.py\u{306e}\u{30d0}\u{30b0}",
+            &[("sessions.py", 0)][..],
+        ),
+        (
+            "\u{8bf7}\u{89e3}\u{91ca}sessions.py\u{6587}\u{4ef6}",
+            &[("sessions.py", 0)],
+        ),
+        (
+            "sessions.py:186\u{306e}\u{51e6}\u{7406}\u{306f}\u{ff1f}",
+            &[("sessions.py", 186)],
+        ),
+        (
+            "docs/\u{8a08}\u{7b97}.md",
+            &[("docs/\u{8a08}\u{7b97}.md", 0)],
+        ),
+        (
+            "\u{8bf7}\u{770b}src/app.py:10",
+            &[("src/app.py", 10), ("\u{8bf7}\u{770b}src/app.py", 10)],
+        ),
+    ] {
+        places(text, expected);
+    }
+    let query = Query::analyse("\u{8bf7}\u{770b}src/app.py:10");
+    assert_eq!(query.meant_files().collect::<Vec<_>>(), ["app.py"]);
+}
+
+#[test]
 fn names_stand_out_of_prose() {
     let text = "Why does maxRedirects ignore max_redirects in HTTPAdapter.send or close() of pool::Pool, \
                 self->buffer and Session#close since v2 for x86 at example.com?";

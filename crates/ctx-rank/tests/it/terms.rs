@@ -157,3 +157,26 @@ fn more_identifiers_than_are_remembered_have_their_terms() {
         assert_eq!(terms[1..], [number.to_string(), format!("name{number}")]);
     }
 }
+
+#[test]
+fn an_identifier_ends_where_a_script_without_spaces_begins() {
+    let alone = terms("resolve_redirects");
+    assert_eq!(alone, ["resolv", "redirect", "resolveredirects"]);
+    for text in [
+        "\u{51e6}\u{7406}resolve_redirects\u{306e}\u{51e6}\u{7406}",
+        "\u{8bf7}\u{95ee}resolve_redirects\u{51fd}\u{6570}\u{5728}\u{54ea}\u{91cc}",
+        "resolve_redirects\u{b294} \u{c5b4}\u{b514}\u{c5d0}",
+        "\u{300c}resolve_redirects\u{300d}\u{306f}\u{3069}\u{3053}",
+    ] {
+        let found = terms(text);
+        assert!(alone.iter().all(|it| found.contains(it)), "{found:?}");
+        let others = found.iter().filter(|it| !alone.contains(it));
+        assert!(others.clone().all(|it| !it.is_ascii()), "{found:?}");
+        assert!(others.count() > 0, "{found:?}");
+    }
+    assert_eq!(terms("na\u{ef}ve_value").len(), 1);
+    assert_eq!(
+        terms("8.2.1\u{3067}\u{306f}").first().map(String::as_str),
+        Some("8.2.1")
+    );
+}
