@@ -98,6 +98,26 @@ impl Role {
         }
     }
 
+    /// Whether the file at `path` tells what became of the project, release by release: a changelog, or one of many below a folder for them.
+    /// It has words for all that there is, and explains none of it. Names alone decide.
+    pub fn is_of_changes(path: &str) -> bool {
+        if Role::of(path) != Role::Documentation {
+            return false;
+        }
+        let lower = path.to_ascii_lowercase();
+        let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+        let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
+        let is_notes = ["release-notes", "release_notes", "releasenotes"]
+            .iter()
+            .any(|it| name.starts_with(it));
+        // Further down it may be a chapter about what is so called.
+        let is_at_root = folders.is_empty() && matches!(stem, "history" | "news");
+        is_at_root
+            || is_notes
+            || matches!(stem, "changelog" | "changes" | "releases" | "whatsnew")
+            || folders.split('/').any(is_folder_of_changes)
+    }
+
     /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
     /// tests of something wants tests, and who asks what is new in a version what was written of it. Reports have such words in
     /// passing.
@@ -186,6 +206,38 @@ impl Role {
         } else {
             Role::Source
         }
+    }
+}
+
+impl Query {
+    /// Whether it is [typed](Query::typed) and asks what became of something: it has a version, asks for a changelog or for [what is
+    /// new](Query::is_of_news), or when or in which release something came.
+    pub fn asks_of_changes(&self) -> bool {
+        const CAME: [&str; 7] = [
+            "added",
+            "changed",
+            "deprecated",
+            "fixed",
+            "introduced",
+            "released",
+            "removed",
+        ];
+        let words: Vec<String> = self.words().map(str::to_lowercase).collect();
+        let has = |list: &[&str]| words.iter().any(|it| list.contains(&it.as_str()));
+        let is_pair = |pair: &[String]| {
+            matches!(
+                (pair[0].as_str(), pair[1].as_str()),
+                ("release", "notes")
+                    | ("breaking", "change" | "changes")
+                    | ("since" | "what" | "which", "release" | "version")
+            )
+        };
+        let has_version = self.typed.is_some() && self.has_version();
+        has_version
+            || self.is_of_news()
+            || has(&["changelog", "changelogs", "news"])
+            || has(&["when"]) && has(&CAME)
+            || words.windows(2).any(is_pair)
     }
 }
 
@@ -319,6 +371,21 @@ fn is_test(name: &str, extension: &str) -> bool {
         || words
             .split_terminator('.')
             .any(|it| matches!(it, "test" | "spec"))
+}
+
+fn is_folder_of_changes(name: &str) -> bool {
+    matches!(
+        name,
+        "changelog"
+            | "changelog.d"
+            | "changelogs"
+            | "changes"
+            | "newsfragments"
+            | "release-notes"
+            | "release_notes"
+            | "releases"
+            | "whatsnew"
+    )
 }
 
 /// Whether it says under which rights the project may be used, and whose it is: much prose, about nothing that the project does.

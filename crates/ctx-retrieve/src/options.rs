@@ -103,6 +103,8 @@ pub struct Weights {
     /// they fit half as well: who asks has one of either to begin with. Not where the question is one word, or asks what uses
     /// something.
     pub first_document: f64,
+    /// Whether changelogs are among these documents: where what became of something is asked for.
+    pub(crate) changelogs: bool,
 }
 
 impl Weights {
@@ -152,6 +154,7 @@ impl Weights {
         if query.typed.is_none() {
             self.documents = 0.0;
         }
+        self.changelogs = query.asks_of_changes();
         let is_alone = query.words().nth(1).is_none();
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
@@ -194,6 +197,7 @@ impl Default for Weights {
             roles: [1.0, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2],
             documents: 0.99,
             first_document: 1.01,
+            changelogs: false,
         }
     }
 }

@@ -114,15 +114,20 @@ impl Ranking<'_> {
     }
 
     /// Whether it may be worth more than documents are: it explains, or is called as the question says.
-    fn may_lead(&self, it: Ranked<'_>) -> bool {
+    fn may_lead(&self, it: Ranked<'_>, weights: &Weights) -> bool {
         let is_named = || self.contributions(it)[Strategy::Places.index()] > 0.0;
-        self.is_document(it) && (self.pool.explains(it.number) || is_named())
+        let explains = || {
+            let path = &it.part.path;
+            Role::explains(path) && (weights.changelogs || !Role::is_of_changes(path))
+        };
+        self.is_document(it) && (explains() || is_named())
     }
 
     /// The places of the best documents, the best first.
-    fn best_documents(&self) -> Vec<usize> {
+    fn best_documents(&self, weights: &Weights) -> Vec<usize> {
         let all = 0..self.all.len();
-        let mut documents: Vec<usize> = all.filter(|&at| self.may_lead(self.all[at])).collect();
+        let may_lead = |at: &usize| self.may_lead(self.all[*at], weights);
+        let mut documents: Vec<usize> = all.filter(may_lead).collect();
         keep_best(&mut documents, RAISED, |&a, &b| {
             best_first(&self.all[a], &self.all[b])
         });
@@ -136,7 +141,7 @@ impl Ranking<'_> {
             return;
         }
         let mut rank = 0.0;
-        for at in self.best_documents() {
+        for at in self.best_documents(weights) {
             let worth = &mut covered[at].1;
             *worth = worth.max(weights.documents / (1.0 + rank / HALF_RANK));
             rank += 1.0;
@@ -151,7 +156,7 @@ impl Ranking<'_> {
         let others = self.all.iter().filter(|&&it| !self.is_document(it));
         let best = others.map(|it| it.score).fold(0.0, f64::max);
         let first = weights.first_document * best;
-        let mut documents = self.best_documents();
+        let mut documents = self.best_documents(weights);
         documents.retain(|&at| self.all[at].score >= FITTING * best);
         let mut rank = 0.0;
         for at in documents {
@@ -245,12 +250,6 @@ impl Pool {
             });
         }
         number
-    }
-
-    /// Whether the file of what has this number explains the project.
-    fn explains(&self, number: usize) -> bool {
-        let part = self.items[number].part.as_ref();
-        part.is_some_and(|it| Role::explains(&it.path))
     }
 
     /// Whether nothing was found.

@@ -1,6 +1,6 @@
 //! What a file is for, by its path and by what it says of itself.
 
-use ctx_rank::Role;
+use ctx_rank::{Query, Role};
 
 #[test]
 fn names_decide() {
@@ -334,4 +334,60 @@ fn a_word_is_the_role_and_back() {
         assert_eq!(Role::of_word(role.as_str()), Some(role));
     }
     assert_eq!(Role::of_word("Source"), None);
+}
+
+#[test]
+fn changelogs_tell_what_became_of_a_project() {
+    for path in [
+        "HISTORY.md",
+        "CHANGES.rst",
+        "CHANGELOG-1.2.md",
+        "NEWS",
+        "packages/a/CHANGELOG.md",
+        "docs/changelog.md",
+        "docs/changes.rst",
+        "docs/releases/1.2.txt",
+        "doc/whatsnew/v1.0.rst",
+        "RELEASE_NOTES.md",
+        "changelog.d/12.md",
+    ] {
+        assert!(Role::is_of_changes(path), "{path}");
+    }
+    for path in [
+        "README.md",
+        "docs/history.md",
+        "docs/news/feed.md",
+        "docs/release.md",
+        "src/changes.rs",
+        "src/history.rs",
+        "docs/upgrading.md",
+    ] {
+        assert!(!Role::is_of_changes(path), "{path}");
+    }
+}
+
+#[test]
+fn a_typed_question_may_ask_what_became_of_something() {
+    for text in [
+        "what was fixed in 2.0.1",
+        "8.2.1",
+        "What's new?",
+        "changelog of the parser",
+        "when was trust_env added",
+        "which release removed it all",
+        "release notes of the parser",
+        "breaking changes of sessions",
+    ] {
+        assert!(Query::analyse(text).asks_of_changes(), "{text}");
+    }
+    for text in [
+        "how are redirects followed",
+        "which versions of urllib3 are supported",
+        "when is the lock released early",
+        "how are changes noticed",
+        "It fails\n\nsince 2.0.1",
+    ] {
+        let asks = Query::analyse(text).asks_of_changes();
+        assert_eq!(asks, text.starts_with("when is"), "{text}");
+    }
 }

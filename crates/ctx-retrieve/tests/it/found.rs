@@ -621,6 +621,47 @@ async fn a_document_comes_first_where_it_explains() {
 }
 
 #[tokio::test]
+async fn a_changelog_comes_first_where_it_is_asked_what_became_of_something() {
+    let words = "how redirects of a session are followed";
+    let store = || {
+        Store::of(&[
+            (
+                "HISTORY.md",
+                1,
+                "section",
+                "",
+                &format!("{words}: improved since 2.0.1, added"),
+            ),
+            (
+                "docs/guide.md",
+                1,
+                "section",
+                "",
+                "how redirects are followed, and where to",
+            ),
+            (
+                "src/session.py",
+                1,
+                "function",
+                "send",
+                "redirects of a session",
+            ),
+        ])
+    };
+    for (question, wanted) in [
+        ("how are redirects of a session followed", "docs/guide.md"),
+        ("when were redirects of a session added", "HISTORY.md"),
+        ("redirects of a session since 2.0.1", "HISTORY.md"),
+        ("redirects of a session in HISTORY.md", "HISTORY.md"),
+    ] {
+        let retrieved = ask(store(), question, &Options::default()).await;
+        assert_eq!(paths(&retrieved)[0], wanted, "{question}");
+        // It is found all the same.
+        assert!(paths(&retrieved).contains(&"HISTORY.md"), "{question}");
+    }
+}
+
+#[tokio::test]
 async fn words_that_nothing_has_are_taken_for_misspelt_names() {
     let retrieved = ask(library(), "xtunnelx", &options()).await;
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
