@@ -14,9 +14,9 @@ use tracing::debug;
 
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
-use crate::pool::{Pool, Ranked, keep_best};
+use crate::pool::{Pool, Ranked, Ranking, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
-use crate::strategies::{self, Named, Noted};
+use crate::strategies::{self, Named, Noted, Said};
 
 /// Of the parts that have all words of what may be a quotation so many are looked at, wherever they stand.
 const QUOTING: usize = 8;
@@ -70,8 +70,8 @@ pub struct Retrieved {
     pub traced: Vec<Vec<Arc<Part>>>,
     /// The lines that the question names, by their files: those of places, and of calls that were found where the trace says.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
-    /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]). Their parts are the
-    /// best, in their order.
+    /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]); where nothing is called so,
+    /// those that are called nearly so. Their parts are the best, in their order.
     pub whole: BTreeSet<String>,
     /// For a receipt: `no_such_line`, where a typed question names a line behind all that its file says, and `pattern_limited`, where more
     /// files may fit a pattern than were looked at or taken.
@@ -313,7 +313,11 @@ impl Retriever {
         let documents = ranking.all.iter();
         let documents = documents.filter(|&&it| ranking.role(it) == Role::Documentation);
         let documents = documents.map(|it| it.part.path.as_str());
-        let whole = strategies::asked_for_alone(query, documents);
+        let mut whole = strategies::asked_for_alone(query, documents);
+        if whole.is_empty() {
+            let said: Vec<Said<'_>> = ranking.all.iter().map(|&it| said(&ranking, it)).collect();
+            whole = strategies::mistyped_alone(query, &said);
+        }
         let of_whole = scored.iter_mut();
         let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
         of_whole.for_each(|it| it.0 = highest);
@@ -417,6 +421,21 @@ impl Retrieved {
             took,
             failure,
         });
+    }
+}
+
+/// What was said of `it`.
+fn said<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Said<'p> {
+    let all = ranking.contributions(it);
+    let by_name = [Strategy::Similar, Strategy::Places];
+    let [similar, places] = by_name.map(|it| all[it.index()]);
+    let others = Strategy::ALL.iter().filter(|it| !by_name.contains(it));
+    Said {
+        path: &it.part.path,
+        is_document: ranking.role(it) == Role::Documentation,
+        similar,
+        places,
+        others: others.map(|it| all[it.index()]).sum(),
     }
 }
 

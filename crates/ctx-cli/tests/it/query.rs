@@ -756,6 +756,33 @@ fn a_file_is_found_by_a_name_with_two_letters_in_the_wrong_order() {
 }
 
 #[test]
+fn a_document_whose_name_was_mistyped_is_shown() {
+    let asked = Asked::of([
+        (
+            "docs/installation.rst",
+            b"Owls\n====\n\nThey hunt at night.\n".as_slice(),
+        ),
+        ("docs/other.rst", b"Rst\n===\n\nOf rst and docs.\n"),
+        ("src/rst.rs", b"//! Reads rst of docs.\npub fn rst() {}\n"),
+    ]);
+    for question in [
+        "installaton.rst",
+        "docs/instalation.rst",
+        "what does installaton.rst say",
+        "installatoin",
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        let first = paths(&result).first().copied();
+        assert_eq!(first, Some("docs/installation.rst"), "{question}");
+        let context = result["context"].as_str().unwrap();
+        assert!(
+            context.contains("They hunt at night."),
+            "{question}: {context}"
+        );
+    }
+}
+
+#[test]
 fn folders_and_files_are_found_by_the_names_that_are_typed() {
     let speaks =
         "//! What README, Makefile and docs of a design are: see README.md.\npub fn readme() {}\n";

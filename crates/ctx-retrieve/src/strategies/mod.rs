@@ -18,7 +18,9 @@ use ctx_rank::{Query, Term};
 use rapidhash::RapidHashMap;
 
 pub(crate) use self::changes::changes;
-pub(crate) use self::named::{asked_for_alone, before_in_file, may_name_files};
+pub(crate) use self::named::{
+    Said, asked_for_alone, before_in_file, may_name_files, mistyped_alone,
+};
 pub(crate) use self::names::names;
 pub(crate) use self::places::{Named, Noted, places};
 pub(crate) use self::relations::{SEEDS, relations, users};

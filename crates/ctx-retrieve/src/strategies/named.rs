@@ -68,6 +68,41 @@ pub(crate) fn asked_for_alone<'p>(
     }
 }
 
+/// What was said of a part of a file.
+pub(crate) struct Said<'p> {
+    pub(crate) path: &'p str,
+    pub(crate) is_document: bool,
+    /// For being called nearly as the question says,
+    pub(crate) similar: f64,
+    /// and for being called so.
+    pub(crate) places: f64,
+    /// By all others together.
+    pub(crate) others: f64,
+}
+
+/// The documents that `query` names with a mistake, where that name is all it asks for: those that are likest, if they are few.
+pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<&'p str> {
+    let names_file = query.is_of_files_alone() && !query.is_of_project() && !query.is_of_news();
+    let is_word = query.words().count() == 1;
+    let likest = parts.iter().map(|it| it.similar).fold(0.0, f64::max);
+    let is_named = parts.iter().any(|it| it.places > 0.0);
+    let is_likest = |it: &&Said<'_>| it.similar >= likest;
+    // Who types a word means the source of that name as well.
+    let is_of_source = parts.iter().filter(is_likest).any(|it| !it.is_document);
+    let may_name = names_file || is_word && !is_of_source;
+    if !may_name || likest <= 0.0 || is_named {
+        return BTreeSet::new();
+    }
+    // A word may be one of a text, and the name of a file is of its extension alone.
+    let is_meant =
+        |it: &&Said<'_>| it.is_document && is_likest(it) && (names_file || it.others <= 0.0);
+    let meant: BTreeSet<&str> = parts.iter().filter(is_meant).map(|it| it.path).collect();
+    if meant.len() > MOST_FILES {
+        return BTreeSet::new();
+    }
+    meant
+}
+
 /// Files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];
