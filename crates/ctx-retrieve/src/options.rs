@@ -255,6 +255,11 @@ pub const PARTS: usize = 100;
 /// For so many tokens of a budget one more part is found.
 const TOKENS_OF_A_PART: u32 = 80;
 
+/// So many parts may fit a budget.
+fn fitting(max_tokens: u32) -> usize {
+    usize::try_from(max_tokens / TOKENS_OF_A_PART).unwrap_or(usize::MAX)
+}
+
 /// How a question is answered.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -287,9 +292,20 @@ impl Options {
     /// has what that shows.
     #[must_use]
     pub fn for_budget(mut self, max_tokens: u32, least: usize) -> Self {
-        let fitting = usize::try_from(max_tokens / TOKENS_OF_A_PART).unwrap_or(usize::MAX);
-        self.limit.get_or_insert(fitting.max(least));
+        self.limit.get_or_insert(fitting(max_tokens).max(least));
         self
+    }
+
+    /// The largest budget that [these are for](Options::for_budget) as for `max_tokens`: for one beyond it more is looked for, and what
+    /// a context of it shows is chosen from more.
+    #[must_use]
+    pub fn largest_budget(&self, max_tokens: u32, least: usize) -> u32 {
+        if self.limit.is_some() {
+            return u32::MAX;
+        }
+        let parts = u32::try_from(fitting(max_tokens).max(least)).unwrap_or(u32::MAX);
+        let first = parts.saturating_mul(TOKENS_OF_A_PART);
+        first.saturating_add(TOKENS_OF_A_PART - 1)
     }
 
     /// So many parts at most.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::cause::is_away;
+use crate::reserve::Reserve;
 use crate::{Keeping, Owner};
 
 /// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
@@ -368,6 +369,8 @@ pub struct PrimeRequest {
     pub references: Vec<String>,
     /// How it is built.
     pub options: BuildOptions,
+    /// Who says how much of the budget is reserved: budgets that are told for other requests are told by it.
+    pub reserve: Reserve,
     /// Whether each item is answered with its text.
     pub item_content: bool,
 }
@@ -380,6 +383,7 @@ impl PrimeRequest {
             message: message.into(),
             references: Vec::new(),
             options,
+            reserve: Reserve::default(),
             item_content: false,
         }
     }
@@ -391,6 +395,8 @@ impl PrimeRequest {
 pub struct Prime {
     /// The context, its receipt, and what may be cited. Whoever asked the same may hold it too.
     pub context: Arc<PrimeContext>,
+    /// The context as it is told to who asked.
+    pub(crate) built: Arc<BuiltContext>,
     /// The thread that it was built for.
     pub thread: Option<String>,
     /// Whether each item is answered with its text.

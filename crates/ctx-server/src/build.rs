@@ -6,16 +6,19 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ctx_model::{BuiltContext, Warning};
+use ctx_assemble::AssembleError;
+use ctx_budget::BudgetError;
+use ctx_model::{BuiltContext, Omitted, Tokens, Warning};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
     Cache, CacheMetrics, Cited, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions,
-    PrimeStage, Resolved, Secret, Served, Service, resolve_while,
+    PrimeStage, Resolved, Secret, Served, Service, ServiceError, resolve_while,
 };
 
 use crate::Owner;
 use crate::backend::{BackendError, Job, Prime, PrimeRequest, Receipt, Stage, Stats, Timing, Vote};
+use crate::reserve::Reserve;
 
 /// What the services of all owners of a store share.
 #[derive(Debug)]
@@ -78,7 +81,7 @@ pub async fn build(
         .with_now(now() / 1_000);
     options.retrieve.deadline = patience;
     let telling = job.clone();
-    let told = move |stage| {
+    let begins = move |stage| {
         if let Some(stage) = stage_of(stage) {
             // Whether anybody waits, the control tells.
             let _ = telling.begin(stage);
@@ -87,23 +90,82 @@ pub async fn build(
     let service = service
         .clone()
         .with_counters(Arc::clone(&job.counters))
-        .with_progress(Arc::new(told));
+        .with_progress(Arc::new(begins));
     let thread = request.thread.as_deref().unwrap_or_default();
     let primed = service.prime(thread, &request.message, &options, &control);
     let primed = primed.await.map_err(|error| match error {
         _ if job.cancel.is_cancelled() => BackendError::Cancelled,
-        error => BackendError::Service(error),
+        error => refused(error, request.reserve),
     })?;
     for failure in &primed.context.failures {
         tracing::warn!(source = ?failure.source, "a source has no say in a context");
     }
+    let built = told(&primed.context, &options, request.reserve);
     Ok(Prime {
         context: primed.context,
+        built,
         thread: request.thread,
         item_content: request.item_content,
         served: primed.served,
         answered_at: now(),
     })
+}
+
+/// The refusal of a budget names one that works, also where what is reserved of it grows with it.
+fn refused(error: ServiceError, reserve: Reserve) -> BackendError {
+    let ServiceError::Assemble(AssembleError::Budget(refusal)) = error.own() else {
+        return BackendError::Service(error);
+    };
+    let mut refusal = refusal.clone();
+    if let BudgetError::TooSmall {
+        smallest,
+        reserve: reserved,
+        ..
+    } = &mut refusal
+    {
+        *smallest = reserve.budget_like(*smallest, *reserved);
+    }
+    BackendError::Service(AssembleError::from(refusal).into())
+}
+
+/// What is told of `context`, which was made by `options`.
+fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc<BuiltContext> {
+    let is_whole = context.unresolved.is_empty() && context.failures.is_empty();
+    let entering = |it: &Omitted| it.enters_at.map(|at| entry(at, options, reserve));
+    let is_told_so = |it: &Omitted| entering(it).is_none_or(|at| at == it.enters_at);
+    if is_whole && context.built.omitted.iter().all(is_told_so) {
+        return Arc::clone(&context.built);
+    }
+    let mut built = BuiltContext::clone(&context.built);
+    for omitted in &mut built.omitted {
+        omitted.enters_at = entering(omitted).flatten();
+    }
+    let unresolved = context.unresolved.iter();
+    built.warnings.extend(unresolved.map(|it| {
+        let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
+        let code = if it.is_untold {
+            "source_failed"
+        } else {
+            "unknown_reference"
+        };
+        Warning::new(code, detail)
+    }));
+    let failures = context.failures.iter();
+    built.warnings.extend(failures.map(|it| {
+        // What exactly went wrong in the store is no business of the caller's.
+        let detail = format!(
+            "{:?} has no say in the context: it was late or failed",
+            it.source
+        );
+        Warning::new("source_failed", detail)
+    }));
+    Arc::new(built)
+}
+
+/// The budget at which a request lets in what enters at `at` with what is reserved now, unless more is looked for then.
+fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve) -> Option<Tokens> {
+    let budget = reserve.budget_like(at, options.build.reserve);
+    (budget <= options.largest_budget()).then_some(budget)
 }
 
 /// Counts a vote by its handle. Whether it counted: of each context, the first vote on a file does.
@@ -152,33 +214,9 @@ impl Prime {
     }
 
     /// The context, with a warning for each thing that was named and not found, and each source that has no
-    /// say in it.
+    /// say in it. What is left out enters at a budget that is told as the request tells its own.
     pub fn built(&self) -> Arc<BuiltContext> {
-        let context = &*self.context;
-        if context.unresolved.is_empty() && context.failures.is_empty() {
-            return Arc::clone(&context.built);
-        }
-        let mut built = BuiltContext::clone(&context.built);
-        let unresolved = context.unresolved.iter();
-        built.warnings.extend(unresolved.map(|it| {
-            let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
-            let code = if it.is_untold {
-                "source_failed"
-            } else {
-                "unknown_reference"
-            };
-            Warning::new(code, detail)
-        }));
-        let failures = context.failures.iter();
-        built.warnings.extend(failures.map(|it| {
-            // What exactly went wrong in the store is no business of the caller's.
-            let detail = format!(
-                "{:?} has no say in the context: it was late or failed",
-                it.source
-            );
-            Warning::new("source_failed", detail)
-        }));
-        Arc::new(built)
+        Arc::clone(&self.built)
     }
 
     /// How many of what were found.

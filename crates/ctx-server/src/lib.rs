@@ -27,6 +27,7 @@ mod postgres;
 mod problem;
 mod readiness;
 mod recall;
+mod reserve;
 mod routes;
 mod schema;
 mod server;
@@ -60,4 +61,5 @@ pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::Problem;
+pub use reserve::Reserve;
 pub use server::{Options, Server};

@@ -547,7 +547,9 @@ pub(crate) struct Omitted {
     /// `over_budget`, `max_chunks`, `below_min_relevance`, `below_min_chance`, `duplicate_of`, `merged_into`,
     /// `unreadable`, `stale`.
     reason: String,
-    /// A `maxTokens` at which it would be let in.
+    /// A `maxTokens` at which it would be let in, with all else as it is. Left out where none is known. Of a build that is so of larger
+    /// budgets than it searched for, 3,279 tokens or the next multiple of 80 from its own on less one: beyond that more is found, and
+    /// what is chosen from more may leave it out again.
     #[schema(nullable = false)]
     enters_at: Option<u32>,
     /// The chunk that stands for it.

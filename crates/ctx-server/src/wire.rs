@@ -16,6 +16,7 @@ use crate::json::{Input, convert};
 use crate::limits::Limits;
 use crate::once;
 use crate::problem::Problem;
+use crate::reserve::Reserve;
 use crate::schema;
 use crate::told;
 
@@ -91,41 +92,6 @@ impl BuildRequest {
         } else {
             Reserve::Share
         }
-    }
-}
-
-/// How much of a budget is reserved for the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reserve {
-    /// As much as the request says.
-    Said,
-    /// A share of the budget, as nothing is said.
-    Share,
-}
-
-impl Reserve {
-    /// One part in so many, where that is less than the best reserve.
-    const SHARE: u32 = 8;
-
-    /// What is reserved of a budget where nothing is said.
-    fn of(budget: Tokens) -> Tokens {
-        Reserve::best().min(Tokens::new(budget.get() / Reserve::SHARE))
-    }
-
-    fn best() -> Tokens {
-        PrimeOptions::default().build.reserve
-    }
-
-    /// The smallest budget that leaves so many tokens to the context, if it is another than that and the reserve of now.
-    pub(crate) fn budget_for(self, context: Tokens) -> Option<Tokens> {
-        if self == Reserve::Said {
-            return None;
-        }
-        let (context, share) = (u64::from(context), u64::from(Reserve::SHARE));
-        // What is left of n is n - n / 8, which is 7 n / 8, rounded up; or n less the best reserve, where that is more.
-        let less_a_share = context.saturating_sub(1) * share / (share - 1) + 1;
-        let less_the_best = context + u64::from(Reserve::best());
-        Some(Tokens::saturating_from_u64(less_a_share.min(less_the_best)))
     }
 }
 

@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use crate::history::read_for;
 
+/// So many parts of files are found at least: there are other sources.
+pub(crate) const PARTS: usize = 40;
+
 /// How a prime context is made.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -68,6 +71,14 @@ impl PrimeOptions {
     #[must_use]
     pub fn messages_read(&self) -> usize {
         read_for(self.messages)
+    }
+
+    /// The largest budget, reserve included, for which the same is gathered: of what enters at a larger one nothing is known, as the
+    /// search finds more for it, and that comes before.
+    #[must_use]
+    pub fn largest_budget(&self) -> Tokens {
+        let max_tokens = self.build.max_tokens.get();
+        Tokens::new(self.retrieve.largest_budget(max_tokens, PARTS))
     }
 
     /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the

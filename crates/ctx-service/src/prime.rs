@@ -20,16 +20,13 @@ use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_not
 use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
-use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
+use crate::options::{PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::service::{lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
 const FORM: &[u8] = b"prime context 2";
-
-/// So many parts of files are found at least: there are other sources.
-const PARTS: usize = 40;
 
 /// So much of the deadline, one part in so many, is for what was said alone, whatever others take of it.
 const FOR_WHAT_WAS_SAID: u32 = 4;
@@ -475,6 +472,10 @@ impl Making {
         let arranged = arranged(&options.build);
         let unread = candidates.omitted.len();
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
+        let largest = options.largest_budget();
+        for omitted in &mut built.omitted {
+            omitted.enters_at = omitted.enters_at.filter(|it| *it <= largest);
+        }
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len() - unread;
         // Of a file that could not be read no text has the hash, so the answer is not given again.

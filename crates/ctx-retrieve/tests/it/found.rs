@@ -317,6 +317,24 @@ fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     assert_eq!(limit(Some(7), 32_000), Some(7));
 }
 
+#[test]
+fn up_to_the_largest_budget_as_many_are_found_and_beyond_it_more() {
+    for max_tokens in [0, 79, 80, 4_000, 7_999, 8_000, 8_080, 32_000, u32::MAX] {
+        for least in [0, 40, 100] {
+            let options = Options::default();
+            let limit = |budget| options.clone().for_budget(budget, least).limit;
+            let largest = options.largest_budget(max_tokens, least);
+            assert!(largest >= max_tokens);
+            assert_eq!(limit(largest), limit(max_tokens), "{max_tokens} {least}");
+            if let Some(more) = largest.checked_add(1) {
+                assert!(limit(more) > limit(max_tokens), "{max_tokens} {least}");
+            }
+            let limited = options.with_limit(Some(7));
+            assert_eq!(limited.largest_budget(max_tokens, least), u32::MAX);
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_below_the_least_score_is_found() {
     let mut options = options();

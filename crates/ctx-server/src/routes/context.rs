@@ -11,7 +11,6 @@ use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::AssembleError;
-use ctx_budget::BudgetError;
 use ctx_model::{BuiltContext, Chunk, Warning};
 use ctx_service::ServiceError;
 use futures_core::Stream;
@@ -35,7 +34,7 @@ use crate::state::{App, Shared};
 use crate::tally::Outcome;
 use crate::wire::{
     AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
-    Progress, ReceiptData, Reply, Reserve, ResolveRequest, ResolvedData, ResolvedMeta,
+    Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
 };
 
 /// A stream that says nothing for so long says that it is still there.
@@ -62,18 +61,17 @@ pub(crate) async fn build(
     Json { request, place, .. }: Json<BuildRequest, Building>,
 ) -> Result<Response, Problem> {
     let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
-    let reserve = request.reserve();
+    wanted.reserve = request.reserve();
     wanted.thread = request.thread_id;
     wanted.references = request.references;
     wanted.item_content = request.item_content;
-    let wanted = (wanted, reserve);
     match form {
         Form::Json => {
             let prime = primed(&app, (identity, place), wanted, None).await?;
             Ok(answer(StatusCode::OK, &reply(&prime, &prime.built())))
         }
         Form::Events => {
-            if let Some(thread) = &wanted.0.thread {
+            if let Some(thread) = &wanted.thread {
                 check_thread(&app, &identity, thread, place.since()).await?;
             }
             Ok(stream(app, (identity, place), wanted))
@@ -84,40 +82,18 @@ pub(crate) async fn build(
 async fn primed(
     app: &App,
     (identity, place): (Identity, Place),
-    (wanted, reserve): (PrimeRequest, Reserve),
+    wanted: PrimeRequest,
     told: Told,
 ) -> Result<Prime, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = move |job| async move {
         let started = Instant::now();
-        let prime = backend.build(&owner, wanted, &job).await;
-        let prime = prime.map_err(|error| with_budget(error, reserve))?;
+        let prime = backend.build(&owner, wanted, &job).await?;
         Ok((prime, started.elapsed()))
     };
     let (prime, took) = job::run(app, place, Needs::Store, told, work).await?;
     app.meter.prime(&prime, took);
     Ok(prime)
-}
-
-/// The refusal of a budget names one that works, also where what is reserved of it grows with it.
-fn with_budget(error: BackendError, reserve: Reserve) -> BackendError {
-    let BackendError::Service(refusal) = &error else {
-        return error;
-    };
-    let ServiceError::Assemble(AssembleError::Budget(refusal)) = refusal.own() else {
-        return error;
-    };
-    let mut refusal = refusal.clone();
-    if let BudgetError::TooSmall {
-        smallest,
-        reserve: reserved,
-        ..
-    } = &mut refusal
-        && let Some(budget) = reserve.budget_for(smallest.saturating_sub(*reserved))
-    {
-        *smallest = budget;
-    }
-    BackendError::Service(AssembleError::from(refusal).into())
 }
 
 fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>, ContextMeta> {
@@ -156,7 +132,7 @@ async fn check_thread(
 }
 
 /// The build as a stream of events. It ends with the stream, whoever ends that.
-fn stream(app: Shared, from: (Identity, Place), wanted: (PrimeRequest, Reserve)) -> Response {
+fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
     let started = from.1.since();
     let telling = sender.clone();

@@ -90,6 +90,66 @@ fn tokens_are_kept_back_for_the_answer() {
     }
 }
 
+/// Parts that were left out of a context of so many tokens, and the budgets at which they would be let in.
+fn entering(server: &Running, question: &str, options: &Value) -> Vec<(String, u64)> {
+    let wanted = json!({"message": question, "options": options});
+    let data = build(server, ADA, &wanted).data(200);
+    let omitted = data["omitted"].as_array().unwrap().iter();
+    let entering =
+        omitted.filter_map(|it| Some((it["id"].as_str()?.to_owned(), it["entersAt"].as_u64()?)));
+    entering.collect()
+}
+
+/// Also where what is reserved of it is a share of it, and never where more would be looked for.
+#[test]
+fn what_is_left_out_is_in_at_the_budget_that_is_told() {
+    let server = Running::embedded();
+    let tides = |n: usize| {
+        let lines = "    moon.pull(tide_height);\n".repeat(5 + n * 3 % 17);
+        (
+            format!("src/tide_{n}.rs"),
+            format!("fn tide_height_{n}(moon: Moon) {{\n{lines}}}\n"),
+        )
+    };
+    let files: Vec<(String, String)> = (0..30).map(tides).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    keep(&server, ADA, &files);
+    let question = "tide_height of the moon";
+    let mut asked = 0;
+    for options in [
+        json!({"maxTokens": 600}),
+        json!({"maxTokens": 600, "reserve": 0}),
+        json!({"maxTokens": 900}),
+    ] {
+        // What was shown lately changes no more.
+        for _ in 0..3 {
+            entering(&server, question, &options);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        for (id, budget) in entering(&server, question, &options).into_iter().take(6) {
+            assert!(budget <= 3_279, "{options} {id} {budget}");
+            let mut more = options.clone();
+            more["maxTokens"] = budget.into();
+            let wanted = json!({"message": question, "options": more});
+            let data = build(&server, ADA, &wanted).data(200);
+            let mut included = data["included"].as_array().unwrap().iter();
+            assert!(
+                included.any(|it| it["id"] == *id),
+                "{options} {id} {budget}: {data}"
+            );
+            asked += 1;
+        }
+    }
+    assert!(asked > 10, "{asked}");
+    for max_tokens in [3_200, 3_279, 4_000] {
+        let told = entering(&server, question, &json!({"maxTokens": max_tokens}));
+        let known = told
+            .iter()
+            .all(|it| it.1 < u64::max(3_280, max_tokens / 80 * 80 + 80));
+        assert!(known, "{max_tokens} {told:?}");
+    }
+}
+
 #[test]
 fn what_is_named_is_in_however_it_is_named() {
     let server = Running::embedded();
