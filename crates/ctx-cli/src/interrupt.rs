@@ -182,9 +182,13 @@ impl Read for Stdin {
     }
 }
 
-/// Ends the program at once. Of several threads that do, one says so.
+/// Ends the program at once, whatever else waits for whoever reads standard error. Of several threads that do, one says so.
 pub(crate) fn end() -> ! {
     static TOLD: Once = Once::new();
-    TOLD.call_once(|| report::failure(&Failure::cancelled()));
+    TOLD.call_once(|| {
+        report::write_behind();
+        report::failure(&Failure::cancelled());
+        report::flush();
+    });
     exit(i32::from(Exit::Cancelled as u8));
 }

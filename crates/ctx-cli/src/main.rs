@@ -77,7 +77,7 @@ fn told(error: &clap::Error) -> ExitCode {
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {
-    match outcome {
+    let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
@@ -86,7 +86,9 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
             report::failure(&failure);
             ExitCode::from(failure.exit as u8)
         }
-    }
+    };
+    report::flush();
+    code
 }
 
 fn run(verb: &Verb, report: Report) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
 use crate::place::{OWN, variable};
-use crate::report::Report;
+use crate::report::{self, Report};
 
 /// Where everything is kept, in the folder that the server is started in.
 const DATA_DIR: &str = ".ctx/serve";
@@ -122,6 +122,8 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     }
     let counters = counters(args)?;
     let (credentials, token) = credentials(args)?;
+    // Requests wait for nobody who reads what is said of them.
+    report::write_behind();
     tell_panics_by_place();
     // Whoever set one already hears of our errors too.
     let _ = tracing::subscriber::set_global_default(Log);

@@ -96,6 +96,7 @@ impl Serving {
     /// Fails when the server has gone.
     fn try_ask(&self, line: &str, token: &str, body: &str) -> std::io::Result<String> {
         let mut stream = TcpStream::connect(&self.addr)?;
+        stream.set_read_timeout(Some(Duration::from_mins(2)))?;
         let length = body.len();
         write!(
             stream,
@@ -307,7 +308,7 @@ fn a_project_that_is_served_is_committed_and_asked_as_before() {
 /// Waits until `is` holds, for a minute at most.
 #[cfg(unix)]
 #[track_caller]
-fn wait_until(is: impl Fn() -> bool) {
+fn wait_until(mut is: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is() {
         assert!(started.elapsed() < Duration::from_mins(1), "it never does");
@@ -435,6 +436,74 @@ fn a_second_signal_does_not_wait_for_requests() {
         serving.signal(second);
         let ended = serving.child.wait().unwrap();
         assert_eq!(ended.code(), Some(5), "{first} {second}");
+    }
+}
+
+/// The end of a pipe that has no room, for as long as the other one, which nobody reads, is there.
+#[cfg(unix)]
+fn full() -> (std::io::PipeReader, Stdio) {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let errors = writer.try_clone().unwrap().into();
+    let written = Arc::new(AtomicUsize::new(0));
+    let filling = Arc::clone(&written);
+    std::thread::spawn(move || {
+        while writer.write_all(b"x").is_ok() {
+            filling.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let mut before = 0;
+    wait_until(|| {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = written.load(Ordering::Relaxed);
+        std::mem::replace(&mut before, now) == now && now > 0
+    });
+    (reader, errors)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_standard_error_that_nobody_reads_keeps_nobody_waiting() {
+    for is_told_twice in [false, true] {
+        let folder = Folder::new();
+        let (reader, errors) = full();
+        let mut serving = Serving::by(run::heeding(), &folder, &[], errors);
+        std::fs::remove_dir_all(folder.path().join("data")).unwrap();
+        let files = r#"{"files": [{"path": "a.rs", "content": "fn a() {}\n"}]}"#;
+        for _ in 0..3 {
+            let answer = serving.ask("POST /v1/files", &serving.token, files);
+            assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+            assert_eq!(serving.status("GET /healthz", ""), "200");
+        }
+        let mut streams = Vec::new();
+        if is_told_twice {
+            let mut stream = TcpStream::connect(&serving.addr).unwrap();
+            let head = format!(
+                "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+                 Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
+                serving.addr, serving.token
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.read_exact(&mut [0; 25]).unwrap();
+            streams.push(stream);
+        }
+        serving.signal("TERM");
+        wait_until(|| TcpStream::connect(&serving.addr).is_err());
+        if is_told_twice {
+            serving.signal("TERM");
+        }
+        let told = Instant::now();
+        let mut ended = None;
+        wait_until(|| {
+            ended = serving.child.try_wait().unwrap();
+            ended.is_some() || told.elapsed() > Duration::from_secs(9)
+        });
+        let code = if is_told_twice { 5 } else { 0 };
+        let ended = ended.unwrap_or_else(|| panic!("it runs on, told twice: {is_told_twice}"));
+        assert_eq!(ended.code(), Some(code));
+        drop(reader);
     }
 }
 
