@@ -1,7 +1,7 @@
 //! The door: what a request passes before anything of it is answered, in one order.
 
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Version};
 
 use crate::{Cors, Foreign, Hosts, HostsError, Sites};
 
@@ -29,9 +29,31 @@ impl Door {
     /// # Errors
     /// [`Refused`]: nothing else is answered.
     pub fn admit<'a, B>(&self, request: &'a Request<B>) -> Result<Admitted<'a>, Refused> {
-        let headers = request.headers();
         // Another name leads here by an attacker's hand.
-        self.hosts.check(headers, request.uri())?;
+        self.hosts.check(request.headers(), request.uri())?;
+        self.let_in(request)
+    }
+
+    /// The same for what is nobody's, such as whether the server is there: by whatever name it is asked, and by none before HTTP/1.1.
+    /// Who looks after a server knows its address, and not its names.
+    ///
+    /// # Errors
+    /// [`Refused`], also of a page of another site.
+    pub fn admit_by_any_name<'a, B>(
+        &self,
+        request: &'a Request<B>,
+    ) -> Result<Admitted<'a>, Refused> {
+        match self.hosts.check(request.headers(), request.uri()) {
+            Ok(()) | Err(Foreign::Other(_)) => {}
+            Err(Foreign::Unnamed) if request.version() < Version::HTTP_11 => {}
+            Err(foreign) => return Err(foreign.into()),
+        }
+        self.let_in(request)
+    }
+
+    /// What to do with a request that is to this server.
+    fn let_in<'a, B>(&self, request: &'a Request<B>) -> Result<Admitted<'a>, Refused> {
+        let headers = request.headers();
         if !self.sites.let_in(headers) {
             return Err(Refused::Page);
         }
@@ -182,6 +204,26 @@ mod tests {
         assert_eq!(door().admit(&request), none);
         let request = with("GET", &[ours, (AUTHORIZATION, "Bearer x")]);
         assert_eq!(door().admit(&request), Ok(Admitted::Request(Ok("x"))));
+    }
+
+    #[test]
+    fn what_is_nobodys_is_told_by_any_name_and_to_no_page_of_another_site() {
+        let foreign = [(HOST, "10.0.0.7:81")];
+        let request = with("GET", &foreign);
+        let none = Ok(Admitted::Request(Err(NoToken::Missing)));
+        assert!(door().admit(&request).is_err());
+        assert_eq!(door().admit_by_any_name(&request), none);
+        let evil = with("GET", &[foreign[0].clone(), (ORIGIN, "http://10.0.0.7:81")]);
+        assert_eq!(door().admit_by_any_name(&evil), Err(Refused::Page));
+        let several = with("GET", &[foreign[0].clone(), foreign[0].clone()]);
+        let refused = Err(Refused::Host(Foreign::Several));
+        assert_eq!(door().admit_by_any_name(&several), refused);
+        let mut unnamed = with("GET", &[]);
+        let refused = Err(Refused::Host(Foreign::Unnamed));
+        assert_eq!(door().admit_by_any_name(&unnamed), refused);
+        *unnamed.version_mut() = Version::HTTP_10;
+        assert_eq!(door().admit_by_any_name(&unnamed), none);
+        assert_eq!(door().admit(&unnamed), refused);
     }
 
     #[test]

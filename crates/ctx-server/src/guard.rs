@@ -9,16 +9,20 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Admitted, NoToken};
+use ctx_hosts::{Admitted, NoToken, end_with};
 
 use crate::asked::Asked;
 use crate::auth::Identity;
 use crate::problem::Problem;
+use crate::rest::Rest;
 use crate::state::{App, Shared};
 use crate::tally::Tally;
 
 /// What is answered without a token: nothing in it is anybody's.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
+
+/// What is answered by whatever name: whoever looks after the server asks it by an address.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 /// What an answer calls its request. What a caller calls it is not looked at: it would be in the log.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -30,6 +34,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let asked = Asked::new(method(request.method()), route);
     let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
     let asking = app.door.asking(request.headers());
+    let rest = Rest::of(&mut request);
     let answering = async {
         match admit(&app, &mut request) {
             Ok(None) => next.run(request).await,
@@ -39,6 +44,11 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     };
     let mut response = Arc::clone(&asked).within(answering).await;
     app.door.tell(asking, response.headers_mut());
+    if let Some(rest) = rest
+        && !rest.is_read_off(response.headers()).await
+    {
+        end_with(response.headers_mut());
+    }
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         response.headers_mut().insert(X_REQUEST_ID, id);
     }
@@ -61,7 +71,12 @@ fn method(method: &Method) -> &'static str {
 
 /// Whether a handler may see `request`; or the answer, where that takes none.
 fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
-    let shown = match app.door.admit(request)? {
+    let admitted = if PROBES.contains(&request.uri().path()) {
+        app.door.admit_by_any_name(request)
+    } else {
+        app.door.admit(request)
+    };
+    let shown = match admitted? {
         Admitted::Preflight(told) => {
             return Ok(Some((StatusCode::NO_CONTENT, told).into_response()));
         }

@@ -28,6 +28,7 @@ mod problem;
 mod readiness;
 mod recall;
 mod reserve;
+mod rest;
 mod routes;
 mod schema;
 mod server;

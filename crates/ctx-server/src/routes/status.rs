@@ -15,7 +15,7 @@ use crate::wire::Health;
 /// Whether the server is there.
 #[utoipa::path(get, path = "/healthz", tag = "status", security(()), responses(
     (status = 200, description = "It is", body = Health),
-    (status = "4XX", description = "The request is at fault: it is for another host, or from a page of another site", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn healthz() -> Response {
     answer(StatusCode::OK, &Health { status: "ok" })
@@ -24,7 +24,7 @@ pub(crate) async fn healthz() -> Response {
 /// Whether requests are to be sent to it, as of the last second.
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
-    (status = "4XX", description = "The request is at fault: it is for another host, or from a page of another site", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "It is about to end, or its store has no answer", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {

@@ -1,6 +1,7 @@
 //! Who is let in.
 
 use std::error::Error as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use ctx_server::{
 };
 use serde_json::json;
 
-use crate::client::{ADA, EXPIRED, OPERATOR, Running};
+use crate::client::{ADA, Answer, EXPIRED, OPERATOR, Running};
 
 const CLOSED: [&str; 13] = [
     "POST /v1/context/build",
@@ -139,12 +140,12 @@ fn other_hosts_and_pages_of_other_sites_are_refused() {
             );
         }
         assert_ne!(
-            server.send("GET /healthz", &[("Host", host)], b"").status,
+            server.send("GET /docs", &[("Host", host)], b"").status,
             200,
             "{host}"
         );
     }
-    let absolute = server.send("GET http://evil.example/healthz", &[], b"");
+    let absolute = server.send("GET http://evil.example/docs", &[], b"");
     assert_eq!(absolute.status, 421);
     let answer = server.post(ADA, "/v1/threads", &json!({}));
     assert_eq!(answer.header("access-control-allow-origin"), None);
@@ -225,7 +226,7 @@ fn a_name_of_its_own_comes_to_those_of_the_loopback() {
         ("127.0.0.1:80", 200),
         ("evil.example", 421),
     ] {
-        let answer = server.send("GET /healthz", &[("Host", host)], b"");
+        let answer = server.send("GET /docs", &[("Host", host)], b"");
         assert_eq!(answer.status, status, "{host}");
     }
     for (name, status) in [
@@ -237,6 +238,33 @@ fn a_name_of_its_own_comes_to_those_of_the_loopback() {
         let headers = [("Host", "ctx.example"), ("Origin", origin.as_str())];
         let answer = server.send("GET /healthz", &headers, b"");
         assert_eq!(answer.status, status, "{origin}");
+    }
+}
+
+#[test]
+fn whoever_looks_after_a_server_needs_no_name_of_it() {
+    let server = Running::called("ctx.example");
+    for path in ["/healthz", "/readyz"] {
+        for host in ["10.0.0.7:8787", "[fd00::7]", "ctx", "ctx.example"] {
+            let headers = [("Host", host)];
+            let answer = server.send(&format!("GET {path}"), &headers, b"");
+            assert_eq!(answer.status, 200, "{path} {host}");
+            let line = format!("GET http://{host}{path}");
+            assert_eq!(server.send(&line, &headers, b"").status, 200, "{line}");
+            let page = [("Host", host), ("Origin", "http://evil.example")];
+            let answer = server.send(&format!("GET {path}"), &page, b"");
+            answer.refused(403, "Origin");
+        }
+        let mut stream = server.connect();
+        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        assert_eq!(Answer::read(stream).status, 200, "{path}");
+    }
+    // The others are the server's by its names alone.
+    let foreign = [("Host", "10.0.0.7:8787")];
+    for path in ["/healthz/", "/openapi.json", "/metrics", "/v1/files"] {
+        let answer = server.send(&format!("GET {path}"), &foreign, b"");
+        answer.refused(421, "Host");
     }
 }
 

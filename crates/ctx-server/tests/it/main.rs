@@ -30,3 +30,4 @@ mod routes;
 mod schema;
 mod tenants;
 mod turns;
+mod unread;

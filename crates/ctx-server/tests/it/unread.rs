@@ -1,0 +1,128 @@
+//! Requests that are answered before their bodies are read, on connections that go on.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::client::{ADA, Running};
+
+/// The head of the next answer, whose body is read off.
+fn next(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream
+            .read_exact(&mut byte)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&head)));
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap().to_lowercase();
+    let length = head
+        .lines()
+        .find_map(|it| it.strip_prefix("content-length: "));
+    let length: u64 = length.map_or(0, |it| it.parse().unwrap());
+    std::io::copy(&mut stream.take(length), &mut std::io::sink()).unwrap();
+    head
+}
+
+fn is_last(head: &str) -> bool {
+    head.contains("\r\nconnection: close\r\n")
+}
+
+/// The head of a request on a connection that is to go on.
+fn head(server: &Running, line: &str, headers: &[(&str, &str)]) -> String {
+    let request = server.request(line, headers, b"");
+    let request = String::from_utf8(request).unwrap();
+    request.replace("Connection: close\r\n", "")
+}
+
+/// As most clients send them: the head, and then the body.
+#[test]
+fn a_little_body_that_nobody_wants_leaves_the_connection_as_it_is() {
+    let server = Running::embedded();
+    let bearer = format!("Bearer {ADA}");
+    let token = ("Authorization", bearer.as_str());
+    let json = ("Content-Type", "application/json");
+    let length = ("Content-Length", "2");
+    for (line, headers, status) in [
+        ("POST /v1/threads", &[json, length][..], 401),
+        ("POST /v1/threads", &[token, length], 415),
+        ("POST /v1/nothing", &[token, json, length], 404),
+        ("POST /v1/threads/t/pinned", &[token, json, length], 405),
+        (
+            "POST /v1/threads",
+            &[token, ("Host", "evil.example"), length],
+            421,
+        ),
+        (
+            "POST /v1/threads",
+            &[token, ("Origin", "http://evil.example"), length],
+            403,
+        ),
+        ("GET /healthz", &[length], 200),
+    ] {
+        let mut stream = server.connect();
+        for _ in 0..2 {
+            let head = head(&server, line, headers);
+            stream.write_all(head.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            stream.write_all(b"{}").unwrap();
+            let answered = next(&mut stream);
+            assert!(
+                answered.starts_with(&format!("http/1.1 {status}")),
+                "{answered}"
+            );
+            assert!(!is_last(&answered), "{line} {answered}");
+        }
+    }
+    // In pieces of which it is not said how many come.
+    let mut stream = server.connect();
+    for _ in 0..2 {
+        let head = head(
+            &server,
+            "POST /v1/nothing",
+            &[token, ("Transfer-Encoding", "chunked")],
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        stream.write_all(b"2\r\n{}\r\n0\r\n\r\n").unwrap();
+        let answered = next(&mut stream);
+        assert!(
+            answered.starts_with("http/1.1 404") && !is_last(&answered),
+            "{answered}"
+        );
+    }
+}
+
+#[test]
+fn who_sends_more_or_does_not_send_it_is_told_that_the_connection_ends() {
+    let server = Running::embedded();
+    let (much, none) = (("Content-Length", "65537"), ("Content-Length", "2"));
+    for headers in [&[much][..], &[none], &[none, ("Expect", "100-continue")]] {
+        let mut stream = server.connect();
+        let head = head(&server, "POST /v1/threads", headers);
+        stream.write_all(head.as_bytes()).unwrap();
+        let answered = next(&mut stream);
+        assert!(answered.starts_with("http/1.1 401"), "{answered}");
+        assert!(is_last(&answered), "{headers:?} {answered}");
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "{headers:?}");
+    }
+    // Who has sent all of it keeps the connection, whatever becomes of the request.
+    let bearer = format!("Bearer {ADA}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Content-Length", "65537"),
+    ];
+    let mut stream = server.connect();
+    for _ in 0..2 {
+        let head = head(&server, "POST /v1/threads", &headers);
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&[b' '; 65_537]).unwrap();
+        let answered = next(&mut stream);
+        assert!(
+            answered.starts_with("http/1.1 400") && !is_last(&answered),
+            "{answered}"
+        );
+    }
+}
