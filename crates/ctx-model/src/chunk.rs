@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rendition::RenditionWire;
 use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition};
 
 /// Where a chunk came from.
@@ -34,7 +35,7 @@ pub struct Relation {
 /// Something that may be put before a model. On the wire only `id`, `content` and `relevance` are
 /// required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "ChunkWire", into = "ChunkWire")]
+#[serde(try_from = "UncheckedChunk", into = "UncheckedChunk")]
 #[non_exhaustive]
 pub struct Chunk {
     /// Its name among the chunks of one request: unique, not empty.
@@ -192,14 +193,15 @@ impl Chunk {
     }
 }
 
-/// A chunk as it is written on the wire: flat, every field but three optional.
-#[derive(Serialize, Deserialize)]
+/// A chunk as it is written on the wire: flat, every field but three optional. What it says is not checked: whoever wants to know which
+/// of its fields is at fault reads this, and has a [`Chunk`] of it by `try_from`, or a [`ModelError`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
     expecting = "a chunk, an object with `id`, `content` and `relevance`"
 )]
-struct ChunkWire {
+pub struct UncheckedChunk {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kind: Option<ChunkKind>,
@@ -237,15 +239,16 @@ struct ChunkWire {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    renditions: Vec<Rendition>,
+    renditions: Vec<RenditionWire>,
 }
 
-impl TryFrom<ChunkWire> for Chunk {
+impl TryFrom<UncheckedChunk> for Chunk {
     type Error = ModelError;
 
-    fn try_from(wire: ChunkWire) -> Result<Self, ModelError> {
+    fn try_from(wire: UncheckedChunk) -> Result<Self, ModelError> {
         let relevance = Relevance::new(wire.relevance).map_err(|e| e.in_chunk(&wire.id))?;
         let span = span_of(wire.start_line, wire.end_line).map_err(|e| e.in_chunk(&wire.id))?;
+        let renditions = checked(wire.renditions).map_err(|e| e.in_chunk(&wire.id))?;
         let kind = wire.kind.unwrap_or_else(|| match wire.path {
             Some(_) => ChunkKind::File,
             None => ChunkKind::Other("text".to_owned()),
@@ -269,16 +272,16 @@ impl TryFrom<ChunkWire> for Chunk {
             created_at: wire.created_at,
             matched_keywords: wire.matched_keywords.into(),
             pinned: wire.pinned,
-            renditions: wire.renditions,
+            renditions,
         };
         chunk.check()?;
         Ok(chunk)
     }
 }
 
-impl From<Chunk> for ChunkWire {
+impl From<Chunk> for UncheckedChunk {
     fn from(chunk: Chunk) -> Self {
-        ChunkWire {
+        UncheckedChunk {
             id: chunk.id,
             kind: Some(chunk.kind),
             origin: chunk.origin,
@@ -298,9 +301,21 @@ impl From<Chunk> for ChunkWire {
             created_at: chunk.created_at,
             matched_keywords: chunk.matched_keywords.to_vec(),
             pinned: chunk.pinned,
-            renditions: chunk.renditions,
+            renditions: chunk.renditions.into_iter().map(Into::into).collect(),
         }
     }
+}
+
+fn checked(renditions: Vec<RenditionWire>) -> Result<Vec<Rendition>, ModelError> {
+    let count = renditions.len();
+    let checked = renditions.into_iter().zip(1..).map(|(wire, number)| {
+        Rendition::try_from(wire).map_err(|why| ModelError::InRendition {
+            number,
+            count,
+            why: Box::new(why),
+        })
+    });
+    checked.collect()
 }
 
 /// A span from its two ends on the wire; a lone end is refused rather than guessed at.

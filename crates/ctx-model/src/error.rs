@@ -1,5 +1,7 @@
 //! What the vocabulary refuses.
 
+use std::borrow::Cow;
+
 /// A value that the vocabulary refuses. `Display` stands behind what was tried: "failed to read the chunks: …".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -75,6 +77,16 @@ pub enum ModelError {
         /// What `groupByFile` says.
         group_by_file: bool,
     },
+    /// What was wrong with a rendition of a chunk.
+    #[error("rendition {number} of {count}: {why}")]
+    InRendition {
+        /// Which rendition, from 1.
+        number: usize,
+        /// How many the chunk has.
+        count: usize,
+        /// What was wrong with it.
+        why: Box<ModelError>,
+    },
     /// A chunk that nothing can be said of by its id.
     #[error("chunk {number} of {count}: {why}")]
     InList {
@@ -96,6 +108,53 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The field at fault, as the wire has it, of the chunk or of the options that were checked: `relevance`,
+    /// `renditions[0].information`. `None` where it is no field's.
+    pub fn field(&self) -> Option<Cow<'static, str>> {
+        let field = match self {
+            ModelError::RelevanceOutOfRange { .. } => "relevance",
+            ModelError::SpanStartsAtZero => "startLine",
+            ModelError::SpanEndsBeforeStart { .. } => "endLine",
+            ModelError::HalfSpan { given, .. } => *given,
+            ModelError::EmptyId => "id",
+            ModelError::EmptyPath => "filePath",
+            ModelError::ShareOutOfRange { field, .. } => *field,
+            ModelError::LineMapLength { .. } => "lines",
+            ModelError::GroupingConflict { .. } => "groupBy",
+            ModelError::NoSpan { .. } | ModelError::UnknownWord { .. } => return None,
+            ModelError::InRendition { number, why, .. } => {
+                let field = match &**why {
+                    ModelError::SpanStartsAtZero => "lines".into(),
+                    why => why.field()?,
+                };
+                let index = number.saturating_sub(1);
+                return Some(format!("renditions[{index}].{field}").into());
+            }
+            ModelError::InList { why, .. } | ModelError::InChunk { why, .. } => return why.field(),
+        };
+        Some(field.into())
+    }
+
+    /// Whether each field is one by itself, and they do not go together.
+    pub fn is_between_fields(&self) -> bool {
+        match self {
+            ModelError::SpanEndsBeforeStart { .. }
+            | ModelError::HalfSpan { .. }
+            | ModelError::LineMapLength { .. }
+            | ModelError::GroupingConflict { .. } => true,
+            ModelError::InRendition { why, .. }
+            | ModelError::InList { why, .. }
+            | ModelError::InChunk { why, .. } => why.is_between_fields(),
+            ModelError::RelevanceOutOfRange { .. }
+            | ModelError::SpanStartsAtZero
+            | ModelError::NoSpan { .. }
+            | ModelError::UnknownWord { .. }
+            | ModelError::EmptyId
+            | ModelError::EmptyPath
+            | ModelError::ShareOutOfRange { .. } => false,
+        }
+    }
+
     /// Says which chunk the error was found in.
     #[must_use]
     pub fn in_chunk(self, id: &str) -> Self {

@@ -16,13 +16,14 @@ mod tokens;
 mod wire;
 mod words;
 
-pub use chunk::{Chunk, Origin, Relation};
+pub use chunk::{Chunk, Origin, Relation, UncheckedChunk};
 pub use error::ModelError;
 pub use kind::{Category, ChunkKind};
 pub use lines::{lines, without_line_end};
 pub use omission::{Omitted, OmittedReason};
 pub use options::{
-    BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, XmlContent,
+    BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, UncheckedOptions,
+    XmlContent,
 };
 pub use relevance::Relevance;
 pub use rendition::{Rendition, RenditionKind};

@@ -150,7 +150,7 @@ impl fmt::Display for CounterName {
     clippy::struct_excessive_bools,
     reason = "each shows or hides one thing, alone"
 )]
-#[serde(try_from = "OptionsWire", into = "OptionsWire")]
+#[serde(try_from = "UncheckedOptions", into = "UncheckedOptions")]
 #[non_exhaustive]
 pub struct BuildOptions {
     /// The budget: the context and the reserve together never need more.
@@ -343,14 +343,15 @@ crate::setters! {
     with_explain: explain: bool;
 }
 
-/// The options as they are written on the wire; every field is optional there.
-#[derive(Serialize, Deserialize)]
+/// The options as they are written on the wire; every field is optional there. What they say is not checked: whoever wants to know which
+/// of them is at fault reads these, and has [`BuildOptions`] of them by `try_from`, or a [`ModelError`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a field of the wire format"
 )]
-struct OptionsWire {
+pub struct UncheckedOptions {
     max_tokens: Tokens,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_chunks: Option<usize>,
@@ -392,19 +393,19 @@ struct OptionsWire {
     explain: bool,
 }
 
-impl Default for OptionsWire {
+impl Default for UncheckedOptions {
     fn default() -> Self {
-        let mut wire = OptionsWire::from(BuildOptions::default());
+        let mut wire = UncheckedOptions::from(BuildOptions::default());
         // Absent, so that the alias alone decides where it alone is given.
         wire.group_by = None;
         wire
     }
 }
 
-impl TryFrom<OptionsWire> for BuildOptions {
+impl TryFrom<UncheckedOptions> for BuildOptions {
     type Error = ModelError;
 
-    fn try_from(wire: OptionsWire) -> Result<Self, ModelError> {
+    fn try_from(wire: UncheckedOptions) -> Result<Self, ModelError> {
         let share = |field, value: f64| {
             Relevance::new(value).map_err(|_| ModelError::ShareOutOfRange { field, value })
         };
@@ -449,9 +450,9 @@ impl TryFrom<OptionsWire> for BuildOptions {
     }
 }
 
-impl From<BuildOptions> for OptionsWire {
+impl From<BuildOptions> for UncheckedOptions {
     fn from(options: BuildOptions) -> Self {
-        OptionsWire {
+        UncheckedOptions {
             max_tokens: options.max_tokens,
             max_chunks: options.max_chunks,
             reserve: options.reserve,

@@ -119,9 +119,9 @@ impl Rendition {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RenditionWire {
+pub(crate) struct RenditionWire {
     rendition: RenditionKind,
     text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

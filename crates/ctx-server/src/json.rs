@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use ctx_model::Wire;
+use ctx_model::{ModelError, Wire};
 use ctx_retrieve::Hold;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -24,21 +24,11 @@ use crate::state::{App, Shared};
 /// What is no longer is read at once, in bytes: that takes a fraction of a millisecond.
 const QUICK: usize = 64 << 10;
 
-/// Fields that the model's own errors begin with.
-const CHECKED: [&str; 9] = [
-    "relevance",
-    "startLine",
-    "endLine",
-    "filePath",
-    "id",
-    "minRelevance",
-    "diversity",
-    "groupBy",
-    "lines",
-];
-
 /// What a body is read into.
-pub(crate) trait Input: DeserializeOwned + Send + 'static {
+pub(crate) trait Input: TryFrom<Self::Sent, Error: Into<Problem>> + Send + 'static {
+    /// What was sent, of which that is checked first which JSON does not tell.
+    type Sent: DeserializeOwned;
+
     /// The most bytes it may have.
     fn limit(limits: &Limits) -> usize {
         limits.body_bytes
@@ -171,7 +161,7 @@ async fn taken<T: Input, P: Send + 'static>(
 
 /// The request that a body is.
 fn checked<T: Input>(bytes: &[u8], limits: &Limits) -> Result<T, Problem> {
-    let request: T = parse(bytes)?;
+    let request = T::try_from(parse::<T::Sent>(bytes)?).map_err(Into::<Problem>::into)?;
     request.check(limits)?;
     Ok(request)
 }
@@ -288,43 +278,30 @@ pub(crate) fn fault(path: &str, detail: &str) -> Problem {
             format!("{field}.{name}")
         };
     }
-    if is_between_fields(&detail) {
-        return Problem::unprocessable(field, detail);
-    }
     Problem::invalid(field, detail)
 }
 
-/// Whether each field is as it is described, and they do not go together.
-fn is_between_fields(detail: &str) -> bool {
-    [
-        " is given without ",
-        " is before startLine ",
-        " but groupByFile is ",
-        " entries for a text of ",
-    ]
-    .iter()
-    .any(|it| detail.contains(it))
-        && !detail.starts_with("invalid ")
-        && !detail.starts_with("unknown ")
+/// What is said of what the model refused at `path`.
+pub(crate) fn unfit(path: &str, error: &ModelError) -> Problem {
+    let field = match error.field() {
+        Some(field) => format!("{path}.{field}"),
+        None => path.to_owned(),
+    };
+    // Each field is as it is described, and they do not go together.
+    if error.is_between_fields() {
+        return Problem::unprocessable(field, error.to_string());
+    }
+    Problem::invalid(field, error.to_string())
 }
 
-/// The field that a message names though its path does not lead to it.
+/// The field that serde names though its path does not lead to it.
 fn named(detail: &str) -> Option<&str> {
     for word in ["missing field `", "unknown field `", "duplicate field `"] {
         if let Some(rest) = detail.strip_prefix(word) {
             return rest.split('`').next();
         }
     }
-    let said = match detail.strip_prefix("chunk ") {
-        Some(rest) => rest.split_once("\": ")?.1,
-        None => detail,
-    };
-    // There is no such line, and no last line without a first.
-    if said.starts_with("line 0 ") {
-        return Some("startLine");
-    }
-    let word = said.split(' ').next()?;
-    CHECKED.contains(&word).then_some(word)
+    None
 }
 
 #[cfg(test)]
@@ -407,6 +384,8 @@ mod tests {
     }
 
     impl Input for Reader {
+        type Sent = Self;
+
         fn check(&self, _: &Limits) -> Result<(), Problem> {
             Ok(())
         }

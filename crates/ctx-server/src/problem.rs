@@ -1,5 +1,6 @@
 //! What is answered when there is no answer: problem details, as RFC 9457 has them.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -268,6 +269,12 @@ impl From<Refused> for Problem {
             _ => "Origin",
         };
         Problem::new(kind, refused.to_string()).at(header)
+    }
+}
+
+impl From<Infallible> for Problem {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod context;
 
-use ctx_model::{BuildOptions, Chunk, Tokens};
+use ctx_model::{BuildOptions, Chunk, UncheckedChunk, UncheckedOptions};
 use ctx_service::PrimeOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ pub(crate) use self::context::{
     CitedSource, ContextData, ContextMeta, Item, ReceiptData, ResolvedData, ResolvedMeta,
 };
 use crate::backend::Stage;
-use crate::json::{Input, convert};
+use crate::json::{Input, convert, unfit};
 use crate::limits::Limits;
 use crate::once;
 use crate::problem::Problem;
@@ -77,7 +77,7 @@ impl BuildRequest {
         default("maxTokens", best.max_tokens.get().into());
         default("selection", "optimal".into());
         let is_reserved = options.contains_key("reserve");
-        let mut options: BuildOptions = convert("options", Value::Object(options))?;
+        let mut options = checked(convert("options", Value::Object(options))?)?;
         if !is_reserved {
             options.reserve = Reserve::of(options.max_tokens);
         }
@@ -96,6 +96,8 @@ impl BuildRequest {
 }
 
 impl Input for BuildRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if let Some(id) = &self.thread_id {
             check_id("threadId", id)?;
@@ -118,14 +120,38 @@ impl Input for BuildRequest {
 pub(crate) struct AssembleRequest {
     /// Search hits, files, messages.
     #[schema(value_type = Vec<schema::Chunk>, max_items = 10_000)]
-    pub(crate) chunks: Vec<Chunk>,
+    chunks: Vec<UncheckedChunk>,
     /// How it is built.
     #[serde(default)]
     #[schema(value_type = schema::BuildOptions)]
+    options: UncheckedOptions,
+}
+
+/// The same, once each of them is checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembly {
+    pub(crate) chunks: Vec<Chunk>,
     pub(crate) options: BuildOptions,
 }
 
-impl Input for AssembleRequest {
+impl TryFrom<AssembleRequest> for Assembly {
+    type Error = Problem;
+
+    fn try_from(sent: AssembleRequest) -> Result<Self, Problem> {
+        let chunks = sent.chunks.into_iter().enumerate().map(|(index, chunk)| {
+            let chunk = Chunk::try_from(chunk);
+            chunk.map_err(|error| unfit(&format!("chunks[{index}]"), &error))
+        });
+        Ok(Assembly {
+            chunks: chunks.collect::<Result<_, _>>()?,
+            options: checked(sent.options)?,
+        })
+    }
+}
+
+impl Input for Assembly {
+    type Sent = AssembleRequest;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if self.chunks.len() > limits.chunks {
             let detail = format!("there are at most {} chunks", limits.chunks);
@@ -159,6 +185,8 @@ pub(crate) struct FileInput {
 }
 
 impl Input for FilesRequest {
+    type Sent = Self;
+
     fn limit(limits: &Limits) -> usize {
         limits.files_body_bytes
     }
@@ -199,6 +227,8 @@ pub(crate) struct RemovalRequest {
 }
 
 impl Input for RemovalRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if self.paths.is_empty() || self.paths.len() > limits.batch_files {
             let detail = format!("there are 1 to {} paths in a batch", limits.batch_files);
@@ -229,6 +259,8 @@ pub(crate) struct FeedbackRequest {
 }
 
 impl Input for FeedbackRequest {
+    type Sent = Self;
+
     fn check(&self, _: &Limits) -> Result<(), Problem> {
         check_text("handle", &self.handle, 20_000)
     }
@@ -245,6 +277,8 @@ pub(crate) struct ResolveRequest {
 }
 
 impl Input for ResolveRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         check_text("answer", &self.answer, limits.kept_message_chars)
     }
@@ -273,6 +307,8 @@ pub(crate) struct ThreadRequest {
 }
 
 impl Input for ThreadRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if let Some(id) = &self.id {
             check_id("id", id)?;
@@ -303,6 +339,8 @@ pub(crate) struct PinsRequest {
 }
 
 impl Input for PinsRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         check_references("pinned", &self.pinned, limits)
     }
@@ -363,6 +401,8 @@ impl Role {
 }
 
 impl Input for MessageRequest {
+    type Sent = Self;
+
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if let Some(id) = &self.id {
             check_id("id", id)?;
@@ -472,6 +512,10 @@ pub(crate) struct Progress {
 pub(crate) struct Health {
     /// `ok`.
     pub(crate) status: &'static str,
+}
+
+fn checked(options: UncheckedOptions) -> Result<BuildOptions, Problem> {
+    BuildOptions::try_from(options).map_err(|error| unfit("options", &error))
 }
 
 fn check_options(options: &BuildOptions) -> Result<(), Problem> {

@@ -3,9 +3,11 @@
 use std::error::Error as _;
 
 use ctx_model::{
-    Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition, RenditionKind, Tokens,
+    BuildOptions, Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition,
+    RenditionKind, Tokens, UncheckedChunk, UncheckedOptions,
 };
 use proptest::prelude::*;
+use serde_json::json;
 
 #[track_caller]
 fn refused(value: f64) {
@@ -38,6 +40,73 @@ fn an_error_within_a_chunk_is_told_once() {
     let error = chunk.check().expect_err("accepted");
     assert_eq!(error.to_string(), "chunk \"a\": filePath is empty");
     assert!(error.source().is_none(), "it is said already");
+}
+
+/// Whatever the id of a chunk is, it does not say which field is at fault, nor how.
+#[test]
+fn an_error_tells_its_field_and_whether_fields_do_not_go_together() {
+    for id in [
+        "a",
+        "a is given without b",
+        "a\": lines b",
+        "x\": id y",
+        "chunk \"a\": id",
+    ] {
+        for (fields, field, is_between) in [
+            (json!({"relevance": 2}), "relevance", false),
+            (json!({"startLine": 0, "endLine": 1}), "startLine", false),
+            (json!({"startLine": 2, "endLine": 1}), "endLine", true),
+            (json!({"startLine": 2}), "startLine", true),
+            (json!({"endLine": 2}), "endLine", true),
+            (json!({"filePath": ""}), "filePath", false),
+            (
+                json!({"renditions": [
+                    {"rendition": "full", "text": "x", "information": 1},
+                    {"rendition": "mention", "text": "x", "information": 5},
+                ]}),
+                "renditions[1].information",
+                false,
+            ),
+            (
+                json!({"renditions": [{"rendition": "full", "text": "x", "information": 1, "lines": [1, 2]}]}),
+                "renditions[0].lines",
+                true,
+            ),
+            (
+                json!({"renditions": [{"rendition": "full", "text": "x", "information": 1, "lines": [0]}]}),
+                "renditions[0].lines",
+                false,
+            ),
+        ] {
+            let mut chunk = json!({"id": id, "content": "x", "relevance": 1});
+            let given = fields.as_object().unwrap().clone();
+            chunk.as_object_mut().unwrap().extend(given);
+            let unchecked: UncheckedChunk = serde_json::from_value(chunk.clone()).unwrap();
+            let error = Chunk::try_from(unchecked).unwrap_err();
+            assert_eq!(error.field().as_deref(), Some(field), "{chunk}");
+            assert_eq!(error.is_between_fields(), is_between, "{chunk}");
+            let told = serde_json::from_value::<Chunk>(chunk).unwrap_err();
+            assert_eq!(told.to_string(), error.to_string());
+        }
+    }
+    let unchecked = json!({"id": "", "content": "x", "relevance": 1});
+    let unchecked: UncheckedChunk = serde_json::from_value(unchecked).unwrap();
+    let error = Chunk::try_from(unchecked).unwrap_err();
+    assert_eq!(error.field().as_deref(), Some("id"));
+    for (options, field, is_between) in [
+        (json!({"diversity": 2}), "diversity", false),
+        (json!({"minRelevance": -1}), "minRelevance", false),
+        (
+            json!({"groupBy": "none", "groupByFile": true}),
+            "groupBy",
+            true,
+        ),
+    ] {
+        let unchecked: UncheckedOptions = serde_json::from_value(options.clone()).unwrap();
+        let error = BuildOptions::try_from(unchecked).unwrap_err();
+        assert_eq!(error.field().as_deref(), Some(field), "{options}");
+        assert_eq!(error.is_between_fields(), is_between, "{options}");
+    }
 }
 
 #[test]

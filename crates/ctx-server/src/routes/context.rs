@@ -33,7 +33,7 @@ use crate::schema;
 use crate::state::{App, Shared};
 use crate::tally::Outcome;
 use crate::wire::{
-    AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
+    AssembleRequest, Assembly, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
     Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
 };
 
@@ -202,9 +202,9 @@ impl Drop for Events {
 ))]
 pub(crate) async fn assemble(
     State(app): State<Shared>,
-    Json { request, place, .. }: Json<AssembleRequest, Building>,
+    Json { request, place, .. }: Json<Assembly, Building>,
 ) -> Result<Response, Problem> {
-    let AssembleRequest { chunks, options } = request;
+    let Assembly { chunks, options } = request;
     let work = |job: crate::backend::Job| async move {
         job.begin(Stage::Assemble)?;
         let started = Instant::now();

@@ -1002,6 +1002,30 @@ fn what_is_wrong_is_told_with_what_would_do() {
 }
 
 #[test]
+fn what_a_caller_calls_a_chunk_does_not_say_what_is_wrong_with_it() {
+    let server = Running::embedded();
+    for id in ["a", "a is given without b", "a\": lines b", "x\": id y"] {
+        let rendition = json!({"rendition": "mention", "text": "x", "information": 5});
+        for (wrong, status, field) in [
+            (json!({"relevance": 2}), 400, "relevance"),
+            (json!({"startLine": 1}), 422, "startLine"),
+            (json!({"startLine": 0, "endLine": 0}), 400, "startLine"),
+            (json!({"relevance": "x"}), 400, "relevance"),
+            (json!({"renditions": [rendition]}), 400, "renditions[0].information"),
+            (json!({"filePath": ""}), 400, "filePath"),
+        ] {
+            let mut chunk = json!({"id": id, "content": "x", "relevance": 1});
+            let wrong = wrong.as_object().unwrap().clone();
+            chunk.as_object_mut().unwrap().extend(wrong);
+            let right = json!({"id": "right", "content": "x", "relevance": 1});
+            let body = json!({"chunks": [right, chunk]});
+            let answer = server.post(ADA, "/v1/context/assemble", &body);
+            answer.refused(status, &format!("chunks[1].{field}"));
+        }
+    }
+}
+
+#[test]
 fn fields_that_are_wrong_are_named() {
     let server = Running::embedded();
     for (body, field) in [
