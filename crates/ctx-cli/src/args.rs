@@ -140,6 +140,24 @@ pub(crate) enum Verb {
     Mcp(crate::mcp::McpArgs),
 }
 
+impl Verb {
+    /// Whether its answer is JSON, as `--json` has it.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Verb::Query(args) => args.output.json,
+            Verb::Index(args) => args.json,
+            Verb::Assemble(args) => args.output.json,
+            Verb::Pack(args) => args.output.json,
+            Verb::Tokens(args) => args.json,
+            Verb::Outline(args) => args.json,
+            Verb::Show(args) => args.json,
+            Verb::Relations(args) => args.json,
+            Verb::Verify(args) => args.json,
+            Verb::Serve(_) | Verb::Mcp(_) => false,
+        }
+    }
+}
+
 const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"chunks": [...], "options": {...}}   an object; flags override its options
   [...]                                 an array of chunks

@@ -6,6 +6,7 @@ use ctx::assemble::AssembleError;
 use ctx::budget::BudgetError;
 use ctx::format::FormatError;
 use ctx::tokens::TokensError;
+use serde_json::{Value, json};
 
 /// The exit codes: part of the interface, documented in `--help` and in the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,57 @@ pub(crate) struct Failure {
     pub(crate) hint: Option<String>,
 }
 
+impl Exit {
+    /// What kind of failure it is, in one word.
+    fn word(self) -> &'static str {
+        match self {
+            Exit::Failure => "failure",
+            Exit::Usage => "usage",
+            Exit::Input => "input",
+            Exit::Budget => "budget",
+            Exit::Cancelled => "cancelled",
+            Exit::Refuted => "refuted",
+        }
+    }
+}
+
 impl Failure {
+    /// The same as JSON, with what a budget lacks, where that is it: as the server's problems have it.
+    pub(crate) fn json(&self) -> Value {
+        let mut told = json!({
+            "type": self.exit.word(),
+            "detail": format!("{:#}", self.error),
+            "exitCode": self.exit as u8,
+        });
+        if let Some(hint) = &self.hint {
+            told["hint"] = hint.as_str().into();
+        }
+        let cause = self.error.downcast_ref::<BudgetError>();
+        if let Some(BudgetError::TooSmall {
+            needed,
+            available,
+            header,
+            footer,
+            notices,
+            pinned,
+            ..
+        }) = cause
+        {
+            told["needed"] = needed.get().into();
+            told["available"] = available.get().into();
+            told["breakdown"] = json!({
+                "header": header.get(),
+                "footer": footer.get(),
+                "notices": notices.get(),
+                "pinned": pinned.get(),
+            });
+        }
+        if let Some(smallest) = cause.and_then(BudgetError::smallest) {
+            told["smallestMaxTokens"] = smallest.get().into();
+        }
+        told
+    }
+
     /// A failure with the chain of causes that `error` brings.
     fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Failure {

@@ -65,25 +65,30 @@ fn main() -> ExitCode {
         Err(error) => return told(&args::with_question(error, &words)),
     };
     let report = Report::new(cli.talk.verbosity());
-    ended(run(&cli.verb, report))
+    ended(run(&cli.verb, report), cli.verb.is_json())
 }
 
 /// Tells what the arguments ask for instead of a verb, such as help, or what is wrong with them.
 fn told(error: &clap::Error) -> ExitCode {
     match error.print() {
-        Err(unwritten) if !error.use_stderr() => ended(Err(Failure::output(unwritten))),
+        Err(unwritten) if !error.use_stderr() => ended(Err(Failure::output(unwritten)), false),
         _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)),
     }
 }
 
-fn ended(outcome: Result<(), Failure>) -> ExitCode {
+/// Tells how it ended, as JSON where the answer would have been.
+fn ended(outcome: Result<(), Failure>, is_json: bool) -> ExitCode {
     let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) if failure.exit == Exit::Cancelled => interrupt::end(),
         Err(failure) => {
-            report::failure(&failure);
+            if is_json {
+                report::failure_as_json(&failure);
+            } else {
+                report::failure(&failure);
+            }
             ExitCode::from(failure.exit as u8)
         }
     };

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ctx::format::Slot;
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -80,6 +81,23 @@ impl Report {
     }
 }
 
+/// Says what failed and what to do about it as JSON, on one line.
+pub(crate) fn failure_as_json(failure: &Failure) {
+    let text = visible(failure.json()).to_string();
+    let (style, label) = (PLAIN, "");
+    write(Line { style, label, text });
+}
+
+/// The same with all texts in it as a line would show them: they are no longer than that, and no terminal obeys them.
+fn visible(mut told: Value) -> Value {
+    for value in told.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Value::String(text) = value {
+            *text = clean(cut(text)).into_owned();
+        }
+    }
+    told
+}
+
 /// Says what failed, and on its own line what to do about it.
 pub(crate) fn failure(failure: &Failure) {
     say(ERROR, "error: ", &format!("{:#}", failure.error));
@@ -109,15 +127,19 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 }
 
 fn say(style: Style, label: &'static str, text: &str) {
-    let text = match text.char_indices().nth(LONGEST) {
+    let text = clean(cut(text)).into_owned();
+    write(Line { style, label, text });
+}
+
+/// What one line holds of it.
+fn cut(text: &str) -> &str {
+    match text.char_indices().nth(LONGEST) {
         Some((cut, _)) => &text[..cut],
         None => text,
-    };
-    let line = Line {
-        style,
-        label,
-        text: clean(text).into_owned(),
-    };
+    }
+}
+
+fn write(line: Line) {
     match BEHIND.get() {
         Some(behind) => behind.say(line),
         None => line.write(),
@@ -224,7 +246,9 @@ impl Behind {
         (count > 0).then(|| Line {
             style: WARNING,
             label: "warning: ",
-            text: format!("some lines are missing here, {count} or more: nobody read those before them"),
+            text: format!(
+                "some lines are missing here, {count} or more: nobody read those before them"
+            ),
         })
     }
 }

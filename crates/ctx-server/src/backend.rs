@@ -1,7 +1,6 @@
 //! What a store offers to the server: all that is kept, always of one owner.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -261,6 +260,20 @@ impl fmt::Debug for Job {
     }
 }
 
+impl Stage {
+    /// Its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Stage::Queued => "queued",
+            Stage::History => "history",
+            Stage::Search => "search",
+            Stage::Resolve => "resolve",
+            Stage::Score => "score",
+            Stage::Assemble => "assemble",
+        }
+    }
+}
+
 impl Job {
     /// Work that begins now, stops when `cancel` is raised, and wants an answer `deadline` from now.
     pub fn new(cancel: Cancel, deadline: Duration) -> Self {
@@ -327,7 +340,7 @@ impl Job {
     }
 }
 
-/// A stage of a build.
+/// A stage of a build: as it is told when it begins, and how long it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -350,9 +363,8 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timing {
-    /// In one word: `history`, `retrieve`, `resolve`, `score`, `assemble`.
-    #[schema(value_type = String)]
-    pub stage: Cow<'static, str>,
+    /// Which; none was `queued`.
+    pub stage: Stage,
     /// Milliseconds.
     pub milliseconds: f64,
 }

@@ -193,8 +193,8 @@ pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError>
 /// The stage as it is told over the wire; none of those that a later service may have.
 fn stage_of(stage: PrimeStage) -> Option<Stage> {
     match stage {
-        PrimeStage::Thread => Some(Stage::History),
-        PrimeStage::Retrieve => Some(Stage::Search),
+        PrimeStage::History => Some(Stage::History),
+        PrimeStage::Search => Some(Stage::Search),
         PrimeStage::Resolve => Some(Stage::Resolve),
         PrimeStage::Score => Some(Stage::Score),
         PrimeStage::Assemble => Some(Stage::Assemble),
@@ -237,16 +237,16 @@ impl Prime {
             return Vec::new();
         }
         let took = self.context.timings;
-        let timing = |(stage, took): (&'static str, Duration)| Timing {
-            stage: stage.into(),
+        let timing = |(stage, took): (Stage, Duration)| Timing {
+            stage,
             milliseconds: took.as_secs_f64() * 1_000.0,
         };
         let stages = [
-            ("history", took.thread),
-            ("retrieve", took.retrieve),
-            ("resolve", took.resolve),
-            ("score", took.score),
-            ("assemble", took.assemble),
+            (Stage::History, took.history),
+            (Stage::Search, took.search),
+            (Stage::Resolve, took.resolve),
+            (Stage::Score, took.score),
+            (Stage::Assemble, took.assemble),
         ];
         stages.into_iter().map(timing).collect()
     }

@@ -61,6 +61,6 @@ pub use nest::Routes;
 pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
-pub use problem::Problem;
+pub use problem::{Breakdown, Problem, Shortfall};
 pub use reserve::Reserve;
 pub use server::{Options, Server};

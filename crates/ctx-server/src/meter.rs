@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
-use crate::backend::{Prime, Timing};
+use crate::backend::{Prime, Stage, Timing};
 
 const SECONDS: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
@@ -260,12 +260,12 @@ impl Meter {
 
     fn stage(&self, timing: &Timing) {
         let seconds = timing.milliseconds / 1_000.0;
-        let stage = Label::new("stage", timing.stage.clone().into_owned());
+        let stage = Label::new("stage", timing.stage.as_str());
         self.histogram(STAGES, vec![stage]).record(seconds);
-        let seeds = match &*timing.stage {
-            "retrieve" => "context_search_latency",
-            "score" => "context_scoring_latency",
-            "assemble" => "context_optimization_latency",
+        let seeds = match timing.stage {
+            Stage::Search => "context_search_latency",
+            Stage::Score => "context_scoring_latency",
+            Stage::Assemble => "context_optimization_latency",
             _ => return,
         };
         self.histogram(seeds, Vec::new()).record(seconds);

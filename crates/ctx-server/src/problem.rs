@@ -10,41 +10,116 @@ use axum::response::IntoResponse;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_hosts::Refused;
+use ctx_model::Tokens;
 use ctx_service::{Required, ServiceError};
 use ctx_tokens::TokensError;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::asked::Asked;
 use crate::backend::BackendError;
 use crate::cause::{cause, is_full};
+use crate::schema;
 
 /// Why there is no answer (RFC 9457).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// Which kind of problem it is: a reference to its description.
     #[serde(rename = "type")]
     pub kind: String,
     /// The kind, in words.
-    pub title: String,
+    pub title: &'static str,
     /// The status of the response.
     pub status: u16,
     /// What is the matter this time.
     pub detail: String,
     /// The field at fault, where one is: `options.maxTokens`, `files[3].path`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub field: Option<String>,
     /// What the server calls the request, as in the header `X-Request-Id` and in its log.
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, nullable = false)]
     pub request_id: Option<Box<str>>,
+    /// What a budget lacks, where that is the matter.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub shortfall: Option<Box<Shortfall>>,
     #[serde(skip)]
-    #[schema(ignore)]
     is_for_now: bool,
     #[serde(skip)]
-    #[schema(ignore)]
     must_close: bool,
+}
+
+/// What a budget lacks, in tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Shortfall {
+    /// What must be there.
+    pub needed: u32,
+    /// What there is: the budget less its reserve.
+    pub available: u32,
+    /// The smallest `maxTokens` that works; none does where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_max_tokens: Option<u32>,
+    /// What `needed` is the sum of.
+    pub breakdown: Breakdown,
+}
+
+/// What must be in a context, in tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[non_exhaustive]
+pub struct Breakdown {
+    /// The header's.
+    pub header: u32,
+    /// The footer's.
+    pub footer: u32,
+    /// Those of notices.
+    pub notices: u32,
+    /// Those of what must be shown, each at its cheapest.
+    pub pinned: u32,
+}
+
+impl Shortfall {
+    fn of(error: &BudgetError) -> Option<Box<Self>> {
+        let BudgetError::TooSmall {
+            needed,
+            available,
+            header,
+            footer,
+            notices,
+            pinned,
+            ..
+        } = error
+        else {
+            return None;
+        };
+        let breakdown = Breakdown {
+            header: header.get(),
+            footer: footer.get(),
+            notices: notices.get(),
+            pinned: pinned.get(),
+        };
+        Some(Box::new(Shortfall {
+            needed: needed.get(),
+            available: available.get(),
+            smallest_max_tokens: error.smallest().map(Tokens::get),
+            breakdown,
+        }))
+    }
+}
+
+/// It is described flat, as it is sent.
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        schema::Problem::schema()
+    }
+}
+
+impl ToSchema for Problem {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schema::Problem::schemas(schemas);
+    }
 }
 
 /// The kinds of problems: the word that ends `type`, the status, and the title.
@@ -98,6 +173,11 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
         "It cannot be done as it is asked for",
     ),
     (
+        "budget",
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "No context keeps the budget",
+    ),
+    (
         "internal",
         StatusCode::INTERNAL_SERVER_ERROR,
         "The server failed",
@@ -127,14 +207,15 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
 impl Problem {
     fn new(kind: &str, detail: impl Into<String>) -> Self {
         let row = KINDS.iter().find(|row| row.0 == kind);
-        let (kind, status, title) = row.unwrap_or(&KINDS[12]);
+        let (kind, status, title) = row.unwrap_or(&KINDS[13]);
         Problem {
             kind: format!("/docs#problem-{kind}"),
-            title: (*title).to_owned(),
+            title,
             status: status.as_u16(),
             detail: detail.into(),
             field: None,
             request_id: None,
+            shortfall: None,
             is_for_now: false,
             must_close: false,
         }
@@ -362,6 +443,11 @@ impl From<&AssembleError> for Problem {
         let detail = error.to_string();
         let field = match error {
             AssembleError::Model(_) | AssembleError::DuplicateId { .. } => "chunks",
+            AssembleError::Budget(error @ BudgetError::TooSmall { .. }) => {
+                let mut problem = Problem::new("budget", detail).at("options.maxTokens");
+                problem.shortfall = Shortfall::of(error);
+                return problem;
+            }
             AssembleError::Budget(BudgetError::TooManyPins { .. }) => "options.maxChunks",
             AssembleError::Budget(BudgetError::InvalidDiversity) => "options.diversity",
             AssembleError::Budget(BudgetError::Cancelled) => {

@@ -603,3 +603,36 @@ pub(crate) struct Warning {
     code: String,
     detail: String,
 }
+
+/// Why there is no answer (RFC 9457).
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Problem {
+    /// Which kind of problem it is: a reference to its description.
+    r#type: String,
+    /// The kind, in words.
+    title: String,
+    /// The status of the response.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What is the matter this time.
+    detail: String,
+    /// The field at fault, where one is: `options.maxTokens`, `files[3].path`.
+    #[schema(nullable = false)]
+    field: Option<String>,
+    /// What the server calls the request, as in the header `X-Request-Id` and in its log.
+    #[schema(nullable = false)]
+    request_id: Option<String>,
+    /// Of a budget that is too small (`/docs#problem-budget`), as the next three: the tokens that must be there.
+    #[schema(nullable = false)]
+    needed: Option<u32>,
+    /// The tokens there are: `maxTokens` less what is reserved of it.
+    #[schema(nullable = false)]
+    available: Option<u32>,
+    /// The smallest `maxTokens` that works, all else being equal. Left out where none does.
+    #[schema(nullable = false)]
+    smallest_max_tokens: Option<u32>,
+    /// What `needed` is the sum of.
+    #[schema(nullable = false)]
+    breakdown: Option<crate::problem::Breakdown>,
+}

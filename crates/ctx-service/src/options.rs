@@ -117,9 +117,9 @@ ctx_model::setters! {
 #[non_exhaustive]
 pub struct PrimeTimings {
     /// Reading the thread and its pins.
-    pub thread: Duration,
+    pub history: Duration,
     /// Looking up references, searching, and asking for recent files, side by side.
-    pub retrieve: Duration,
+    pub search: Duration,
     /// Reading files.
     pub resolve: Duration,
     /// Scoring.
@@ -134,9 +134,9 @@ pub struct PrimeTimings {
 #[non_exhaustive]
 pub enum PrimeStage {
     /// Reading the thread and its pins.
-    Thread,
+    History,
     /// Looking up references, searching, and asking for recent files.
-    Retrieve,
+    Search,
     /// Reading files.
     Resolve,
     /// Scoring.

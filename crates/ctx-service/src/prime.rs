@@ -139,13 +139,13 @@ impl Service {
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
         let counter = self.counter(&options.build.counter)?;
-        self.told.begin(PrimeStage::Thread);
+        self.told.begin(PrimeStage::History);
         let state = self
             .ports
             .thread(thread, message.trim(), options.messages, options.deadline)
             .await;
         let timings = PrimeTimings {
-            thread: lap(&mut clock),
+            history: lap(&mut clock),
             ..PrimeTimings::default()
         };
         let request = Request {
@@ -269,12 +269,12 @@ impl Service {
         // Should the future be dropped, nobody waits for the answer any more.
         let _stop = CancelOnDrop(cancel.clone());
         let mut clock = Instant::now();
-        self.begin(PrimeStage::Retrieve, &cancel)?;
+        self.begin(PrimeStage::Search, &cancel)?;
         let query = Arc::new(self.analyse(request.asked));
         let mut failures = Vec::new();
         let (gathered, reports) = self.gather(request, &query, &mut failures).await;
         let mut timings = request.timings;
-        timings.retrieve = lap(&mut clock);
+        timings.search = lap(&mut clock);
         let making = Making {
             service: self.clone(),
             thread: request.thread_name.to_owned(),

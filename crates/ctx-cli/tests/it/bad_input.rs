@@ -1,6 +1,8 @@
 //! Input and arguments that are not what they should be: each has its exit code, names the item at
 //! fault, says what to do, and leaves nothing on standard output.
 
+use serde_json::Value;
+
 use crate::run::{Folder, ctx};
 
 const GOOD: &str = "{\"id\": \"good\", \"content\": \"x\", \"relevance\": 1}\n";
@@ -181,6 +183,60 @@ fn an_unknown_counter_lists_what_is_near() {
     }
     let input = r#"{"chunks": [], "options": {"tokenEstimation": "gpt4o"}}"#;
     ctx(["assemble"], input).fails(3, &["gpt4o", "gpt-4o"]);
+}
+
+#[test]
+fn with_json_what_failed_is_an_object_too() {
+    let told = |args: &[&str], input: &str, code: i32| -> Value {
+        let words = ctx(args, input);
+        words.fails(code, &[]);
+        let run = ctx([args, &["--json"]].concat(), input);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
+        let told: Value = serde_json::from_str(&run.stderr).unwrap();
+        assert_eq!(
+            (told["exitCode"].as_i64(), run.stderr.lines().count()),
+            (Some(code.into()), 1)
+        );
+        let line = |label: &str, said: &Value| format!("{label}: {}", said.as_str().unwrap());
+        let lines = [line("error", &told["detail"]), line("hint", &told["hint"])];
+        assert_eq!(words.stderr.lines().collect::<Vec<_>>(), lines);
+        told
+    };
+    let header = "a header of a good many words that will not fit ".repeat(5);
+    let budget = ["assemble", "--max-tokens", "20", "--header", &header];
+    let budget = told(&budget, GOOD, 4);
+    assert_eq!(budget["type"], "budget");
+    assert_eq!(budget["available"], 20);
+    let parts = budget["breakdown"].as_object().unwrap().values();
+    let parts = parts.map(|it| it.as_u64().unwrap());
+    assert_eq!(parts.sum::<u64>(), budget["needed"].as_u64().unwrap());
+    let hint = format!("give --max-tokens {} or more", budget["smallestMaxTokens"]);
+    assert!(
+        budget["hint"].as_str().unwrap().starts_with(&hint),
+        "{budget}"
+    );
+    let none = [
+        "assemble",
+        "--max-tokens",
+        "20",
+        "--reserve",
+        "4294967290",
+        "--header",
+        &header,
+    ];
+    assert_eq!(told(&none, GOOD, 4).get("smallestMaxTokens"), None);
+    // No terminal obeys it either.
+    let twice =
+        "{\"id\": \"\\u001b[31m\\u202e\", \"content\": \"x\", \"relevance\": 1}\n".repeat(2);
+    let input = told(&["assemble"], &twice, 3);
+    assert_eq!(input["type"], "input");
+    assert!(
+        !input["detail"]
+            .as_str()
+            .unwrap()
+            .contains(['\u{1b}', '\u{202e}']),
+        "{input}"
+    );
 }
 
 #[test]

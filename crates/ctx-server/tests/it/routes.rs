@@ -262,7 +262,7 @@ fn files_are_found_as_soon_as_they_are_kept() {
         .collect();
     assert_eq!(
         stages,
-        ["history", "retrieve", "resolve", "score", "assemble"]
+        ["history", "search", "resolve", "score", "assemble"]
     );
 }
 
@@ -880,11 +880,14 @@ fn the_smallest_budget_that_is_told_is_enough_and_one_less_is_not() {
         let refused = ask(1);
         refused.refused(422, "options.maxTokens");
         let problem = refused.json();
+        assert_eq!(problem["type"], "/docs#problem-budget");
+        let least = problem["smallestMaxTokens"].as_u64().unwrap();
         let detail = problem["detail"].as_str().unwrap();
-        let (_, least) = detail
-            .split_once("the smallest budget that works is ")
-            .unwrap();
-        let least = least.parse().unwrap();
+        assert!(detail.ends_with(&format!("the smallest budget that works is {least}")));
+        let parts = problem["breakdown"].as_object().unwrap().values();
+        let parts = parts.map(|it| it.as_u64().unwrap());
+        assert_eq!(parts.sum::<u64>(), problem["needed"].as_u64().unwrap());
+        assert!(problem["available"].as_u64() < problem["needed"].as_u64());
         ask(least).data(200);
         ask(least - 1).refused(422, "options.maxTokens");
     }
@@ -1304,7 +1307,9 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
     });
     let answer = server.post_with(ADA, "/v1/context/build", &small, &accept);
     assert!(
-        answer.body.contains("event: problem") && answer.body.contains("\"status\":422"),
+        answer.body.contains("event: problem")
+            && answer.body.contains("\"status\":422")
+            && answer.body.contains("\"smallestMaxTokens\":"),
         "{answer:?}"
     );
     let image = [("Accept", "image/png")];
@@ -1343,7 +1348,7 @@ fn the_server_tells_how_it_is() {
         "context_search_latency_count",
         "context_scoring_latency_count",
         "context_optimization_latency_count",
-        "context_stage_seconds_bucket{stage=\"retrieve\"",
+        "context_stage_seconds_bucket{stage=\"search\"",
         "http_shed_total 0",
         "http_requests_total{route=\"/v1/context/build\",method=\"POST\",status=\"200\"} 3",
     ] {

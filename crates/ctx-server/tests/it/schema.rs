@@ -268,6 +268,8 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
     let resolve = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
     let answer = json!({"answer": format!("\"words of my own\" [{label}:1] [{label}]")});
     let resolved = server.post(ADA, &resolve, &answer).data(200);
+    let small = json!({"message": "alpha", "options": {"maxTokens": 1}});
+    let problem = server.post(ADA, "/v1/context/build", &small).json();
     let schemas = &described(&server)["components"]["schemas"];
     let built = &receipt["receipt"];
     for (name, value) in [
@@ -283,6 +285,8 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
         ("CitedSource", &data["citations"][0]),
         ("Resolved", &resolved),
         ("Mark", &resolved["marks"][0]),
+        ("Problem", &problem),
+        ("Breakdown", &problem["breakdown"]),
     ] {
         let schema = &schemas[name];
         let properties = schema["properties"]

@@ -163,7 +163,7 @@ async fn measured() {
         taken.sort_unstable();
         eprintln!("{name}: median {:?}, 49th of 50 {:?}", taken[25], taken[48]);
     }
-    stages.sort_unstable_by_key(|it| it.retrieve + it.resolve + it.score + it.assemble);
+    stages.sort_unstable_by_key(|it| it.search + it.resolve + it.score + it.assemble);
     eprintln!("{:?}", stages[stages.len() / 2]);
 }
 
