@@ -1,14 +1,15 @@
 //! What an answer may cite.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
 use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, Origin, Relevance};
+use ctx_rank::Analyzer;
 use ctx_retrieve::Found;
 use serde::{Deserialize, Serialize};
 
+use crate::keywords::Keywords;
 use crate::shown::{Shown, span_of};
 
 /// Characters of an excerpt in a list of sources.
@@ -56,7 +57,7 @@ pub struct Metadata {
     /// since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// The words of the question that are in it.
+    /// The words of the question that are in it, as the question has them; in it they may have another ending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched_keywords: Vec<String>,
     /// Its place among what the search found, from 1.
@@ -65,27 +66,14 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// What is known of `chunk`, whose place is `search_rank`. O(bytes × keywords).
-    fn of(chunk: &Chunk, search_rank: Option<u32>) -> Self {
-        let text = chunk.full_text().to_lowercase();
-        let keywords = chunk.matched_keywords.iter();
-        let matched = keywords.filter(|it| text.contains(&*lower(it)));
+    /// What is known of `chunk`, whose place is `search_rank`, and in which these words of the question are.
+    fn of(chunk: &Chunk, search_rank: Option<u32>, matched_keywords: Vec<String>) -> Self {
         Metadata {
             path: chunk.path.clone(),
             created_at: chunk.created_at,
-            matched_keywords: matched.cloned().collect(),
+            matched_keywords,
             search_rank,
         }
-    }
-}
-
-/// `word` in lower case, which most are as they are.
-fn lower(word: &str) -> Cow<'_, str> {
-    let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
-    if word.bytes().all(is_lower) {
-        Cow::Borrowed(word)
-    } else {
-        Cow::Owned(word.to_lowercase())
     }
 }
 
@@ -96,11 +84,13 @@ fn ranks(found: &[Found]) -> BTreeMap<(&str, LineSpan), u32> {
 }
 
 /// The citations of `built`, which was assembled from `chunks`, in the order shown: the first of each chunk.
-/// `found` is what the search found, the best first; `name` gives what a citation is called.
+/// `found` is what the search found, the best first; `name` gives what a citation is called. The words of the question are `asked`, or each
+/// chunk's own. O(bytes).
 pub(crate) fn of_chunks(
     built: &BuiltContext,
     chunks: &[Chunk],
     found: &[Found],
+    asked: Option<&Keywords>,
     name: impl Fn(&Citation) -> String,
 ) -> Vec<Cited> {
     let ranks = ranks(found);
@@ -114,6 +104,13 @@ pub(crate) fn of_chunks(
         .citations
         .iter()
         .filter(|it| seen.insert(it.chunk_id.as_str()));
+    let mut analyzer = Analyzer::default();
+    let mut matched = |chunk: &Chunk| match asked {
+        // What is no file's was not looked for by words.
+        _ if chunk.matched_keywords.is_empty() => Vec::new(),
+        Some(asked) => asked.within(chunk.full_text(), &mut analyzer),
+        None => Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), &mut analyzer),
+    };
     let cited = |citation: &Citation| {
         let chunk = by_id.get(citation.chunk_id.as_str())?;
         Some(Cited {
@@ -121,7 +118,7 @@ pub(crate) fn of_chunks(
             origin: chunk.origin,
             excerpt: excerpt(chunk.full_text()),
             relevance: chunk.relevance,
-            metadata: Metadata::of(chunk, rank(chunk)),
+            metadata: Metadata::of(chunk, rank(chunk), matched(chunk)),
             feedback: None,
             also: Vec::new(),
             shown: Shown::of(citation, chunk, chunks),
@@ -209,7 +206,7 @@ impl Cited {
     /// What an answer to a context may cite that was assembled from `chunks` without a service: each by the id
     /// of its citation. The context does not show those ids: whoever asks the model has to tell it them.
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        of_chunks(built, chunks, &[], |it| it.id.clone())
+        of_chunks(built, chunks, &[], None, |it| it.id.clone())
     }
 
     /// The same, each by the id of its chunk, which a context shows that is
@@ -217,7 +214,7 @@ impl Cited {
     /// It is cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the end of a line in it, or more
     /// than 400 bytes, cannot be cited.
     pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        of_chunks(built, chunks, &[], |it| it.chunk_id.clone())
+        of_chunks(built, chunks, &[], None, |it| it.chunk_id.clone())
     }
 
     /// What the context shows of it, with `…` on a line of its own where lines are left out.

@@ -9,6 +9,7 @@ mod context;
 mod feedback;
 mod gather;
 mod history;
+mod keywords;
 mod label;
 mod lookup;
 mod memory;

@@ -18,6 +18,7 @@ use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
 use crate::history::in_order;
+use crate::keywords::Keywords;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
 use crate::options::{PARTS, PrimeOptions, PrimeStage, PrimeTimings};
@@ -484,7 +485,9 @@ impl Making {
         let files = files.collect();
         // What was taken out meanwhile is not shown.
         let name = |it: &Citation| it.chunk_id.clone();
-        let mut citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
+        let asked = Keywords::of(&self.query);
+        let chunks = &candidates.chunks;
+        let mut citations = of_chunks(&built, chunks, &gathered.found, Some(&asked), name);
         for cited in &mut citations {
             let held = candidates
                 .held

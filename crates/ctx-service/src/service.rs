@@ -11,7 +11,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
     Relevance,
 };
-use ctx_rank::{Query, Region};
+use ctx_rank::{Name, Query, Region};
 use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
     Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever,
@@ -31,7 +31,7 @@ use crate::prose::{Prose, below_min_chance};
 use crate::{verbatim, whole};
 
 /// So many of a question's terms tell which lines an excerpt shows.
-const EXCERPT_TERMS: usize = 12;
+pub(crate) const EXCERPT_TERMS: usize = 12;
 /// So much of a part is told by what of it is asked for: its lines that are named, or what is quoted of it.
 pub(crate) const ASKED_FOR: f64 = 0.8;
 /// What the first of a search is worth, about.
@@ -398,12 +398,7 @@ fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
 
 /// The words that tell which lines of a part the question is about.
 pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
-    let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
-    let names = query
-        .names
-        .iter()
-        .filter(|it| is_told(it.region))
-        .map(|it| it.last.clone());
+    let names = told_names(query).map(|it| it.last.clone());
     let terms = query
         .terms
         .iter()
@@ -413,6 +408,12 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.sort_unstable();
     keywords.dedup();
     keywords.into()
+}
+
+/// The identifiers that the question itself names, and no code or trace in it.
+pub(crate) fn told_names(query: &Query) -> impl Iterator<Item = &Name> {
+    let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
+    query.names.iter().filter(move |it| is_told(it.region))
 }
 
 /// Whether `chunk` is the beginning of its file, and shows nothing but pictures.

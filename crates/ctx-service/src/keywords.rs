@@ -1,0 +1,131 @@
+//! The words of a question as they were written, and which of them a text has: those that a search would find it by.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ctx_rank::{Analyzer, Part, Query};
+
+use crate::service::{EXCERPT_TERMS, told_names};
+
+/// Words, each with the terms that it is searched by, which all have to be there.
+#[derive(Debug)]
+pub(crate) struct Keywords(Vec<Keyword>);
+
+#[derive(Debug)]
+struct Keyword {
+    written: String,
+    terms: Vec<String>,
+}
+
+impl Keywords {
+    /// Those of `query` that say most of what it is about, in the order in which they are first written. O(bytes of the question).
+    pub(crate) fn of(query: &Query) -> Self {
+        let mut analyzer = Analyzer::default();
+        let names = told_names(query).flat_map(|it| whole(&it.last, &mut analyzer));
+        let mut told: BTreeSet<String> = names.map(|(term, _)| term).collect();
+        let terms = query.terms.iter().take(EXCERPT_TERMS);
+        told.extend(terms.map(|it| it.text.clone()));
+        let words = whole(&query.text, &mut analyzer).into_iter();
+        let words = words.filter(|(term, word)| word.len() > 2 && told.remove(term));
+        let words = words.map(|(term, word)| Keyword {
+            written: word.to_owned(),
+            terms: vec![term],
+        });
+        Keywords(words.collect())
+    }
+
+    /// Those that a caller gave, as they are.
+    pub(crate) fn given(words: &[String]) -> Self {
+        let mut analyzer = Analyzer::default();
+        let given = words.iter().map(|word| Keyword {
+            written: word.clone(),
+            terms: whole(word, &mut analyzer)
+                .into_iter()
+                .map(|it| it.0)
+                .collect(),
+        });
+        Keywords(given.collect())
+    }
+
+    /// Those that `text` has. O(bytes of the text) at most.
+    pub(crate) fn within(&self, text: &str, analyzer: &mut Analyzer) -> Vec<String> {
+        let terms = self.0.iter().flat_map(|it| &it.terms);
+        let mut missing: BTreeSet<&str> = terms.map(String::as_str).collect();
+        let mut at = 0;
+        while !missing.is_empty() {
+            let mut found = |term: &str, _: Part, _: Range<usize>| {
+                missing.remove(term);
+            };
+            match analyzer.first_words(text, at, &mut found) {
+                Some(end) => at = end,
+                None => break,
+            }
+        }
+        let is_there = |it: &&Keyword| {
+            let mut terms = it.terms.iter();
+            !it.terms.is_empty() && terms.all(|it| !missing.contains(it.as_str()))
+        };
+        let there = self.0.iter().filter(is_there);
+        there.map(|it| it.written.clone()).collect()
+    }
+}
+
+/// The words of `text`, each with the term of all of it: none of the parts of an identifier or of a version.
+fn whole<'t>(text: &'t str, analyzer: &mut Analyzer) -> Vec<(String, &'t str)> {
+    let (mut words, mut end) = (Vec::new(), 0);
+    analyzer.words(text, &mut |term, part, range| {
+        if part != Part::SubWord && range.start >= end {
+            words.push((term.to_owned(), &text[range.clone()]));
+            end = range.end;
+        }
+    });
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn matched(question: &str, text: &str, wanted: &[&str]) {
+        let keywords = Keywords::of(&Query::analyse(question));
+        assert_eq!(keywords.within(text, &mut Analyzer::default()), wanted);
+    }
+
+    #[test]
+    fn words_are_told_as_they_are_written_and_found_as_they_are_searched() {
+        matched(
+            "gizmo test happiness policies stories applying",
+            "The latest gizmo makes us happy; every policy and story applies to it.",
+            &["gizmo", "happiness", "policies", "stories", "applying"],
+        );
+        matched(
+            "How are the Connections tested and closed by the returned responses?",
+            "fn close(connection: &Connection) { test(connection.response) }",
+            &["Connections", "tested", "closed", "responses"],
+        );
+        matched("latest", "a test", &[]);
+        matched("What does that do?", "What does that do?", &[]);
+    }
+
+    #[test]
+    fn an_identifier_is_told_whole_and_a_word_is_found_in_one() {
+        matched(
+            "where is parse_budget?",
+            "fn parseBudget() {}",
+            &["parse_budget"],
+        );
+        matched("where is parse_budget?", "the budget is small", &[]);
+        matched("budgets", "fn parse_budget() {}", &["budgets"]);
+        matched("What came in v8.2.1?", "8.2.1: it works", &["v8.2.1"]);
+    }
+
+    #[test]
+    fn what_a_caller_gives_is_told_as_it_is() {
+        let given = ["Two words".to_owned(), "other".to_owned(), String::new()];
+        let given = Keywords::given(&given);
+        let within = |text: &str| given.within(text, &mut Analyzer::default());
+        assert_eq!(within("a word, or two"), ["Two words"]);
+        assert_eq!(within("a word"), Vec::<String>::new());
+    }
+}
