@@ -292,7 +292,7 @@ const TITLE_CHARS: usize = 256;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "prices", "title": "How prices are rounded", "pinned": ["src/price.rs"]}))]
 pub(crate) struct ThreadRequest {
-    /// Its id, which is neither `.` nor `..`; without it, one is made.
+    /// Its id, which is neither `.` nor `..`; without it, one is made. With it, the thread can be sent again and begins once.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) id: Option<String>,

@@ -9,18 +9,24 @@ use serde::Serialize;
 
 use super::query::Id;
 use super::{Json, Keeping, answer, ask, ask_in, plain};
+use crate::Owner;
 use crate::admission::Doing;
 use crate::auth::Identity;
 use crate::backend::{
-    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
+    Appended, Backend, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread,
+    ThreadInfo,
 };
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};
 
 /// Begin a thread.
+///
+/// Whoever sends it again with the same `id`, title and pins, as after an answer that was lost, is answered with the one that is kept,
+/// and 200. With others, or where it has other pins by now, that is a conflict.
 #[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
     (status = 201, description = "It has begun", body = Reply<Thread, NoMeta>),
+    (status = 200, description = "It had begun before", body = Reply<Thread, NoMeta>),
     (status = "4XX", description = "It has not", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -34,10 +40,35 @@ pub(crate) async fn create(
         title: request.title,
         pinned: each_once(request.pinned),
     };
-    let thread = ask_in(&app, &identity, place, |backend, owner| async move {
-        backend.create_thread(&owner, thread).await
+    let begun = ask_in(&app, &identity, place, |backend, owner| async move {
+        begin(&*backend, &owner, thread).await
     });
-    Ok(plain(StatusCode::CREATED, thread.await?))
+    let (status, thread) = begun.await?;
+    Ok(plain(status, thread))
+}
+
+/// A thread that begins, or the same that had begun before.
+async fn begin(
+    backend: &dyn Backend,
+    owner: &Owner,
+    new: NewThread,
+) -> Result<(StatusCode, Thread), BackendError> {
+    let exists = match backend.create_thread(owner, new.clone()).await {
+        Ok(thread) => return Ok((StatusCode::CREATED, thread)),
+        Err(error @ BackendError::Exists { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let id = new.id.as_deref().unwrap_or_default();
+    match backend.thread(owner, id).await {
+        Ok(ThreadInfo { thread, .. })
+            if (&thread.title, &thread.pinned) == (&new.title, &new.pinned) =>
+        {
+            Ok((StatusCode::OK, thread))
+        }
+        // It has gone since: there was one.
+        Ok(_) | Err(BackendError::NotFound { .. }) => Err(exists),
+        Err(error) => Err(error),
+    }
 }
 
 /// List threads, the latest first.

@@ -232,7 +232,9 @@ fn threads_have_their_messages_pages_and_pins() {
     let thread = json!({"id": "t", "title": "Sums", "pinned": ["src/sum.rs"]});
     let begun = server.post(ADA, "/v1/threads", &thread).data(201);
     assert_eq!(begun["title"], "Sums");
-    server.post(ADA, "/v1/threads", &thread).refused(409, "id");
+    assert_eq!(server.post(ADA, "/v1/threads", &thread).data(200), begun);
+    let other = json!({"id": "t", "title": "Sums"});
+    server.post(ADA, "/v1/threads", &other).refused(409, "id");
     server.post(BOB, "/v1/threads", &thread).data(201);
     for number in 1..=5 {
         let message = json!({"role": "user", "content": format!("said {number}")});

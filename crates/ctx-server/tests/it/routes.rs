@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
+use crate::pins::pin;
 
 const PARSER: &str = "/// Reads a budget of tokens from text.\npub fn parse_budget(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
 const SERVER: &str =
@@ -116,7 +117,7 @@ fn characters_are_counted(server: &Running, schemas: &Value) {
 
 /// Of paths and references: the description says so in words.
 fn bytes_are_counted(server: &Running, schemas: &Value) {
-    let pinned = |what: &str| crate::pins::pin(server, ADA, "t", &json!([what]));
+    let pinned = |what: &str| pin(server, ADA, "t", &json!([what]));
     let built = |what: &str| build(server, &json!({"message": "x", "references": [what]}));
     let begun = |what: &str| server.post(ADA, "/v1/threads", &json!({"pinned": [what]}));
     let kept = |what: &str| keep(server, what, "fn kept() {}\n");
@@ -188,7 +189,7 @@ pub(crate) fn only_text_is_kept(server: &Running) {
     // It has as many characters as may be, and more bytes than a key can.
     thread("pinned", json!([long])).refused(422, "pinned[0]");
     thread("id", json!("t")).data(201);
-    let pinned = |what: &str| crate::pins::pin(server, ADA, "t", &json!(["a", what]));
+    let pinned = |what: &str| pin(server, ADA, "t", &json!(["a", what]));
     pinned("a\0").refused(422, "pinned[1]");
     pinned(&long).refused(422, "pinned[1]");
     let said = |content: &str| {
@@ -776,12 +777,25 @@ fn threads_and_messages_are_listed_in_parts() {
 #[test]
 fn threads_that_are_not_or_are_already_are_named() {
     let server = Running::embedded();
-    server
-        .post(ADA, "/v1/threads", &json!({"id": "a"}))
-        .data(201);
-    server
-        .post(ADA, "/v1/threads", &json!({"id": "a"}))
-        .refused(409, "id");
+    let thread = json!({"id": "a", "title": "A", "pinned": ["a.rs", "b.rs", "a.rs"]});
+    let begun = server.post(ADA, "/v1/threads", &thread).data(201);
+    let said = json!({"role": "user", "content": "x"});
+    server.post(ADA, "/v1/threads/a/messages", &said).data(201);
+    for _ in 0..2 {
+        let again = server.post(ADA, "/v1/threads", &thread).data(200);
+        assert_eq!(again, begun);
+    }
+    for other in [
+        json!({"id": "a"}),
+        json!({"id": "a", "title": "B", "pinned": ["a.rs", "b.rs"]}),
+        json!({"id": "a", "title": "A", "pinned": ["b.rs", "a.rs"]}),
+    ] {
+        server.post(ADA, "/v1/threads", &other).refused(409, "id");
+    }
+    pin(&server, ADA, "a", &json!(["b.rs"]));
+    server.post(ADA, "/v1/threads", &thread).refused(409, "id");
+    // Nobody else's.
+    server.post(BOB, "/v1/threads", &thread).data(201);
     server
         .post(ADA, "/v1/threads", &json!({"id": "a b"}))
         .refused(400, "id");
@@ -1014,7 +1028,11 @@ fn what_a_caller_calls_a_chunk_does_not_say_what_is_wrong_with_it() {
             (json!({"startLine": 1}), 422, "startLine"),
             (json!({"startLine": 0, "endLine": 0}), 400, "startLine"),
             (json!({"relevance": "x"}), 400, "relevance"),
-            (json!({"renditions": [rendition]}), 400, "renditions[0].information"),
+            (
+                json!({"renditions": [rendition]}),
+                400,
+                "renditions[0].information",
+            ),
             (json!({"filePath": ""}), 400, "filePath"),
         ] {
             let mut chunk = json!({"id": id, "content": "x", "relevance": 1});
