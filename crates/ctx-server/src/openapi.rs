@@ -1,14 +1,15 @@
 //! The frame of the description of all routes; each route describes itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use utoipa::Modify;
 use utoipa::OpenApi as _;
 use utoipa::openapi::header::Header;
 use utoipa::openapi::path::PathItem;
 use utoipa::openapi::response::Response;
+use utoipa::openapi::schema::{ArrayItems, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Object, OpenApi, RefOr, Type};
+use utoipa::openapi::{Object, OpenApi, Ref, RefOr, Type};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -24,7 +25,6 @@ use utoipa::openapi::{Object, OpenApi, RefOr, Type};
         (name = "threads", description = "What was said"),
         (name = "status", description = "How the server is"),
     ),
-    components(schemas(crate::wire::Progress)),
     modifiers(&Token),
 )]
 struct Frame;
@@ -68,8 +68,11 @@ const HEADERS: [(&str, &str, Type, &str); 4] = [
     ),
 ];
 
-/// Adds the headers to the answers of every route.
+/// Adds the headers to the answers of every route, and has what answers hold told by its name.
 pub(crate) fn finish(openapi: &mut OpenApi) {
+    if let Some(components) = &mut openapi.components {
+        name_parts(&mut components.schemas);
+    }
     let operations = openapi.paths.paths.values_mut().flat_map(operations);
     for (status, response) in operations.flatten() {
         let RefOr::T(response) = response else {
@@ -83,6 +86,52 @@ pub(crate) fn finish(openapi: &mut OpenApi) {
             }
         }
     }
+}
+
+/// What stands before the names of schemas of answers.
+const REPLY: &str = "Reply_";
+
+/// Each schema of an answer has those of its `data` and its `meta` written out, as they are of any type: they are those that have names.
+fn name_parts(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
+    let named = schemas.clone();
+    let replies = schemas.iter_mut();
+    for (name, reply) in replies.filter(|it| it.0.starts_with(REPLY)) {
+        let parts: BTreeSet<&str> = name.split('_').collect();
+        let named = named.iter().filter(|it| parts.contains(it.0.as_str()));
+        let RefOr::T(Schema::Object(reply)) = reply else {
+            continue;
+        };
+        for (name, schema) in named {
+            for part in reply.properties.values_mut() {
+                name_part(part, name, schema);
+            }
+        }
+    }
+}
+
+/// Names `part`, or what it is a list of, where that is `schema`.
+fn name_part(part: &mut RefOr<Schema>, name: &str, schema: &RefOr<Schema>) {
+    if is_same(part, schema) {
+        *part = Ref::from_schema_name(name).into();
+        return;
+    }
+    if let RefOr::T(Schema::Array(list)) = part
+        && let ArrayItems::RefOrSchema(item) = &mut list.items
+    {
+        name_part(item, name, schema);
+    }
+}
+
+/// Whether a field is of `schema`: what is said of the field is said of it alone.
+fn is_same(part: &RefOr<Schema>, schema: &RefOr<Schema>) -> bool {
+    let silent = |it: &RefOr<Schema>| {
+        let mut it = serde_json::to_value(it).unwrap_or_default();
+        if let Some(fields) = it.as_object_mut() {
+            fields.remove("description");
+        }
+        it
+    };
+    silent(part) == silent(schema)
 }
 
 /// The answers of each method that a path takes.

@@ -418,7 +418,7 @@ pub(crate) struct Metadata {
     /// since 1970.
     #[schema(nullable = false)]
     created_at: Option<i64>,
-    /// The words of the question that are in it.
+    /// The words of the question that are in it, as the question has them; in it they may have another ending.
     #[schema(nullable = false)]
     matched_keywords: Option<Vec<String>>,
     /// Its place among what the search found, from 1.
@@ -609,7 +609,8 @@ pub(crate) struct Warning {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Problem {
     /// Which kind of problem it is: a reference to its description.
-    r#type: String,
+    #[serde(rename = "type")]
+    kind: String,
     /// The kind, in words.
     title: String,
     /// The status of the response.
@@ -635,4 +636,16 @@ pub(crate) struct Problem {
     /// What `needed` is the sum of.
     #[schema(nullable = false)]
     breakdown: Option<crate::problem::Breakdown>,
+}
+
+/// An event of a build: its name, and what its `data` is as JSON on one line.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase", tag = "event", content = "data")]
+pub(crate) enum BuildEvent {
+    /// A stage begins.
+    Progress(crate::wire::Progress),
+    /// The answer; nothing comes after it.
+    Result(crate::wire::Reply<ContextData, crate::wire::ContextMeta>),
+    /// Why there is none; nothing comes after it.
+    Problem(crate::problem::Problem),
 }

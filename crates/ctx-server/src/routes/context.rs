@@ -33,8 +33,9 @@ use crate::schema;
 use crate::state::{App, Shared};
 use crate::tally::Outcome;
 use crate::wire::{
-    AssembleRequest, Assembly, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
-    Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
+    AssembleRequest, Assembly, BuildRequest, ContextData, ContextMeta, FeedbackData,
+    FeedbackRequest, NoMeta, Progress, ReceiptData, Reply, ResolveRequest, ResolvedData,
+    ResolvedMeta,
 };
 
 /// A stream that says nothing for so long says that it is still there.
@@ -44,12 +45,12 @@ const EVENTS: usize = 16;
 
 /// Build the context for a message of a thread: what it is about, what was said before, what is pinned.
 ///
-/// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
+/// With `Accept: text/event-stream` the answer is a stream of events (`BuildEvent`): `progress` as each stage begins, and at
 /// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
 /// that is not, is told so by the status, and gets no stream. Of `application/json` and `text/event-stream` the one of
 /// the larger `q` is sent, of equal ones the first, and JSON where nothing is said. Closing the connection ends the build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
-    (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
+    (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (schema::BuildEvent = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "There is none for now: what is pinned, or one of the `references`, cannot be looked up as the store is late or away, or there is too much to do", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),

@@ -305,6 +305,57 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
     }
 }
 
+#[test]
+fn the_events_of_a_build_are_described() {
+    let server = Running::embedded();
+    let openapi = described(&server);
+    let schemas = &openapi["components"]["schemas"];
+    let content = &openapi["paths"]["/v1/context/build"]["post"]["responses"]["200"]["content"];
+    let event = &content["text/event-stream"]["schema"];
+    assert_eq!(event["$ref"], "#/components/schemas/BuildEvent");
+    let events = schemas["BuildEvent"]["oneOf"].as_array().unwrap().iter();
+    let events = events.map(|it| {
+        let properties = &it["properties"];
+        let name = properties["event"]["enum"][0].as_str().unwrap();
+        (name, properties["data"]["$ref"].as_str().unwrap())
+    });
+    let result = content["application/json"]["schema"]["$ref"]
+        .as_str()
+        .unwrap();
+    let wanted = [
+        ("progress", "#/components/schemas/Progress"),
+        ("result", result),
+        ("problem", "#/components/schemas/Problem"),
+    ];
+    assert_eq!(events.collect::<Vec<_>>(), wanted);
+    // Both tell stages by the same words.
+    let stage = |of: &str| &schemas[of]["properties"]["stage"]["$ref"];
+    assert_eq!(stage("Progress"), stage("Timing"));
+    assert!(schemas["Stage"]["enum"].is_array());
+}
+
+#[test]
+fn what_answers_hold_is_described_once_and_each_description_is_of_something() {
+    let openapi = described(&Running::embedded());
+    let schemas = openapi["components"]["schemas"].as_object().unwrap();
+    let all = openapi.to_string();
+    for (name, schema) in schemas {
+        let is_used = all.contains(&format!("\"#/components/schemas/{name}\""));
+        assert!(is_used, "nothing is a {name}");
+        if name.starts_with("Reply_") {
+            for part in ["data", "meta"] {
+                let part = &schema["properties"][part];
+                let part = if part["type"] == "array" {
+                    &part["items"]
+                } else {
+                    part
+                };
+                assert!(part["$ref"].is_string(), "{name}: {part}");
+            }
+        }
+    }
+}
+
 /// Thousands of requests that the description allows, and as many that it does not. `CTX_SCHEMATHESIS` is the
 /// program: `python3 -m venv target/schemathesis && target/schemathesis/bin/pip install schemathesis`.
 #[test]
