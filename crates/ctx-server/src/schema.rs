@@ -2,6 +2,7 @@
 //! test holds the fields of the two against each other.
 #![allow(
     dead_code,
+    clippy::large_enum_variant,
     clippy::struct_excessive_bools,
     clippy::struct_field_names,
     unused_qualifications,
