@@ -1,5 +1,7 @@
 //! As many lines as a reply holds, and where to go on.
 
+use std::ops::Range;
+
 use ctx_tokens::TokenCounter;
 
 use crate::fault::{Fault, echo};
@@ -11,14 +13,13 @@ const CURSOR: &str = "cursor";
 const CUT: &str = "cut";
 
 /// Lines of which a beginning is shown.
-#[derive(Debug)]
 pub(crate) struct Page<'a> {
     /// What the lines are of, to tell whether they changed between two pages.
     pub(crate) digest: String,
     /// What is before it was shown before.
     pub(crate) from: Start,
-    /// What comes above the lines.
-    pub(crate) title: &'a str,
+    /// Says in a reply what is above the lines that it shows, which are told by their numbers from 0.
+    pub(crate) head: &'a dyn Fn(&mut Reply, Range<usize>),
     /// Which tool shows more.
     pub(crate) tool: &'a str,
 }
@@ -146,7 +147,7 @@ impl Page<'_> {
     /// The first `count` of `lines`, and how to go on where they are not all.
     fn with(&self, reply: &Reply, lines: &[String], count: usize, is_all: bool) -> Reply {
         let mut reply = reply.clone();
-        self.title.clone_into(&mut reply.text);
+        (self.head)(&mut reply, self.from.line..self.from.line + count);
         for line in &lines[..count] {
             reply.text.push('\n');
             reply.text.push_str(line);
@@ -182,7 +183,9 @@ impl Page<'_> {
         let ends: Vec<usize> = ends.skip(1).take(most).collect();
         let beginning = |end: usize| {
             let mut reply = reply.clone();
-            reply.text = format!("{}\n{}", self.title, line[..end].trim_end_matches('\n'));
+            (self.head)(&mut reply, self.from.line..self.from.line + 1);
+            reply.text.push('\n');
+            reply.text.push_str(line[..end].trim_end_matches('\n'));
             reply.fact(CUT, true);
             let (shown, all) = (before + end, before + line.len());
             let what = format!("Of the last line here {shown} of {all} bytes were shown. ");

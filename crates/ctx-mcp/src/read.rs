@@ -1,12 +1,13 @@
 //! Files and what they define, as far as a reply holds them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_assemble::Cancel;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{LineSpan, RenditionKind};
 use ctx_source::Text;
-use ctx_syntax::{Language, Outline, Source};
+use ctx_syntax::{Language, Line, Outline, Source};
 
 use crate::fault::{Fault, Kind, echo};
 use crate::listing::{self, Listed};
@@ -78,11 +79,19 @@ pub(crate) fn read(
     ]);
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let count = source.line_count();
-    let title = format!(
-        "{}:{span} of {count} lines ({}, {rendition})",
-        title(&arguments.path),
-        file.language()
-    );
+    let head = |reply: &mut Reply, shown: Range<usize>| {
+        let on_it = on_page(lines, span, shown);
+        reply.text = format!(
+            "{}:{} of {count} lines ({}, {rendition})",
+            title(&arguments.path),
+            on_it.unwrap_or(span),
+            file.language()
+        );
+        if let Some(on_it) = on_it {
+            reply.fact("startLine", on_it.start());
+            reply.fact("endLine", on_it.end());
+        }
+    };
     let mut reply = Reply::default();
     for note in &file.notes {
         reply.note(note);
@@ -98,18 +107,30 @@ pub(crate) fn read(
             reply.note(format!("{} more of this name: {told}.", others.len()));
         }
     }
-    reply.fact("startLine", span.start());
-    reply.fact("endLine", span.end());
     reply.fact("lines", count);
     reply.fact("digest", digest.as_str());
     let page = Page {
         digest,
         from,
-        title: &title,
+        head: &head,
         tool: READ,
     };
     let mut line = |at: usize| Some(neutralise(&lines.get(at)?.text, Slot::Text).into_owned());
     Ok(page.fill(&reply, limit, &*o200k(), &mut line))
+}
+
+/// The lines of the file that those of a page stand for, `shown` of the `lines` that show `span`: each that has a number for itself, and a
+/// mark for what it leaves out. `None` of a page without lines.
+fn on_page(lines: &[Line<'_>], span: LineSpan, shown: Range<usize>) -> Option<LineSpan> {
+    let (first, last) = (shown.start, shown.end.checked_sub(1)?);
+    let own = |at: usize| lines.get(at)?.number;
+    let before = |at: usize| lines.get(..at)?.iter().rev().find_map(|it| it.number);
+    let after = |at: usize| lines.get(at..)?.iter().find_map(|it| it.number);
+    let start = own(first).or_else(|| Some(before(first)?.saturating_add(1)));
+    let end = own(last).or_else(|| Some(after(last)?.saturating_sub(1)));
+    let start = start.unwrap_or(span.start());
+    let span = LineSpan::new(start, end.unwrap_or(span.end())).ok();
+    span.filter(|_| first < lines.len())
 }
 
 /// The lines that are asked for.
@@ -227,7 +248,7 @@ fn of_file(
     let page = Page {
         digest,
         from,
-        title: &title,
+        head: &|reply, _| title.clone_into(&mut reply.text),
         tool: OUTLINE,
     };
     Ok(page.fill(&reply, limit, &*o200k(), &mut |at| lines.get(at).cloned()))
@@ -258,7 +279,7 @@ fn of_folder(
     let page = Page {
         digest,
         from,
-        title: &title,
+        head: &|reply, _| title.clone_into(&mut reply.text),
         tool: OUTLINE,
     };
     // Files are parsed as they are needed: one entry a file.

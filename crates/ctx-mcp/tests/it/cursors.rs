@@ -330,3 +330,65 @@ async fn the_cursor_of_a_context_does_not_lead_to_what_no_file_says_any_more() {
     assert!(told.contains("do not say it any more: "), "{told}");
     assert!(!told.contains("shown as it was stored"), "{told}");
 }
+
+/// That pages of `arguments` tell which lines of `text` each is of, one after the other, up to all of `lines`.
+async fn pages_tell_their_lines(
+    client: &mut Client,
+    mut arguments: Value,
+    text: &str,
+    lines: (u64, u64),
+) {
+    let is_full = arguments["rendition"].is_null();
+    let all: Vec<&str> = text.lines().collect();
+    let (mut next, mut pages) = (lines.0, 0);
+    loop {
+        let reply = client.call("context_read", arguments.clone()).await;
+        let page = reply.result["content"][0]["text"].as_str().unwrap();
+        let (title, shown) = page.split_once('\n').unwrap();
+        let [start, end] = ["startLine", "endLine"].map(|it| reply.fact(it).as_u64().unwrap());
+        assert_eq!(start, next, "{arguments}: {title}");
+        assert!(
+            title.contains(&format!(":{start}-{end} of {} lines", all.len())),
+            "{title}"
+        );
+        if is_full {
+            let its = &all[usize::try_from(start).unwrap() - 1..usize::try_from(end).unwrap()];
+            assert_eq!(shown.lines().collect::<Vec<_>>(), its, "{title}");
+        }
+        (next, pages) = (end + 1, pages + 1);
+        match reply.cursor() {
+            Some(cursor) => arguments["cursor"] = cursor.into(),
+            None => break,
+        }
+    }
+    assert_eq!(next, lines.1 + 1, "{arguments}");
+    assert!(pages > 2, "{arguments}: {pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_page_of_a_file_tells_the_lines_that_are_on_it() {
+    let text: String = (1..=300)
+        .map(|it| format!("fn f{it}() {{\n    g({it});\n}}\n"))
+        .collect();
+    let project = Project::of(&[("long.rs", &text)]);
+    let mut client = Client::connect(&project.server()).await;
+    for size in [300, 700] {
+        let read = |more: Value| {
+            let mut arguments = json!({"path": "long.rs", "max_tokens": size});
+            let more = more.as_object().unwrap().clone();
+            arguments.as_object_mut().unwrap().extend(more);
+            arguments
+        };
+        for (more, lines) in [
+            (json!({}), (1, 900)),
+            (json!({"lines": "100-9000"}), (100, 900)),
+            (json!({"rendition": "skeleton"}), (1, 900)),
+            (
+                json!({"rendition": "signature", "lines": "5-700"}),
+                (5, 700),
+            ),
+        ] {
+            pages_tell_their_lines(&mut client, read(more), &text, lines).await;
+        }
+    }
+}
