@@ -6,11 +6,18 @@ use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind};
 
 use crate::Language;
 
+/// A longer line, in bytes, is not shown whole by what is to be short,
+const LONGEST: usize = 240;
+/// but so much of it,
+const KEPT: usize = 200;
+/// or somewhat less, so that no characters are parted that may go together.
+const APART: usize = 64;
+
 /// One line of what is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Line<'t> {
-    /// The source's line, from 1, of which this is every character; `None` for an elision mark.
+    /// The source's line, from 1, of which this is every character; `None` for an elision mark, and for the beginning of a line.
     pub number: Option<u32>,
     /// The text, without its terminator.
     pub text: Cow<'t, str>,
@@ -145,6 +152,29 @@ pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) 
         number: None,
         text: text.into(),
     }
+}
+
+/// What is shown of a `line` that is too long for a mention, a signature or a skeleton, before a mark: some 200 bytes, up to a character that
+/// goes with none before it. `None` for lines of up to 240 bytes, which are shown whole. O(1).
+///
+/// ```
+/// use ctx_syntax::beginning;
+///
+/// assert_eq!(beginning("let all = 1;"), None);
+/// let long = "1,".repeat(20_000);
+/// assert_eq!(beginning(&long), Some(&long[..200]));
+/// ```
+pub fn beginning(line: &str) -> Option<&str> {
+    if line.len() <= LONGEST {
+        return None;
+    }
+    let most = line.floor_char_boundary(KEPT);
+    let stands_alone = |&at: &usize| {
+        let next = line.get(at..).and_then(|it| it.chars().next());
+        next.is_some_and(|it| it.is_ascii() || it.is_alphanumeric())
+    };
+    let end = (KEPT - APART..=most).rev().find(stands_alone);
+    line.get(..end.unwrap_or(most))
 }
 
 /// Whether `line` stands for lines that are left out, as renditions have it: in the marks of a comment `… 3 lines left out`, or `…` alone, as

@@ -4,11 +4,22 @@ use std::sync::Arc;
 
 use ctx_model::{LineSpan, RenditionKind};
 
-use crate::lines::{Line, Lines, Shown, indentation, mark};
-use crate::{Language, Limits, Outline, Symbol, SymbolKind, pieces};
+use crate::lines::{Line, Lines, Shown, beginning, indentation, mark};
+use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
 
 /// How many lines an excerpt shows before and after one that matches.
 pub const CONTEXT: u32 = 2;
+
+/// What is shown besides the lines that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// A mark for each run that is left out.
+    All,
+    /// The same, and of a line that is too long its [`beginning`].
+    AllAndCut,
+    /// None, but for what is left out from a line on that is too long.
+    Cut,
+}
 
 /// A text, its lines, and what it says of itself.
 #[derive(Clone, Debug)]
@@ -81,6 +92,9 @@ impl<'t> Source<'t> {
     /// * *signature*: signatures and doc comments of what the span defines, its parts left out;
     /// * *mention*: the line that names it.
     ///
+    /// Of a line of more than 240 bytes, a mention shows the [`beginning`], without a number and before a mark, and so do signatures and
+    /// skeletons but those of prose, where a line may be a paragraph. Else a file of one line would have no short rendition.
+    ///
     /// Each shows a part of the lines of the kind before it, and a mark for each run that it leaves
     /// out. Lines past the end are left out without one. O(lines + symbols).
     pub fn render(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Lines<'t> {
@@ -88,7 +102,18 @@ impl<'t> Source<'t> {
             return Lines::default();
         };
         let shown = self.shown(span, kind, matches);
-        self.show(span, &shown, kind != RenditionKind::Mention)
+        self.show(span, &shown, self.marks(kind))
+    }
+
+    fn marks(&self, kind: RenditionKind) -> Marks {
+        match kind {
+            RenditionKind::Full | RenditionKind::Excerpt => Marks::All,
+            RenditionKind::Skeleton | RenditionKind::Signature => match self.language {
+                Some(language) if !is_prose("", Some(language.name())) => Marks::AllAndCut,
+                _ => Marks::All,
+            },
+            RenditionKind::Mention => Marks::Cut,
+        }
     }
 
     /// How many lines of `span` are not blank. O(bytes).
@@ -232,22 +257,36 @@ impl<'t> Source<'t> {
         self.mention(shown, span)
     }
 
-    /// The lines `shown` of `span`, with marks between them where `marks` says so.
-    pub(crate) fn show(&self, span: LineSpan, shown: &Shown, marks: bool) -> Lines<'t> {
+    /// The lines `shown` of `span`, with `marks` between them. O(lines).
+    pub(crate) fn show(&self, span: LineSpan, shown: &Shown, marks: Marks) -> Lines<'t> {
         let mut lines = Vec::with_capacity(shown.count() + 2);
         let mut next = span.start();
+        let mut is_cut = false;
         for number in shown.numbers(true).chain([span.end() + 1]) {
             let left_out = number.saturating_sub(next) as usize;
-            if marks && left_out > 0 {
+            if (marks != Marks::Cut || is_cut) && left_out > 0 {
                 let nearest = if number > span.end() { next } else { number };
                 let first = (next..number).find(|&it| self.says(it));
-                let first = self.line(first.unwrap_or(nearest));
-                lines.push(mark(self.language, indentation(first), left_out));
+                let first = indentation(self.line(first.unwrap_or(nearest)));
+                let first = beginning(first).unwrap_or(first);
+                lines.push(mark(self.language, first, left_out));
+            }
+            let text = self.line(number);
+            let cut = beginning(text).filter(|_| marks != Marks::All && number <= span.end());
+            is_cut = cut.is_some();
+            if let Some(beginning) = cut {
+                lines.push(Line {
+                    number: None,
+                    text: beginning.into(),
+                });
+                // Not all of it is shown, so the mark that follows is for it, too.
+                next = number;
+                continue;
             }
             if number <= span.end() {
                 lines.push(Line {
                     number: Some(number),
-                    text: self.line(number).into(),
+                    text: text.into(),
                 });
             }
             next = number + 1;

@@ -6,7 +6,7 @@ use ctx_model::{LineSpan, RenditionKind, Tokens};
 use ctx_tokens::TokenCounter;
 
 use crate::lines::{Line, Lines, Shown, mark};
-use crate::rendition::Source;
+use crate::rendition::{Marks, Source};
 
 /// Which lines matter most, when not all of them fit.
 pub trait Truncate: fmt::Debug + Send + Sync {
@@ -42,7 +42,7 @@ pub trait Truncate: fmt::Debug + Send + Sync {
             for &number in &order[..count] {
                 shown.show(number, number);
             }
-            source.show(span, &shown, true)
+            source.show(span, &shown, Marks::All)
         };
         // More lines cost more, but for a mark that goes when its last line comes: what is found is
         // tried out.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ctx::format::{Slot, neutralise};
 use ctx::model::{LineSpan, RenditionKind};
 use ctx::source::{SourceError, Text};
-use ctx::syntax::{is_mark, is_prose, language_name};
+use ctx::syntax::{beginning, is_mark, is_prose, language_name};
 
 /// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in their order. Of prose an excerpt
-/// may begin and end within a line. O(bytes of both).
+/// may begin and end within a line, and shorter renditions show the beginning of a line that is too long. O(bytes of both).
 ///
 /// # Errors
 /// What is not there.
@@ -24,22 +24,31 @@ pub(super) fn stands(
         let count = text.lines().count();
         return Err(format!("lines {span} are cited, and the file has {count}"));
     };
-    let now = neutralise(now, Slot::Text);
-    let is_cut =
-        rendition == RenditionKind::Excerpt && is_prose(path, language_name(path, text.as_str()));
-    let mut left = now.lines().peekable();
+    let is_excerpt = rendition == RenditionKind::Excerpt;
+    let is_cut = is_excerpt && is_prose(path, language_name(path, text.as_str()));
+    let is_short = !is_excerpt && rendition != RenditionKind::Full;
+    let safe = neutralise(now, Slot::Text);
+    // No line end is replaced.
+    let mut left = safe.lines().zip(now.lines()).peekable();
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let is_mark = |line: Option<&&str>| line.is_none_or(|it| is_mark(it));
     for (at, line) in shown.iter().enumerate() {
         if line.is_empty() || is_mark(Some(line)) {
             continue;
         }
+        let is_before_mark = is_mark(shown.get(at + 1));
         let cut = Cut {
             start: is_cut && is_mark(at.checked_sub(1).and_then(|it| shown.get(it))),
-            end: is_cut && is_mark(shown.get(at + 1)),
+            end: is_cut && is_before_mark,
         };
+        let is_beginning = |of: &str| {
+            let beginning = beginning(of).filter(|_| is_short && is_before_mark);
+            beginning.is_some_and(|it| neutralise(it, Slot::Text).trim_end() == *line)
+        };
+        let is_there =
+            |(safe, now): &(&str, &str)| cut.fits(line, safe.trim_end()) || is_beginning(now);
         loop {
-            match left.peek().map(|it| cut.fits(line, it.trim_end())) {
+            match left.peek().map(is_there) {
                 None => {
                     return Err(format!(
                         "line {} of what is shown is not there, or not in this order: {line:?}",
@@ -148,6 +157,23 @@ mod tests {
             "a.md",
             PROSE
         ));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_may_be_cut_before_a_mark() {
+        let long = format!("{{\"a\": [{}]}}", "1, ".repeat(9_000));
+        let text = format!("[\n{long},\n2,\n3,\n4,\n5]\n");
+        let beginning = beginning(&long).expect("it is long");
+        let shown = format!("[\n{beginning}\n… 5 lines left out");
+        for kind in RenditionKind::ALL {
+            let is_short = kind > RenditionKind::Excerpt;
+            assert_eq!(is_there(&shown, kind, "a.json", &text), is_short, "{kind}");
+        }
+        let is = |shown: &str| is_there(shown, RenditionKind::Skeleton, "a.json", &text);
+        assert!(!is(&shown.replace("\n…", "x\n…")));
+        assert!(!is(&shown.replace("1, 1", "1, 2")));
+        assert!(!is(&format!("{beginning}\n2,")));
+        assert!(!is(&format!("{}\n… 5 lines left out", &beginning[..90])));
     }
 
     #[test]

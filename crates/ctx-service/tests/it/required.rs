@@ -209,3 +209,18 @@ async fn what_must_be_in_and_cannot_be_read_for_now_is_no_context_without_it() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_one_long_line_that_is_referred_to_is_in_by_its_beginning() {
+    let text = format!("{{\"all\": [{}1]}}", "1, ".repeat(13_000));
+    let world = world_of("ada", &[("data.min.json", &*text)], None);
+    for name in ["data.min.json", "data.min.json:1"] {
+        let (referring, control) = (referring(name), Control::default());
+        let made = world
+            .service
+            .prime("t", "What is it?", &referring, &control);
+        let prime = made.await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let shown = &prime.context.built.context;
+        assert!(shown.contains("{\"all\": [1, 1, "), "{name}: {shown}");
+    }
+}

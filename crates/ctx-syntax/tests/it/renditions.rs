@@ -194,6 +194,88 @@ fn symbols_that_are_in_none_are_outermost() {
     }
 }
 
+/// A file of one line is mentioned by its beginning.
+#[test]
+fn what_is_to_be_short_shows_the_beginning_of_a_long_line() {
+    use RenditionKind::{Excerpt, Full, Mention, Signature, Skeleton};
+    let json = format!("{{\"all\": [{}1]}}", "1, ".repeat(13_000));
+    let code = format!(
+        "function sum(a) {{ {} }}\n\nvar b = 2;\n",
+        "a += 1; ".repeat(5_000)
+    );
+    let prose = format!("# Title\n\n{}\n", "Words are here. ".repeat(3_000));
+    let log = "GET /index.html 200; ".repeat(2_000);
+    let code_kinds = [Mention, Signature, Skeleton];
+    for (path, text, short) in [
+        ("a.json", &json, &code_kinds[..]),
+        ("a.min.js", &code, &code_kinds),
+        ("a.md", &prose, &[Mention, Signature]),
+        ("a.txt", &log, &[Mention]),
+    ] {
+        let source = Source::new(path, text, &Limits::default());
+        for kind in [Full, Excerpt, Skeleton, Signature, Mention] {
+            let lines = source.render(source.whole(), kind, &[]);
+            let is_short = lines.size() < 500;
+            assert_eq!(
+                is_short,
+                short.contains(&kind),
+                "{path} {kind}: {}",
+                lines.size()
+            );
+        }
+        crate::is_nested(text, &source, source.whole(), &[]);
+        crate::is_nested(text, &source, source.whole(), &[1, 3]);
+    }
+    let source = Source::new("a.json", &json, &Limits::default());
+    let shown = source.render(source.whole(), Mention, &[]).text();
+    assert_eq!(shown, format!("{}\n// … 1 line left out\n", &json[..200]));
+    // White space before a line that is too long is no reason for a long mark.
+    let far = format!("{}x\ny\n", " ".repeat(90_000));
+    let source = Source::new("a.js", &far, &Limits::default());
+    for kind in code_kinds {
+        assert!(
+            source.render(source.whole(), kind, &[]).size() < 900,
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_line_is_cut_between_characters_that_do_not_go_together() {
+    for (unit, boundary) in [
+        ("é", 200),
+        ("漢", 198),
+        ("👩\u{200d}👩\u{200d}👧 ", 192),
+        ("e\u{301}", 200),
+        ("x", 200),
+    ] {
+        let line = unit.repeat(100) + &"x".repeat(240);
+        let beginning = ctx_syntax::beginning(&line).unwrap();
+        assert!(line.starts_with(beginning));
+        assert!(
+            beginning.len() <= boundary && beginning.len() > 130,
+            "{unit} {}",
+            beginning.len()
+        );
+        let next = line[beginning.len()..].chars().next().unwrap();
+        assert!(
+            next.is_alphanumeric() || next.is_ascii(),
+            "{unit}: {next:?}"
+        );
+    }
+    assert_eq!(ctx_syntax::beginning(&"x".repeat(240)), None);
+    // There is no such place.
+    let tags = "\u{e0061}".repeat(80);
+    assert_eq!(ctx_syntax::beginning(&tags).map(str::len), Some(200));
+}
+
+/// 250 bytes.
+const LONG: &str = concat!(
+    "fn long() { ------------------------------------------------------------------------------------------------",
+    "------------------------------------------------------------------------------------------------------------------------------- }",
+    "////////"
+);
+
 proptest! {
     #[test]
     fn a_line_of_white_space_says_nothing(
@@ -210,7 +292,7 @@ proptest! {
     fn any_span_of_any_text_is_nested_and_verbatim(
         lines in prop::collection::vec(prop::sample::select(vec![
             "fn a() {", "}", "", "    let x = 1;", "// comment", "struct S {", "    x: u8,", "impl S {",
-            "\u{feff}", "\t\t}", "\"", "/*", "*/", "mod m {", "é☔", "#[test]", "fn b() -> u8 { 2 }\r",
+            "\u{feff}", "\t\t}", "\"", "/*", "*/", "mod m {", "é☔", "#[test]", "fn b() -> u8 { 2 }\r", LONG,
         ]), 1..40),
         path in prop::sample::select(vec!["a.rs", "a.js", "a.py", "a.md", "a.unknown", "a.c"]),
         start in 1_u32..40,
