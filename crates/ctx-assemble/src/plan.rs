@@ -1,8 +1,8 @@
 //! What is chosen, within a number of tokens.
 
 use ctx_budget::{
-    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Poll, Problem, Settings, kind_budget,
-    proportional_caps,
+    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Pin, Poll, Problem, Settings,
+    kind_budget, proportional_caps,
 };
 use ctx_model::{BuildOptions, Selection, Tokens};
 
@@ -325,8 +325,32 @@ impl Plan<'_, '_> {
         let needed = self.full(slack).map_or(with_pins, |it| it.min(with_pins));
         let least = self.least.min(needed);
         let pinned = needed.saturating_sub(least);
-        self.fixed
-            .too_small(self.pricer, self.options, least, pinned)
-            .into()
+        let mut refusal = (self.fixed).too_small(self.pricer, self.options, least, pinned);
+        if let BudgetError::TooSmall { largest_pin, .. } = &mut refusal
+            && pinned > Tokens::ZERO
+        {
+            *largest_pin = self.largest_pin();
+        }
+        refusal.into()
+    }
+
+    /// The pinned candidate that takes most at its cheapest, of several the first.
+    fn largest_pin(&self) -> Option<Pin> {
+        let items = self.problem.items.iter().zip(&self.candidates.all);
+        let pinned = items.filter(|(item, _)| item.pinned);
+        let cheapest = pinned.filter_map(|(item, candidate)| {
+            let weight = item.choices.iter().map(|it| it.weight).min()?;
+            Some((weight, candidate.unit.chunk()))
+        });
+        let (weight, chunk) = cheapest.rev().max_by_key(|(weight, _)| *weight)?;
+        let name = match (&chunk.path, chunk.span) {
+            (Some(path), Some(span)) => format!("{path}:{span}"),
+            (Some(path), None) => path.clone(),
+            (None, _) => chunk.id.clone(),
+        };
+        Some(Pin {
+            name,
+            tokens: self.pricer.counter.count_of(weight),
+        })
     }
 }

@@ -12,8 +12,8 @@ pub enum BudgetError {
     /// What must be there does not fit.
     #[error(
         "a budget of {max_tokens} tokens less a reserve of {reserve} is too small: {needed} are needed, {available} are left \
-         (header {header}, footer {footer}, notices {notices}, pinned {pinned}); {}",
-        enough(*.needed, *.reserve, *.smallest)
+         (header {header}, footer {footer}, notices {notices}, pinned {pinned}{}); {}",
+        most_of_it(largest_pin.as_ref()), enough(*.needed, *.reserve, *.smallest)
     )]
     TooSmall {
         /// The budget, reserve included.
@@ -32,6 +32,8 @@ pub enum BudgetError {
         reserve: Tokens,
         /// The part of `needed` that pinned chunks take at their cheapest.
         pinned: Tokens,
+        /// The pinned chunk that takes most of that, where one is known: without it, less would do.
+        largest_pin: Option<Pin>,
         /// The smallest budget, reserve included, in which all of it fits; the largest there is where it fits in none.
         smallest: Tokens,
     },
@@ -65,6 +67,20 @@ pub enum BudgetError {
     /// The caller gave up.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// A pinned chunk, and what it takes at its cheapest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// What it is called where it was pinned: its path and lines, or its id.
+    pub name: String,
+    /// What it takes.
+    pub tokens: Tokens,
+}
+
+fn most_of_it(pin: Option<&Pin>) -> String {
+    let told = pin.map(|Pin { name, tokens }| format!(", {tokens} of them for {name:?}"));
+    told.unwrap_or_default()
 }
 
 /// Which budget would do.
@@ -109,6 +125,7 @@ impl BudgetError {
             notices: parts.notices,
             reserve: parts.reserve,
             pinned,
+            largest_pin: None,
             smallest: Tokens::saturating_from_u64(needed.saturating_add(u64::from(parts.reserve))),
         }
     }

@@ -26,7 +26,7 @@ mod ticker;
 pub use caps::{CapRule, CapUnit, Claim, kind_budget, proportional_caps};
 pub use ctx_model::{Certificate, ChunkKind, OmittedReason, Selection, Tokens};
 pub use entry::entry_capacity;
-pub use error::BudgetError;
+pub use error::{BudgetError, Pin};
 pub use problem::{Capacity, Choice, Feature, Item, Problem};
 pub use reservation::{Reservation, reserve};
 pub use select::{Outcome, select};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ctx_assemble::AssembleError;
-use ctx_budget::BudgetError;
+use ctx_budget::{BudgetError, Pin};
 use ctx_index::IndexError;
 use ctx_retrieve::Ended;
 use ctx_service::ServiceError;
@@ -195,6 +195,16 @@ impl From<AssembleError> for Fault {
             AssembleError::Budget(BudgetError::TooManyPins { pinned, .. }) => Fault::new(
                 format!("assemble: {pinned} chunks are pinned"),
                 "fewer pinned chunks",
+            ),
+            AssembleError::Budget(BudgetError::TooSmall {
+                largest_pin: Some(Pin { name, tokens }),
+                ..
+            }) => Fault::new(
+                format!(
+                    "assemble: the pinned chunks do not fit, and {} takes most, {tokens} tokens",
+                    echo(&name)
+                ),
+                "a larger max_tokens, or without it",
             ),
             AssembleError::Budget(_) => Fault::new(
                 "assemble: the pinned chunks do not fit",

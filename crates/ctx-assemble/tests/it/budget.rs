@@ -180,3 +180,39 @@ fn counters_that_do_not_add_up_are_kept_within_the_budget_all_the_same() {
         }
     }
 }
+
+#[test]
+fn a_refusal_on_account_of_pins_names_the_largest() {
+    let text = "word ".repeat(900);
+    let pin = |id: &str, content: &str| {
+        let mut pin = chunk(id, 0.1, content);
+        pin.pinned = true;
+        pin
+    };
+    let chunks = [
+        pin("small", "a few words"),
+        pin("large", &text).with_path("data.min.json"),
+        chunk("other", 0.9, &text.repeat(2)),
+    ];
+    let error = try_build(&chunks, &options(200)).expect_err("accepted");
+    let AssembleError::Budget(BudgetError::TooSmall {
+        largest_pin: Some(pin),
+        pinned,
+        ..
+    }) = &error
+    else {
+        panic!("{error}");
+    };
+    assert_eq!(pin.name, "data.min.json");
+    assert!(pin.tokens <= *pinned && pin.tokens.get() > 900, "{error}");
+    let told = format!(
+        ", {} of them for \"data.min.json\"); the smallest",
+        pin.tokens
+    );
+    assert!(error.to_string().contains(&told), "{error}");
+    let error = try_build(&chunks[..1], &options(3)).expect_err("accepted");
+    assert!(error.to_string().contains("for \"small\")"), "{error}");
+    // Nothing is pinned.
+    let error = try_build(&chunks[2..], &options(1).with_header(Some(text))).expect_err("accepted");
+    assert!(error.to_string().contains("pinned 0)"), "{error}");
+}

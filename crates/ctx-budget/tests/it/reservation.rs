@@ -45,6 +45,7 @@ fn the_error_tells_the_breakdown() {
         notices: tokens(5),
         reserve: tokens(100),
         pinned: Tokens::ZERO,
+        largest_pin: None,
         smallest: tokens(135),
     };
     assert_eq!(error, expected);
