@@ -15,6 +15,7 @@ mod features;
 mod fixed;
 mod lines;
 mod merge;
+mod once;
 mod parallel;
 mod plan;
 mod price;
@@ -38,3 +39,4 @@ pub use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, Mo
 pub use ctx_tokens::{TokenCounter, TokensError};
 pub use error::AssembleError;
 pub use lines::merged_text;
+pub use once::assemble_each_line_once;

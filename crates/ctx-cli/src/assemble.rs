@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ctx::assemble::{AssembleError, Cancel, Control};
+use ctx::assemble::{AssembleError, Cancel, Control, TokenCounter, assemble_each_line_once};
 use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, with_causes};
-use ctx::resolve::{Resolved, Resolver, mask};
+use ctx::resolve::{Overlaps, Resolved, Resolver, mask};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 
@@ -55,7 +55,12 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
         }
     }
     let deadline = args.options.deadline();
-    let mut built = build(&resolved.chunks, &options, deadline, report, cancel)?;
+    let how: How = if args.root.is_some() {
+        assemble_each_line_once
+    } else {
+        ctx::assemble::assemble
+    };
+    let mut built = build_by(how, &resolved.chunks, &options, deadline, report, cancel)?;
     let is_other = |it: &&Warning| !emit::is_masked(it);
     match resolved.warnings.iter().filter(is_other).count() {
         0 => {}
@@ -85,7 +90,8 @@ fn resolve_below(
     let _progress = Progress::start("resolving", 0, report);
     let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default());
-    Ok(resolver.with_context_lines(context_lines).resolve(chunks))
+    let resolver = resolver.with_context_lines(context_lines);
+    Ok(resolver.with_overlaps(Overlaps::Merged).resolve(chunks))
 }
 
 fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
@@ -107,12 +113,28 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
     }
 }
 
+/// What chunks are assembled by.
+type How =
+    fn(&[Chunk], &BuildOptions, &dyn TokenCounter, &Control) -> Result<BuiltContext, AssembleError>;
+
 /// Assembles `chunks`, with the counter that `options` name. Choosing takes the best that it has
 /// once `deadline` is over.
 ///
 /// # Errors
 /// Those of [`ctx::assemble::assemble`], each with what to do about it.
 pub(crate) fn build(
+    chunks: &[Chunk],
+    options: &BuildOptions,
+    deadline: Option<Duration>,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<BuiltContext, Failure> {
+    let how = ctx::assemble::assemble;
+    build_by(how, chunks, options, deadline, report, cancel)
+}
+
+fn build_by(
+    how: How,
     chunks: &[Chunk],
     options: &BuildOptions,
     deadline: Option<Duration>,
@@ -126,7 +148,7 @@ pub(crate) fn build(
         .with_cancel(cancel.clone())
         .with_clock(Arc::new(move || start.elapsed()))
         .with_deadline(deadline);
-    let built = ctx::assemble::assemble(chunks, options, &counter, &control);
+    let built = how(chunks, options, &counter, &control);
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }

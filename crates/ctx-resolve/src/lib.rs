@@ -17,4 +17,4 @@ pub use front::lines_of_pictures;
 pub use mask::{mask, masked};
 pub use prose::{excerpts, file_kind, sentences};
 pub use renditions::{Keywords, renditions};
-pub use resolve::{Resolved, Resolver, resolve};
+pub use resolve::{Overlaps, Resolved, Resolver, resolve};

@@ -18,7 +18,7 @@ const MOST_LOOKED_AT: usize = 512;
 /// Lines are searched together until they have so many bytes.
 const TOGETHER: usize = 64 << 10;
 /// What has fewer lines that say something has one excerpt: it is shown whole, or hardly longer in part.
-const LONG: usize = 60;
+pub(crate) const LONG: usize = 60;
 /// So many words tell which lines of a long span say most, the first.
 const MOST_TOLD: usize = 128;
 /// So many lines before and after one that is asked about are shown with it, and what an excerpt shows around them.

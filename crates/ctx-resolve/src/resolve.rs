@@ -16,13 +16,24 @@ use crate::changed::{Changed, Indexed, is_by_lines, why};
 use crate::front::lines_of_pictures;
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
-use crate::renditions::{Known, renditions_while};
+use crate::renditions::{Known, LONG, renditions_while};
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
 const MOST_KEPT: u64 = 1 << 20;
 /// About as many files have them.
 const FILES: usize = 4096;
+
+/// What becomes of hits that were read from one file, and whose lines overlap or touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlaps {
+    /// Each has its renditions, and is shown apart from the others.
+    #[default]
+    Apart,
+    /// Those of fewer than 60 lines that are not pinned have no renditions: they are plain text, of which an assembler makes one block,
+    /// with each line once. Renditions that a hit brings along stay.
+    Merged,
+}
 
 /// What hits came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +87,7 @@ pub struct Resolver {
     limits: Limits,
     /// How many lines before and after a hit are shown with it.
     context_lines: u32,
+    overlaps: Overlaps,
     /// Whom to ask before a text is parsed.
     parsed: Option<Arc<dyn Outlines>>,
     /// Whether files are read one after the other.
@@ -136,6 +148,7 @@ impl Resolver {
             sources: Arc::new(sources),
             limits,
             context_lines: 0,
+            overlaps: Overlaps::default(),
             parsed: None,
             one_thread: false,
             lines: Arc::default(),
@@ -221,6 +234,13 @@ impl Resolver {
     #[must_use]
     pub fn with_context_lines(mut self, lines: u32) -> Self {
         self.context_lines = lines;
+        self
+    }
+
+    /// Says what becomes of hits of one file whose lines overlap or touch, those around them included.
+    #[must_use]
+    pub fn with_overlaps(mut self, overlaps: Overlaps) -> Self {
+        self.overlaps = overlaps;
         self
     }
 
@@ -495,7 +515,12 @@ fn of_file(
         chunk.imports = imports(&outline);
     }
     let mut own = Known::default();
+    let merged = match resolver.overlaps {
+        Overlaps::Apart => BTreeSet::new(),
+        Overlaps::Merged => to_be_merged(&found),
+    };
     for it in &mut found {
+        let is_merged = merged.contains(&it.index);
         if !resolver.awaited.is_so() {
             break;
         }
@@ -506,7 +531,7 @@ fn of_file(
             .language
             .take()
             .or(language.map(|it| it.name().to_owned()));
-        if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
+        if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty() && !is_merged) {
             let words = &chunk.matched_keywords;
             let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
             let named = resolver.lines.get(&path).into_iter();
@@ -526,6 +551,37 @@ fn of_file(
         }),
         away: None,
     }
+}
+
+/// The indexes of those that are short, and have lines that overlap or touch another's. O(n log n).
+fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
+    let mut short: BTreeMap<Option<&str>, Vec<(LineSpan, usize)>> = BTreeMap::new();
+    for it in found.iter().filter(|it| it.own.is_some()) {
+        if let Some(chunk) = &it.chunk
+            && let Some(span) = chunk.span
+            && !chunk.pinned
+            && chunk.renditions.is_empty()
+            && (span.line_count() as usize) < LONG
+        {
+            // An assembler merges what is of one state of its file.
+            let of_state = short.entry(chunk.content_hash.as_deref()).or_default();
+            of_state.push((span, it.index));
+        }
+    }
+    let mut merged = BTreeSet::new();
+    for mut hits in short.into_values() {
+        hits.sort_unstable();
+        // One past the last line of those so far, and who was the last of them.
+        let (mut end, mut last) = (0, None);
+        for (span, index) in hits {
+            if let Some(before) = last.filter(|_| span.start() <= end) {
+                merged.extend([before, index]);
+            }
+            end = end.max(span.end().saturating_add(1));
+            last = Some(index);
+        }
+    }
+    merged
 }
 
 /// The hit that is told what its file imports, of those that do not bring that along: the best, as it is shown the

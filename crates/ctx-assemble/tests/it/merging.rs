@@ -1,6 +1,6 @@
 //! Lines that meet are shown once; texts that say the same, too.
 
-use ctx_assemble::merged_text;
+use ctx_assemble::{Control, assemble_each_line_once, merged_text};
 use ctx_model::{
     BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Rendition, RenditionKind, Selection,
     Tokens,
@@ -302,4 +302,58 @@ fn lines_that_are_merely_claimed_cost_nothing() {
         (span(u32::MAX, u32::MAX), "last\n"),
     ];
     assert_eq!(merged_text(last), "last but one\nlast");
+}
+
+/// With a rendition of its first line.
+fn with_rendition(mut chunk: Chunk) -> Chunk {
+    let first = chunk.content.lines().next().unwrap();
+    let rendition = Rendition::new(RenditionKind::Mention, first, 0.1).unwrap();
+    chunk.renditions = vec![rendition];
+    chunk
+}
+
+#[test]
+fn chunks_with_renditions_that_are_shown_in_full_are_merged_too() {
+    let chunks = [
+        with_rendition(lines("all", 0.5, 1, 100)),
+        with_rendition(lines("within", 0.9, 40, 50)),
+        lines("short", 0.9, 99, 104),
+        with_rendition(lines("apart", 0.4, 200, 230)),
+    ];
+    let counter = ctx_tokens::counter(&options(1).counter).unwrap();
+    let once = |chunks: &[Chunk], max_tokens| {
+        let options = options(max_tokens);
+        let control = Control::default();
+        let built = assemble_each_line_once(chunks, &options, &*counter, &control).unwrap();
+        is_sound(chunks, &options, &*counter, &built);
+        built
+    };
+    let built = once(&chunks, 2_000);
+    assert_eq!(spans(&built), [(1, 104), (200, 230)]);
+    for id in ["all", "within", "short"] {
+        let is_shown = built.included.iter().any(|it| it.id == id);
+        assert!(
+            is_shown || omitted(&built, id).reason == OmittedReason::MergedInto,
+            "{id}"
+        );
+    }
+    let apart = build(&chunks, &options(2_000));
+    assert!(built.tokens.total < apart.tokens.total, "nothing is saved");
+    let mut other = chunks.to_vec();
+    other.reverse();
+    let other = once(&other, 2_000);
+    assert_eq!(
+        (&other.context, &other.omitted),
+        (&built.context, &built.omitted)
+    );
+    // What is shown in part stays as it is.
+    for max_tokens in [60, 120, 200, 400] {
+        let ours = once(&chunks, max_tokens);
+        let shown = |built: &BuiltContext| built.included.iter().map(|it| it.value).sum::<f64>();
+        let theirs = build(&chunks, &options(max_tokens));
+        assert!(shown(&ours) > 0.9 * shown(&theirs), "{max_tokens}");
+    }
+    let apart = options(2_000).with_merge(false);
+    let built = assemble_each_line_once(&chunks, &apart, &*counter, &Control::default()).unwrap();
+    assert_eq!(built.included.len(), 4);
 }

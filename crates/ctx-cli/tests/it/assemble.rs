@@ -502,3 +502,85 @@ fn with_a_root_a_field_that_is_given_twice_is_refused() {
         }
     }
 }
+
+#[test]
+fn a_file_of_one_long_line_that_is_pinned_is_mentioned() {
+    let folder = Folder::of([]);
+    let text = format!("{{\"all\": [{}1]}}\n", "1, ".repeat(13_000));
+    for path in ["data.min.json", "a.log"] {
+        folder.write(path, &text);
+    }
+    let hits = json!([
+        {"id": "json", "relevance": 1, "filePath": "data.min.json", "pinned": true},
+        {"id": "log", "relevance": 1, "filePath": "a.log", "startLine": 1, "endLine": 1, "pinned": true},
+    ]);
+    folder.write("hits.json", hits.to_string());
+    for format in ["markdown", "xml", "json", "plain"] {
+        let assemble = [
+            "assemble",
+            "hits.json",
+            "--root",
+            ".",
+            "--json",
+            "-t",
+            "500",
+            "-f",
+            format,
+        ];
+        let ran = folder.run(assemble);
+        let receipt = ran.json();
+        assert_eq!(
+            receipt["included"].as_array().unwrap().len(),
+            2,
+            "{receipt}"
+        );
+        folder.write("receipt.json", receipt.to_string());
+        let ran = folder.run(["verify", "receipt.json", "--root", "."]);
+        assert!(
+            ran.ok()
+                .contains("2 citations compared, 2 of them shown in part"),
+            "{ran:?}"
+        );
+    }
+    let ran = folder.run(["show", "data.min.json", "--rendition", "mention"]);
+    assert!(ran.ok().len() < 300, "{ran:?}");
+}
+
+#[test]
+fn with_a_root_lines_of_hits_that_overlap_are_there_once() {
+    let text: String = (1..=200)
+        .map(|it| format!("    call(url_for({it}))\n"))
+        .collect();
+    let folder = Folder::of([("app.py", text.as_bytes())]);
+    let hit = |id: &str, start: u32, end: u32| json!({"id": id, "relevance": 0.5, "filePath": "app.py", "startLine": start, "endLine": end});
+    let hits = [
+        hit("a", 10, 26),
+        hit("b", 11, 27),
+        hit("c", 12, 13),
+        hit("d", 100, 180),
+        hit("e", 120, 125),
+    ];
+    let assembled = |hits: Vec<&Value>| {
+        folder.write("hits.json", json!(hits).to_string());
+        let ran = folder.run(["assemble", "hits.json", "--root", ".", "--json"]);
+        let receipt = ran.json();
+        folder.write("receipt.json", receipt.to_string());
+        folder.run(["verify", "receipt.json", "--root", "."]).ok();
+        receipt
+    };
+    let receipt = assembled(hits.iter().collect());
+    let context = receipt["context"].as_str().unwrap();
+    for number in [10, 12, 26, 27, 120, 180] {
+        let line = format!("url_for({number})");
+        assert_eq!(context.matches(&line).count(), 1, "{line}: {context}");
+    }
+    assert_eq!(receipt["included"].as_array().unwrap().len(), 2);
+    let omitted = receipt["omitted"].as_array().unwrap();
+    assert_eq!(omitted.len(), 3);
+    assert!(
+        omitted.iter().all(|it| it["reason"] == "merged_into"),
+        "{omitted:?}"
+    );
+    let other = assembled(hits.iter().rev().collect());
+    assert_eq!(other["context"], receipt["context"]);
+}

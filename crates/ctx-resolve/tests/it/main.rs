@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
 use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
-use ctx_resolve::{Resolved, Resolver};
+use ctx_resolve::{Overlaps, Resolved, Resolver};
 use ctx_source::{Limits, Root, Secrets, Sources, Text};
 use ctx_syntax::{Outline, Outlines, Source};
 use tempfile::TempDir;
@@ -698,4 +698,62 @@ fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_index
 fn hash(text: &str) -> [u8; 32] {
     let text = Text::decode("a", text.as_bytes().to_vec(), Secrets::Masked);
     *text.unwrap().hash()
+}
+
+#[test]
+fn a_file_of_one_long_line_has_a_short_rendition() {
+    let (folder, resolver) = setting();
+    let text = format!("{{\"all\": [{}1]}}", "1, ".repeat(13_000));
+    for path in ["a.json", "a.txt", "a.csv"] {
+        fs::write(folder.path().join(path), &text).unwrap();
+        let resolved = run(&resolver, vec![hit("a", path, (1, 1), "")]);
+        let shortest = resolved.chunks[0].renditions.last().unwrap();
+        assert!(shortest.text().len() < 300, "{path}");
+    }
+}
+
+#[test]
+fn hits_that_meet_are_left_to_be_merged_whatever_their_order() {
+    let (folder, resolver) = setting();
+    let text: String = (1..=400)
+        .map(|it| format!("fn f{it}() {{\n    g({it});\n    h({it});\n}}\n"))
+        .collect();
+    fs::write(folder.path().join("a.rs"), text).unwrap();
+    let mut pinned = hit("pinned", "a.rs", (31, 35), "");
+    pinned.pinned = true;
+    let hits = [
+        hit("overlaps", "a.rs", (1, 8), ""),
+        hit("other", "a.rs", (5, 12), ""),
+        hit("touches", "a.rs", (13, 16), ""),
+        hit("within", "a.rs", (2, 3), ""),
+        hit("alone", "a.rs", (21, 28), ""),
+        pinned,
+        hit("long", "a.rs", (100, 300), ""),
+        hit("in-long", "a.rs", (101, 108), ""),
+    ];
+    let plain = |hits: Vec<Chunk>, overlaps: Overlaps| {
+        let resolved = resolver.clone().with_overlaps(overlaps).resolve(hits);
+        let plain = resolved.chunks.into_iter();
+        let plain = plain.filter(|it| it.renditions.is_empty());
+        let mut ids: Vec<String> = plain.map(|it| it.id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let mut order = hits.to_vec();
+    for _ in 0..hits.len() {
+        order.rotate_left(1);
+        assert_eq!(
+            plain(order.clone(), Overlaps::Merged),
+            ["other", "overlaps", "touches", "within"]
+        );
+    }
+    order.reverse();
+    assert_eq!(plain(order.clone(), Overlaps::Merged).len(), 4);
+    assert_eq!(plain(order, Overlaps::Apart), [""; 0]);
+    // Lines around a hit are shown with it.
+    let around = resolver.clone().with_context_lines(3);
+    let two = vec![hit("a", "a.rs", (1, 4), ""), hit("b", "a.rs", (9, 12), "")];
+    let resolved = around.with_overlaps(Overlaps::Merged).resolve(two.clone());
+    assert!(resolved.chunks.iter().all(|it| it.renditions.is_empty()));
+    assert_eq!(plain(two, Overlaps::Merged), [""; 0]);
 }

@@ -1,0 +1,87 @@
+//! Chunks of one file that are shown in full, and of which several show the same lines.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx_model::{BuildOptions, BuiltContext, Chunk, LineSpan, OmittedReason, RenditionKind};
+use ctx_tokens::TokenCounter;
+
+use crate::{AssembleError, Control, assemble};
+
+/// [`assemble`], and where chunks with renditions are shown in full and their lines overlap, once more with those merged as plain text is:
+/// each line is there once, and what that saves is spent on others. What is shown in part stays apart, and so do all chunks where
+/// `merge` is false. Cost: that of [`assemble`], once more for each time that such chunks come to be shown.
+///
+/// # Errors
+/// Those of [`assemble`].
+pub fn assemble_each_line_once(
+    chunks: &[Chunk],
+    options: &BuildOptions,
+    counter: &dyn TokenCounter,
+    control: &Control,
+) -> Result<BuiltContext, AssembleError> {
+    let mut built = assemble(chunks, options, counter, control)?;
+    if !options.merge {
+        return Ok(built);
+    }
+    let mut chunks = Cow::Borrowed(chunks);
+    loop {
+        let again = shown_again(&built, &chunks);
+        if again.is_empty() {
+            return Ok(built);
+        }
+        for chunk in chunks.to_mut() {
+            if again.contains(&chunk.id) {
+                chunk.renditions.clear();
+            }
+        }
+        match assemble(&chunks, options, counter, control) {
+            Ok(merged) if is_all_shown(&merged, &again) => built = merged,
+            Err(AssembleError::Cancelled) => return Err(AssembleError::Cancelled),
+            // Better twice than in part, or not at all.
+            _ => return Ok(built),
+        }
+    }
+}
+
+/// The ids of those of `chunks` that have renditions, are shown in full, and have lines that another shows in full, too.
+fn shown_again(built: &BuiltContext, chunks: &[Chunk]) -> BTreeSet<String> {
+    let mut by_file: BTreeMap<&str, Vec<(LineSpan, &str)>> = BTreeMap::new();
+    for it in &built.included {
+        let lines = it.start_line.zip(it.end_line);
+        let lines = lines.and_then(|(start, end)| LineSpan::new(start, end).ok());
+        let is_full = it.rendition == RenditionKind::Full;
+        if let (Some(path), Some(lines), true) = (&it.file_path, lines, is_full) {
+            by_file.entry(path).or_default().push((lines, &it.id));
+        }
+    }
+    let mut again = BTreeSet::new();
+    for mut shown in by_file.into_values() {
+        shown.sort_unstable();
+        // The last line of those so far, and who was the last of them.
+        let (mut end, mut last) = (0, None);
+        for (lines, id) in shown {
+            if let Some(before) = last.filter(|_| lines.start() <= end) {
+                again.extend([before, id]);
+            }
+            end = end.max(lines.end());
+            last = Some(id);
+        }
+    }
+    let could_merge = |it: &&Chunk| {
+        again.contains(&*it.id) && it.expanded_context.is_none() && !it.renditions.is_empty()
+    };
+    let chunks = chunks.iter().filter(could_merge);
+    chunks.map(|it| it.id.clone()).collect()
+}
+
+/// Whether all of `ids` are shown in full, by themselves or as a part of what they were merged into.
+fn is_all_shown(built: &BuiltContext, ids: &BTreeSet<String>) -> bool {
+    let full = built.included.iter();
+    let full = full.filter(|it| it.rendition == RenditionKind::Full);
+    let merged = built.omitted.iter();
+    let merged = merged.filter(|it| it.reason == OmittedReason::MergedInto);
+    let shown = full.map(|it| &*it.id).chain(merged.map(|it| &*it.id));
+    let shown: BTreeSet<&str> = shown.collect();
+    ids.iter().all(|it| shown.contains(&**it))
+}
