@@ -46,4 +46,4 @@ pub use missing::{FILES_NAMED, missing_files, no_such_file};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
 pub use ports::{Place, Ports, Recall};
-pub use service::{Answer, Service, ServiceError, Timings};
+pub use service::{Answer, Material, Service, ServiceError, Timings};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
-    Relevance,
+    Relevance, Tokens, Warning,
 };
 use ctx_rank::{Name, Query, Region};
 use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
@@ -55,6 +55,26 @@ pub struct Service {
     pub(crate) project: Option<String>,
     /// Whether what was shown is noted behind answers.
     pub(crate) records: bool,
+}
+
+/// What is found for a question, read and weighed: what a context is assembled of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Material {
+    /// The question, taken apart.
+    pub query: Arc<Query>,
+    /// What was found, and how each strategy fared.
+    pub retrieved: Retrieved,
+    /// What was found as it is in its files, with all that it can be shown as.
+    pub chunks: Vec<Chunk>,
+    /// Passages that were found and have no sentence that is likely enough, as they are in their files.
+    pub unlikely: Vec<Chunk>,
+    /// What was found and is in neither, or in `unlikely` alone, and why.
+    pub omitted: Vec<Omitted>,
+    /// What is not as the search said, or as the files say.
+    pub warnings: Vec<Warning>,
+    /// How long each stage took; none of it is for assembling.
+    pub timings: Timings,
 }
 
 /// What came of a question.
@@ -241,39 +261,55 @@ impl Service {
         }
     }
 
-    /// The context for `question`. A question without a term has an empty one. Dropping the future ends the work.
+    /// What there is to show for `question` in a context of `max_tokens` by the counter of that name. Dropping the future ends the work.
     ///
     /// # Errors
-    /// Those of the counter and of the assembler.
+    /// Those of the counter; [`AssembleError::Cancelled`].
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
-    pub async fn answer(
+    pub async fn find(
         &self,
         question: &str,
         retrieve: &RetrieveOptions,
-        build: &BuildOptions,
+        max_tokens: Tokens,
+        counter: &CounterName,
         control: &Control,
-    ) -> Result<Answer, ServiceError> {
+    ) -> Result<Material, ServiceError> {
         let cancel = control.cancel.child();
         let control = Service::control_here(control).with_cancel(cancel.clone());
         // Should the future be dropped, nobody waits for the answer any more.
         let _stop = CancelOnDrop(cancel);
-        let (service, name) = (self.clone(), build.counter.clone());
-        // One of a file is read.
+        let counter = self.counter_aside(counter).await?;
+        self.find_by(question, retrieve, max_tokens, counter, &control)
+            .await
+    }
+
+    /// [`Service::counter`] on a thread that may wait: one of a file is read.
+    async fn counter_aside(&self, name: &CounterName) -> Result<SharedCounter, ServiceError> {
+        let (service, name) = (self.clone(), name.clone());
         let counter = Hold::current().blocking(move || service.counter(&name));
-        let counter = counter.await??.counter;
+        Ok(counter.await??)
+    }
+
+    async fn find_by(
+        &self,
+        question: &str,
+        retrieve: &RetrieveOptions,
+        max_tokens: Tokens,
+        counter: SharedCounter,
+        control: &Control,
+    ) -> Result<Material, ServiceError> {
         let mut timings = Timings::default();
         let mut clock = Instant::now();
-        let max_tokens = build.max_tokens.get();
+        let max_tokens = max_tokens.get();
         let retrieve = retrieve.clone().for_budget(max_tokens, PARTS);
         let query = Arc::new(self.analyse(question));
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
-        let build = build.clone();
-        let resolver = self.resolver_for(&control);
+        let resolver = self.resolver_for(control);
         let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
         let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();
         let resolver = if is_brief {
@@ -283,9 +319,9 @@ impl Service {
         };
         let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
-        let told = retrieved.warnings.clone();
+        let cancel = control.cancel.clone();
         let work = move || -> Result<_, ServiceError> {
-            let is_awaited = || !control.cancel.is_cancelled();
+            let is_awaited = || !cancel.is_cancelled();
             let check = || {
                 if is_awaited() {
                     Ok(())
@@ -302,7 +338,7 @@ impl Service {
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
             verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
             check()?;
-            let counter: &dyn TokenCounter = &*counter;
+            let counter: &dyn TokenCounter = &*counter.counter;
             let is_front = |it: &Chunk| is_brief && prose.is_of_whole(it) && is_of_pictures(it);
             let is_wanted = |it: &Chunk| prose.is_of_whole(it) && !is_front(it);
             whole::from_the_start(is_wanted, best, counter, &mut found.chunks);
@@ -311,25 +347,64 @@ impl Service {
                 // A part of them is a tag.
                 chunk.renditions.clear();
             }
-            let resolve = lap(&mut clock);
-            let mut context = assemble(&found.chunks, &build, &counter, &control)?;
-            context.omitted.extend(found.omitted);
-            context.warnings.extend(found.warnings);
-            context.warnings.extend(told);
-            let took = (resolve, lap(&mut clock));
-            Ok((found.chunks, unlikely, context, took))
+            Ok((found, unlikely))
         };
-        let (chunks, unlikely, context, (resolving, assembling)) =
-            Hold::current().blocking(work).await??;
-        timings.resolve = resolving;
-        timings.assemble = assembling;
-        debug!(?timings, "answered");
-        Ok(Answer {
+        let (found, unlikely) = Hold::current().blocking(work).await??;
+        let mut warnings = found.warnings;
+        warnings.extend(retrieved.warnings.iter().cloned());
+        timings.resolve = lap(&mut clock);
+        Ok(Material {
             query,
             retrieved,
-            chunks,
+            chunks: found.chunks,
             unlikely,
-            built: context,
+            omitted: found.omitted,
+            warnings,
+            timings,
+        })
+    }
+
+    /// The context for `question`: what is [found](Service::find), assembled. A question without a term has an empty one. Dropping the
+    /// future ends the work.
+    ///
+    /// # Errors
+    /// Those of the counter and of the assembler.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with its timers enabled.
+    pub async fn answer(
+        &self,
+        question: &str,
+        retrieve: &RetrieveOptions,
+        build: &BuildOptions,
+        control: &Control,
+    ) -> Result<Answer, ServiceError> {
+        let cancel = control.cancel.child();
+        let control = Service::control_here(control).with_cancel(cancel.clone());
+        let _stop = CancelOnDrop(cancel);
+        let counter = self.counter_aside(&build.counter).await?;
+        let same = counter.clone();
+        let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
+        let found = found.await?;
+        let mut clock = Instant::now();
+        let (build, chunks) = (build.clone(), found.chunks);
+        let work = move || -> Result<_, ServiceError> {
+            let counter: &dyn TokenCounter = &*counter.counter;
+            let built = assemble(&chunks, &build, &counter, &control)?;
+            Ok((chunks, built))
+        };
+        let (chunks, mut built) = Hold::current().blocking(work).await??;
+        built.omitted.extend(found.omitted);
+        built.warnings.extend(found.warnings);
+        let mut timings = found.timings;
+        timings.assemble = lap(&mut clock);
+        debug!(?timings, "answered");
+        Ok(Answer {
+            query: found.query,
+            retrieved: found.retrieved,
+            chunks,
+            unlikely: found.unlikely,
+            built,
             timings,
         })
     }

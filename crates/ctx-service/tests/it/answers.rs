@@ -76,3 +76,24 @@ async fn an_answer_that_is_dropped_is_worked_on_no_more() {
     let (dropped, all) = (asked(true).await, asked(false).await);
     assert!(dropped * 4 < all, "{dropped} of {all}");
 }
+
+#[tokio::test]
+async fn an_answer_is_assembled_of_what_is_found() {
+    let world = world(&[
+        ("docs/a.md", "What zebra says.\n\nMore of zebra.\n"),
+        ("docs/b.md", "Zebra is there, too.\n"),
+    ]);
+    let (retrieve, control) = (RetrieveOptions::default(), Control::default());
+    let build = BuildOptions::default();
+    let answer = world.service.answer("zebra", &retrieve, &build, &control);
+    let answer = answer.await.unwrap();
+    let (most, counter) = (build.max_tokens, &build.counter);
+    let found = world
+        .service
+        .find("zebra", &retrieve, most, counter, &control);
+    let found = found.await.unwrap();
+    assert!(!found.chunks.is_empty());
+    assert_eq!(found.chunks, answer.chunks);
+    let before = answer.built.omitted.len() - found.omitted.len();
+    assert_eq!(found.omitted, answer.built.omitted[before..]);
+}
