@@ -25,7 +25,7 @@ pub struct Fault {
 pub(crate) enum Kind {
     /// What was asked for, which is not there.
     NotFound,
-    /// How it was asked for: that names nothing which could be there.
+    /// How it was asked for: that names nothing which could be there, or what is not to be read.
     Parameters,
     /// A file that could not be written.
     Writing,
@@ -96,7 +96,13 @@ impl From<SourceError> for Fault {
     fn from(error: SourceError) -> Self {
         let kind = match error {
             SourceError::NotFound { .. } | SourceError::DeadLink { .. } => Kind::NotFound,
-            SourceError::Path { .. } | SourceError::NotAFile { .. } => Kind::Parameters,
+            _ if error.is_transient() => Kind::Other,
+            SourceError::Path { .. }
+            | SourceError::NotAFile { .. }
+            | SourceError::TooLarge { .. }
+            | SourceError::Secret { .. }
+            | SourceError::Binary { .. }
+            | SourceError::Io { .. } => Kind::Parameters,
             _ => Kind::Other,
         };
         let fault = match error {

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
-use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_assemble::{AssembleError, Control, assemble, assemble_each_line_once};
 use ctx_budget::BudgetError;
 use ctx_index::FileSearch;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Selection,
     Tokens, Warning, listed,
 };
+use ctx_resolve::Overlaps;
 use ctx_retrieve::{Hold, Options as RetrieveOptions};
 use ctx_service::{missing_files, no_such_file};
 use ctx_tokens::TokenCounter;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::fault::{Fault, echo};
 use crate::pending::{self, Given, Rest};
@@ -36,6 +37,8 @@ const TOLD: usize = 12;
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
+    /// So many came in besides, and could not be read.
+    unreadable: usize,
     given: Given,
     warnings: Vec<Warning>,
     notes: Vec<String>,
@@ -104,10 +107,11 @@ async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let imports = ids_of(&|it| !it.imports.is_empty());
     let relations = ids_of(&|it| !it.relations.is_empty());
     let resolved = Hold::current()
-        .blocking(move || workspace.resolve(chunks))
+        .blocking(move || workspace.resolve(chunks, Overlaps::Merged))
         .await?;
     Ok(Material {
         chunks: resolved.chunks,
+        unreadable: unreadable(&resolved.omitted),
         given: Given {
             stored: stored(&resolved.warnings),
             renditions,
@@ -185,13 +189,8 @@ impl Asked {
             tool: QUERY,
             ..Material::default()
         };
-        // The resolved chunks are wanted; the context is built from those of all folders together.
-        let none = BuildOptions::default()
-            .with_max_tokens(max_tokens)
-            .with_max_chunks(Some(0))
-            .with_notice(false)
-            .with_merge(false)
-            .with_counter(CounterName::CharacterBased);
+        // The context is built from what all folders have together; until then an estimate does.
+        let by = CounterName::CharacterBased;
         let control = Control::default().with_cancel(call.cancel.clone());
         let mut indexes = Vec::new();
         let mut query = None;
@@ -203,10 +202,11 @@ impl Asked {
                 ..
             } = ready;
             material.notes.extend(note.map(str::to_owned));
-            let answer = service.answer(&self.question, &self.options, &none, &control);
-            let answer = answer.await?;
+            let found = service.find(&self.question, &self.options, max_tokens, &by, &control);
+            let found = found.await?;
             call.check()?;
-            let late = answer
+            material.unreadable += unreadable(&found.omitted);
+            let late = found
                 .retrieved
                 .reports
                 .iter()
@@ -219,17 +219,17 @@ impl Asked {
             }));
             material
                 .chunks
-                .extend(answer.chunks.into_iter().map(|mut chunk| {
+                .extend(found.chunks.into_iter().map(|mut chunk| {
                     chunk.id.insert_str(0, &prefix);
                     with_prefix(chunk, &prefix)
                 }));
-            let warnings = answer.built.warnings.into_iter();
+            let warnings = found.warnings.into_iter();
             material.warnings.extend(warnings.map(|mut warning| {
                 warning.id = warning.id.map(|it| format!("{prefix}{it}"));
                 warning
             }));
             indexes.push(index);
-            query = Some(answer.query);
+            query = Some(found.query);
         }
         if let Some(query) = query {
             let stores = indexes.iter().map(|it| &**it as &dyn FileSearch);
@@ -324,12 +324,18 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         pending.get(cursor, &call.workspace.roots())?
     };
     let (workspace, given) = (call.workspace.clone(), rest.given);
-    let work = move || workspace.resolve(rest.chunks);
+    let overlaps = match tool {
+        ASSEMBLE => Overlaps::Merged,
+        _ => Overlaps::Apart,
+    };
+    let work = move || workspace.resolve(rest.chunks, overlaps);
     let mut resolved = Hold::current().blocking(work).await?;
     // What a file does not say any more is no answer, unless it was one when it said it no more.
     let stored = stored(&resolved.warnings);
     let gone: BTreeSet<&String> = stored.difference(&given.stored).collect();
+    let count = resolved.chunks.len();
     resolved.chunks.retain(|it| !gone.contains(&it.id));
+    let unreadable = unreadable(&resolved.omitted) + count - resolved.chunks.len();
     let is_of_gone = |it: &Warning| it.id.as_ref().is_some_and(|id| gone.contains(id));
     resolved.warnings.retain(|it| !is_of_gone(it));
     // What was found out of a part before is told with it, on whichever page that is.
@@ -342,12 +348,20 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
     let note = format!("Left out, as their files do not say it any more: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
+        unreadable,
         notes: (!gone.is_empty()).then_some(note).into_iter().collect(),
         given,
         warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
         tool,
     })
+}
+
+/// How many of `omitted` could not be read, or are not there any more.
+fn unreadable(omitted: &[Omitted]) -> usize {
+    let is_gone =
+        |it: &&Omitted| matches!(it.reason, OmittedReason::Unreadable | OmittedReason::Stale);
+    omitted.iter().filter(is_gone).count()
 }
 
 /// The ids of what is shown as it was stored, since its file does not say it.
@@ -431,14 +445,17 @@ impl Builder {
         shown: &Shown,
         frame: &mut Reply,
     ) -> Result<(Option<BuiltContext>, Reply, Option<Rest>), Fault> {
-        let (counter, tool) = (&self.counter.0, material.tool);
-        while frame.notes.len() > 1 && !self.limit.fits(&most_told(frame, tool).result(), counter) {
+        let counter = &self.counter.0;
+        while frame.notes.len() > 1
+            && !(self.limit).fits(&most_told(frame, material).result(), counter)
+        {
             frame.notes.pop();
         }
-        let overhead = self.limit.cost(&most_told(frame, tool).result(), counter);
+        let most = most_told(frame, material).result();
+        let overhead = self.limit.cost(&most, counter);
         let mut budget = self.limit.tokens().saturating_sub(overhead);
         loop {
-            let built = self.assemble(chunks, shown, budget)?;
+            let built = self.assemble(chunks, shown, material.tool, budget)?;
             let rest = built.as_ref();
             let rest = rest.and_then(|it| self.rest(it, chunks, material));
             let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, material);
@@ -456,6 +473,7 @@ impl Builder {
         &self,
         chunks: &[Chunk],
         shown: &Shown,
+        tool: &str,
         budget: Tokens,
     ) -> Result<Option<BuiltContext>, Fault> {
         if chunks.is_empty() {
@@ -469,7 +487,12 @@ impl Builder {
             .with_selection(Selection::Optimal)
             // Said beside the context, with the cursor.
             .with_notice(false);
-        match assemble(chunks, &options, &self.counter, &self.control) {
+        let built = if tool == ASSEMBLE {
+            assemble_each_line_once(chunks, &options, &self.counter, &self.control)
+        } else {
+            assemble(chunks, &options, &self.counter, &self.control)
+        };
+        match built {
             Ok(built) => Ok(Some(built)),
             Err(AssembleError::Budget(BudgetError::TooSmall { pinned, .. }))
                 if pinned == Tokens::ZERO =>
@@ -556,11 +579,55 @@ fn bare(id: &str) -> String {
 }
 
 /// The reply at its largest, but for the context: what is told besides must have its room.
-fn most_told(frame: &Reply, tool: &str) -> Reply {
+fn most_told(frame: &Reply, material: &Material) -> Reply {
     let mut reply = frame.clone();
-    go_on(&mut reply, 9_999, "0f0f0f0f0f0f-0f0f0f0f", tool);
-    facts(&mut reply.facts, 9_999, 9_999, "0f0f0f0f0f0f");
+    go_on(&mut reply, 9_999, "0f0f0f0f0f0f-0f0f0f0f", material.tool);
+    let counts = Counts {
+        included: 9_999,
+        merged: 0,
+        left: 9_999,
+        unreadable: material.unreadable,
+    };
+    counts.tell(&mut reply, "0f0f0f0f0f0f");
     reply
+}
+
+/// What became of all that came in and was not sent before.
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    /// So many are shown by themselves,
+    included: usize,
+    /// so many with one of those, which has their lines or says the same,
+    merged: usize,
+    /// so many did not fit,
+    left: usize,
+    /// and so many could not be read.
+    unreadable: usize,
+}
+
+impl Counts {
+    fn of(built: &BuiltContext, left: usize, material: &Material) -> Self {
+        Counts {
+            included: built.included.len(),
+            merged: built.omitted.len() - left,
+            left,
+            unreadable: material.unreadable,
+        }
+    }
+
+    fn tell(self, reply: &mut Reply, digest: &str) {
+        reply.fact("included", self.included);
+        if self.merged > 0 {
+            reply.fact("merged", self.merged);
+        }
+        reply.fact("omitted", self.left + self.unreadable);
+        if self.unreadable > 0 {
+            reply.fact("unreadable", self.unreadable);
+        }
+        if !digest.is_empty() {
+            reply.fact("digest", digest);
+        }
+    }
 }
 
 fn told(
@@ -579,7 +646,13 @@ fn told(
             );
             reply.notes.insert(0, note);
         }
-        facts(&mut reply.facts, 0, chunks.len(), "");
+        let counts = Counts {
+            included: 0,
+            merged: 0,
+            left: chunks.len(),
+            unreadable: material.unreadable,
+        };
+        counts.tell(&mut reply, "");
         return reply;
     };
     reply.text.clone_from(&built.context);
@@ -593,16 +666,8 @@ fn told(
     let is_told = |it: &Warning| it.id.as_deref().is_some_and(|it| shown.contains(it));
     warn(&mut reply, &material.warnings, is_told);
     let digest = built.digest.get(..12).unwrap_or_default();
-    let omitted = built
-        .omitted
-        .iter()
-        .filter(|it| it.reason == OmittedReason::OverBudget);
-    facts(
-        &mut reply.facts,
-        built.included.len(),
-        omitted.count(),
-        digest,
-    );
+    let left = rest.map_or(0, |it| it.chunks.len());
+    Counts::of(built, left, material).tell(&mut reply, digest);
     reply
 }
 
@@ -611,14 +676,6 @@ fn go_on(reply: &mut Reply, count: usize, cursor: &str, tool: &str) {
         format!("{count} more parts did not fit: call {tool} with cursor \"{cursor}\" for them.");
     reply.notes.insert(0, note);
     reply.fact("cursor", cursor);
-}
-
-fn facts(facts: &mut Map<String, Value>, included: usize, omitted: usize, digest: &str) {
-    facts.insert("included".to_owned(), included.into());
-    facts.insert("omitted".to_owned(), omitted.into());
-    if !digest.is_empty() {
-        facts.insert("digest".to_owned(), digest.into());
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub const LEAST_TOKENS: u32 = 256;
 /// What a transport may add to a reply: a member of the result, and the framing of an event.
 const FRAMING: u32 = 16;
 
+/// What a resource takes besides its text, its address and the id of the call.
+const RESOURCE: u32 = 64;
+
 /// No token of the encoding has so many bytes.
 const LONGEST_TOKEN: usize = 256;
 
@@ -33,11 +36,11 @@ pub(crate) struct Escaped<C>(pub(crate) C);
 
 impl<C: TokenCounter> TokenCounter for Escaped<C> {
     fn count(&self, text: &str) -> Tokens {
-        self.0.count(&escaped(text))
+        self.0.count(escaped(&quoted(text)))
     }
 
     fn count_up_to(&self, text: &str, limit: Tokens) -> Option<Tokens> {
-        self.0.count_up_to(&escaped(text), limit)
+        self.0.count_up_to(escaped(&quoted(text)), limit)
     }
 
     fn exactness(&self) -> Exactness {
@@ -50,10 +53,15 @@ impl<C: TokenCounter> TokenCounter for Escaped<C> {
     }
 }
 
-fn escaped(text: &str) -> String {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    let inner = quoted.len().saturating_sub(1).max(1);
-    quoted.get(1..inner).unwrap_or_default().to_owned()
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// What is between the quotes.
+fn escaped(quoted: &str) -> &str {
+    let inner = quoted.strip_prefix('"');
+    let inner = inner.and_then(|it| it.strip_suffix('"'));
+    inner.unwrap_or_default()
 }
 
 /// The most that one reply may take, and who it is for.
@@ -85,6 +93,26 @@ impl Limit {
 
     pub(crate) fn tokens(&self) -> Tokens {
         self.tokens
+    }
+
+    /// A file with more bytes is no resource, whatever it says: each character has two at most that a text of it has not.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.tokens.get()) * LONGEST_TOKEN as u64 * 2
+    }
+
+    /// Whether `text` fits as the resource at `uri`.
+    pub(crate) fn takes(&self, text: &str, uri: &str, counter: &dyn TokenCounter) -> bool {
+        let id = serde_json::to_string(&self.id).unwrap_or_default();
+        // No token is of less than a byte.
+        let beside = u32::try_from(id.len() + uri.len()).unwrap_or(u32::MAX);
+        let beside = Tokens::new(beside.saturating_add(RESOURCE + FRAMING));
+        let left = self.tokens.saturating_sub(beside);
+        let most = left.get() as usize;
+        if text.len() > most * LONGEST_TOKEN {
+            return false;
+        }
+        let quoted = quoted(text);
+        quoted.len() <= most || counter.count_up_to(&quoted, left).is_some()
     }
 
     /// What the whole reply takes: the message as it is sent, its envelope and escapes included.

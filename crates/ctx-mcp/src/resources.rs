@@ -1,7 +1,7 @@
 //! Files and outlines as resources, and the prompt.
 
 use ctx_assemble::Cancel;
-use ctx_model::RenditionKind;
+use ctx_format::{Slot, neutralise};
 use rmcp::model::{
     GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, RequestId, Resource,
     ResourceTemplate, Role,
@@ -11,9 +11,9 @@ use crate::fault::{Fault, Kind, echo};
 use crate::listing;
 use crate::pages;
 use crate::read;
-use crate::reply::{Limit, MOST_TOKENS, Reply};
+use crate::reply::{Limit, MOST_TOKENS, o200k};
 use crate::roots::{escape, unescape};
-use crate::tools::{OutlineArguments, ReadArguments};
+use crate::tools::OutlineArguments;
 use crate::workspace::Workspace;
 
 const FILE: &str = "ctx://file/";
@@ -34,12 +34,15 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// One page of the files, those after the path `after`, and the path that the next page comes after.
+/// One page of the files that [`read`] takes, those after the path `after`, and the path that the next page comes after. O(files), and
+/// O(bytes) of those on the page and of what is passed over among them.
 pub(crate) fn list(
     workspace: &Workspace,
     after: Option<&str>,
+    id: &RequestId,
     cancel: &Cancel,
 ) -> Result<(Vec<Resource>, Option<String>), Fault> {
+    let limit = Limit::of(Some(MOST_TOKENS.into()), id.clone())?;
     let mut paths = Vec::new();
     for (prefix, folder) in workspace.folders() {
         let listed = listing::files(folder.root(), "", cancel)?;
@@ -47,14 +50,24 @@ pub(crate) fn list(
     }
     paths.sort_unstable();
     let rest = paths.partition_point(|path| after.is_some_and(|after| &**path <= after));
-    let page: Vec<String> = paths[rest..].iter().take(PAGE).cloned().collect();
-    let next = (rest + page.len() < paths.len())
-        .then(|| page.last().cloned())
-        .flatten();
-    let resource = |path: String| {
-        Resource::new(format!("{FILE}{}", escape(&path)), path).with_mime_type("text/plain")
-    };
-    Ok((page.into_iter().map(resource).collect(), next))
+    let (mut page, mut last) = (Vec::new(), None);
+    let mut rest = paths.drain(rest..).peekable();
+    while page.len() < PAGE
+        && let Some(path) = rest.next()
+    {
+        if cancel.is_cancelled() {
+            return Err(Fault::cancelled());
+        }
+        let uri = format!("{FILE}{}", escape(&path));
+        // What cannot be read is none.
+        if let Ok(text) = file(workspace, &path, &uri, &limit) {
+            let resource = Resource::new(uri, path.clone()).with_mime_type("text/plain");
+            page.push(resource.with_size(text.len() as u64));
+        }
+        last = Some(path);
+    }
+    let next = last.filter(|_| rest.peek().is_some());
+    Ok((page, next))
 }
 
 /// The text of a resource: whole, or a fault.
@@ -71,50 +84,53 @@ pub(crate) fn read(
             Fault::new(what, hint()).of(Kind::Parameters)
         })
     };
-    let reply = if let Some(rest) = uri.strip_prefix(FILE) {
-        let arguments = ReadArguments {
-            path: path(rest)?,
-            lines: None,
-            symbol: None,
-            rendition: RenditionKind::Full,
-            max_tokens: None,
-            cursor: None,
-        };
-        read::read(workspace, &arguments, &limit)?
-    } else if let Some(rest) = uri.strip_prefix(OUTLINE) {
-        let arguments = OutlineArguments {
-            path: path(rest)?,
-            max_tokens: None,
-            cursor: None,
-        };
-        read::outline(workspace, &arguments, &limit, cancel)?
-    } else {
+    if let Some(rest) = uri.strip_prefix(FILE) {
+        return file(workspace, &path(rest)?, uri, &limit);
+    }
+    let Some(rest) = uri.strip_prefix(OUTLINE) else {
         let what = format!("read {}: there is no such resource", echo(uri));
         return Err(Fault::new(what, hint()).of(Kind::NotFound));
     };
-    whole(reply, uri)
+    let arguments = OutlineArguments {
+        path: path(rest)?,
+        max_tokens: None,
+        cursor: None,
+    };
+    let reply = read::outline(workspace, &arguments, &limit, cancel)?;
+    if pages::is_whole(&reply) {
+        Ok(reply.text)
+    } else {
+        Err(too_long(uri))
+    }
+}
+
+/// The text of the file at `path` with its line ends, secrets masked and what could harm a reader replaced.
+fn file(workspace: &Workspace, path: &str, uri: &str, limit: &Limit) -> Result<String, Fault> {
+    let (folder, _, path) = workspace.at(path)?;
+    let sources = folder.resolver().sources();
+    if folder.root().stamp(path)?.length() > limit.bytes() {
+        return Err(too_long(uri));
+    }
+    let text = sources.text(path)?;
+    let text = neutralise(text.as_str(), Slot::Text);
+    if limit.takes(&text, uri, &*o200k()) {
+        Ok(text.into_owned())
+    } else {
+        Err(too_long(uri))
+    }
+}
+
+fn too_long(uri: &str) -> Fault {
+    let what = format!(
+        "read {}: it takes more than {MOST_TOKENS} tokens",
+        echo(uri)
+    );
+    let hint = "context_read or context_outline, which give it in parts";
+    Fault::new(what, hint).of(Kind::Parameters)
 }
 
 fn hint() -> String {
     format!("{FILE}PATH or {OUTLINE}PATH")
-}
-
-/// The text without its title; a resource is read as a whole or not at all.
-fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
-    if !pages::is_whole(&reply) {
-        return Err(Fault::new(
-            format!(
-                "read {}: it takes more than {MOST_TOKENS} tokens",
-                echo(uri)
-            ),
-            "context_read or context_outline, which give it in parts",
-        ));
-    }
-    if !uri.starts_with(FILE) {
-        return Ok(reply.text);
-    }
-    let text = reply.text.split_once('\n');
-    Ok(text.map_or_else(String::new, |(_, text)| text.to_owned()))
 }
 
 pub(crate) fn prompts() -> Vec<Prompt> {

@@ -660,9 +660,10 @@ impl ServerHandler for Connection {
             // Nothing can be asked here: what may be read is told by the templates.
             Begun::Ask(_) => return Ok(ListResourcesResult::default()),
         };
-        let (workspace, cancel) = (call.workspace.clone(), call.cancel.clone());
+        let (workspace, cancel, id) =
+            (call.workspace.clone(), call.cancel.clone(), call.id.clone());
         let after = request.and_then(|it| it.cursor);
-        let work = move || resources::list(&workspace, after.as_deref(), &cancel);
+        let work = move || resources::list(&workspace, after.as_deref(), &id, &cancel);
         let listed = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
         let (page, next) = listed.map_err(|fault| internal_error(&fault))?;

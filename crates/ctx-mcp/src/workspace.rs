@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use ctx_assemble::Cancel;
 use ctx_git::{GitChanges, GitError};
 use ctx_index::{Index, IndexError, Progress};
-use ctx_model::{Chunk, Warning};
-use ctx_resolve::{Resolved, Resolver};
+use ctx_model::{Chunk, Omitted, OmittedReason, Warning};
+use ctx_resolve::{Overlaps, Resolved, Resolver};
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
 use ctx_source::{Limits, Root, Sources};
@@ -313,7 +313,7 @@ impl Workspace {
 
     /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as unreadable.
     /// Reads and parses files: not for a thread that must not wait.
-    pub(crate) fn resolve(&self, chunks: Vec<Chunk>) -> Resolved {
+    pub(crate) fn resolve(&self, chunks: Vec<Chunk>, overlaps: Overlaps) -> Resolved {
         let mut all = Resolved::default();
         let mut by_folder: Vec<Vec<Chunk>> = vec![Vec::new(); self.folders.len()];
         let mut order = BTreeMap::new();
@@ -321,11 +321,17 @@ impl Workspace {
             order.insert(chunk.id.clone(), number);
             match self.place(chunk) {
                 Ok((folder, chunk)) => by_folder[folder].push(chunk),
-                Err(warning) => all.warnings.push(warning),
+                Err(warning) => {
+                    let id = warning.id.as_deref().unwrap_or_default();
+                    all.omitted
+                        .push(Omitted::new(id, OmittedReason::Unreadable));
+                    all.warnings.push(warning);
+                }
             }
         }
         for ((prefix, folder), chunks) in self.folders().zip(by_folder) {
-            let resolved = folder.resolver().resolve(chunks);
+            let resolver = Resolver::clone(folder.resolver()).with_overlaps(overlaps);
+            let resolved = resolver.resolve(chunks);
             all.chunks.extend(
                 resolved
                     .chunks

@@ -126,6 +126,71 @@ async fn own_hits_are_read_from_their_files() {
         assert!(reply.text().contains(expected), "{}", reply.text());
     }
     assert_eq!(reply.fact("included"), 2);
+    assert_eq!(reply.fact("omitted"), 1);
+    assert_eq!(reply.fact("unreadable"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_counts_of_a_reply_are_all_that_came_in() {
+    let text: String = (1..=900)
+        .map(|it| format!("line number {it} of many\n"))
+        .collect();
+    let project = Project::of(&[("a.txt", &text), ("b.png", "\u{0}\u{1}\u{2}")]);
+    let mut client = Client::connect(&project.server()).await;
+    let hit = |id: String, path: &str, start: u32, end: u32| json!({"id": id, "relevance": 0.5, "filePath": path, "startLine": start, "endLine": end});
+    let mut chunks = vec![
+        hit("gone".to_owned(), "gone.txt", 1, 1),
+        hit("png".to_owned(), "b.png", 1, 1),
+        hit("past".to_owned(), "a.txt", 2_000, 2_001),
+    ];
+    // Each overlaps the next.
+    chunks.extend((0..60).map(|it| hit(format!("h{it}"), "a.txt", it * 15 + 1, it * 15 + 16)));
+    let count = chunks.len() as u64;
+    for max_tokens in [256, 700, 2_000, 25_000] {
+        let arguments = json!({"chunks": chunks, "max_tokens": max_tokens});
+        let mut reply = client.call("context_assemble", arguments).await;
+        let mut left = count;
+        loop {
+            let fact = |name: &str| reply.fact(name).as_u64().unwrap_or(0);
+            let (shown, omitted) = (fact("included") + fact("merged"), fact("omitted"));
+            assert_eq!(
+                shown + omitted,
+                left,
+                "{}",
+                reply.result["structuredContent"]
+            );
+            left = omitted - fact("unreadable");
+            assert_eq!(reply.cursor().is_some(), left > 0 && shown > 0);
+            let Some(cursor) = reply.cursor() else { break };
+            let note = format!("{left} more parts did not fit");
+            assert!(reply.text().contains(&note), "{}", reply.text());
+            let arguments = json!({"cursor": cursor, "max_tokens": max_tokens});
+            reply = client.call("context_assemble", arguments).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hits_that_overlap_are_shown_as_one() {
+    let text: String = (1..=200).map(|it| format!("    call({it})\n")).collect();
+    let project = Project::of(&[("app.py", &text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let hit = |id: &str, start: u32, end: u32| json!({"id": id, "relevance": 0.5, "filePath": "app.py", "startLine": start, "endLine": end});
+    let chunks = json!([
+        hit("a", 3, 6),
+        hit("g", 4, 5),
+        hit("long", 50, 150),
+        hit("in", 60, 70),
+    ]);
+    let arguments = json!({"chunks": chunks, "max_tokens": 8_000});
+    let reply = client.call("context_assemble", arguments).await;
+    let text = reply.text();
+    for number in [3, 4, 5, 6, 50, 60, 70, 150] {
+        let line = format!("call({number})");
+        assert_eq!(text.matches(&line).count(), 1, "{line}: {text}");
+    }
+    let facts = ["included", "merged", "omitted"].map(|it| reply.fact(it).as_u64());
+    assert_eq!(facts, [Some(2), Some(2), Some(0)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -484,6 +549,7 @@ async fn files_and_outlines_are_resources() {
             .contains("parse_sum")
     );
     project.write(".env", "KEY=1\n");
+    project.write("debugger.png", &"\u{0}\u{1}".repeat(40));
     for (uri, code) in [
         ("ctx://file/../x", -32602),
         ("ctx://file/%2e%2e/x", -32602),
@@ -493,7 +559,8 @@ async fn files_and_outlines_are_resources() {
         ("file:///etc/passwd", -32002),
         ("ctx://file/gone", -32002),
         ("ctx://outline/gone", -32002),
-        ("ctx://file/.env", -32603),
+        ("ctx://file/.env", -32602),
+        ("ctx://file/debugger.png", -32602),
     ] {
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
         let told = answer["error"]["message"].as_str().unwrap();
@@ -521,7 +588,7 @@ async fn a_resource_is_all_of_it_or_none() {
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
         let told = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(told.contains("more than 25000 tokens"), "{path}: {told}");
-        assert_eq!(answer["error"]["code"], -32603, "{path}");
+        assert_eq!(answer["error"]["code"], -32602, "{path}");
     }
     let uri = json!({"uri": "ctx://file/empty.js"});
     let answer = client.ask("resources/read", uri).await;
@@ -531,6 +598,34 @@ async fn a_resource_is_all_of_it_or_none() {
         .await;
     assert_eq!(reply.fact("cut"), true);
     assert!(reply.cursor().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_listed_is_read_as_the_file_has_it() {
+    let long = "let a = 1; ".repeat(20_000);
+    let files = [
+        ("a.txt", "one\r\ntwo\r\n\r\n\r\n"),
+        ("b.txt", "x=1\n\n\n"),
+        ("c/empty.txt", ""),
+        ("c/short.txt", "no line end"),
+        ("long.js", &long),
+        ("picture.png", "\u{0}\u{1}\u{2}\u{3}\u{0}"),
+    ];
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("resources/list", json!({})).await;
+    let listed = answer["result"]["resources"].as_array().unwrap();
+    let paths: Vec<&str> = listed
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["a.txt", "b.txt", "c/empty.txt", "c/short.txt"]);
+    for (resource, (path, text)) in listed.iter().zip(files) {
+        assert_eq!(resource["size"].as_u64(), Some(text.len() as u64), "{path}");
+        let uri = json!({"uri": resource["uri"]});
+        let answer = client.ask("resources/read", uri).await;
+        assert_eq!(answer["result"]["contents"][0]["text"], text, "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
