@@ -168,21 +168,23 @@ impl History for OwnedStore {
     }
 }
 
+/// Bounds that are looked up before anything is read, so that the key leads to the exchange: joined to them, every message of
+/// the thread would be held against bounds of its own.
 const EXCHANGE: &str = "
-    WITH it AS (
-        SELECT number FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3
-    ), bounds AS (
-        SELECT (
+    WITH bounds AS MATERIALIZED (
+        SELECT coalesce((
             SELECT max(number) FROM ctx.messages
             WHERE owner = $1 AND thread = $2 AND number <= it.number AND role = 'user'
-        ) AS first, (
+        ), 0) AS first, coalesce((
             SELECT min(number) FROM ctx.messages
             WHERE owner = $1 AND thread = $2 AND number > it.number AND role = 'user'
-        ) AS next FROM it
+        ), 9223372036854775807) AS next
+        FROM ctx.messages it WHERE owner = $1 AND thread = $2 AND id = $3
     )
-    SELECT m.id, m.role, m.content, m.created_at FROM bounds b JOIN ctx.messages m
-        ON m.owner = $1 AND m.thread = $2 AND m.number >= coalesce(b.first, 0) AND (b.next IS NULL OR m.number < b.next)
-    ORDER BY m.number LIMIT $4::int";
+    SELECT id, role, content, created_at FROM ctx.messages
+    WHERE owner = $1 AND thread = $2
+        AND number >= (SELECT first FROM bounds) AND number < (SELECT next FROM bounds)
+    ORDER BY number LIMIT $4::int";
 
 /// In four columns of `row`, the first in column `at`.
 pub(crate) fn message(row: &Row, at: usize) -> Message {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_postgres::{Added, OwnedStore, StoredMessage};
+use ctx_postgres::{Added, Limits, OwnedStore, Store, StoredMessage};
 use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
 
 use tokio::task::JoinHandle;
@@ -273,5 +273,45 @@ async fn contexts_that_are_too_old_go_however_few_they_are() {
     store.keep_context("3", "{}", at_once).await.unwrap();
     for (id, is_there) in [("1", false), ("2", false), ("3", true)] {
         assert_eq!(store.context(id).await.unwrap().is_some(), is_there, "{id}");
+    }
+}
+
+/// A thread that is much longer than what is said in an exchange of it.
+#[tokio::test]
+async fn to_look_a_message_up_reads_its_exchange_and_not_its_thread() {
+    let fresh = fresh!();
+    let admin = raw(&fresh.url).await;
+    let long = "INSERT INTO ctx.threads (owner, thread, last) VALUES ('alice', 't', 4000);
+        INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at)
+            SELECT 'alice', 't', n, 'm' || n, CASE WHEN n % 2 = 1 THEN 'user' ELSE 'assistant' END, 'said ' || n, n
+            FROM generate_series(1, 4000) n;
+        ANALYZE ctx.messages";
+    admin.batch_execute(long).await.unwrap();
+    let read = async || {
+        // A connection tells what it read when it ends.
+        let others = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'reader'";
+        while admin.query_one(others, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let read = "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)
+            FROM pg_stat_user_tables WHERE relname = 'messages'";
+        admin.query_one(read, &[]).await.unwrap().get::<_, i64>(0)
+    };
+    let url = format!("{} application_name=reader", fresh.url);
+    for (id, said) in [
+        ("m1", &["m1", "m2"][..]),
+        ("m2000", &["m1999", "m2000"]),
+        ("m4000", &["m3999", "m4000"]),
+        ("none", &[]),
+    ] {
+        let before = read().await;
+        let store = Store::connect(&url, Limits::default()).await.unwrap();
+        let exchange = store.owner("alice").unwrap().exchange("t", id, 16).await;
+        let ids: Vec<String> = exchange.unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(ids, said);
+        drop(store);
+        let rows = read().await - before;
+        assert!(rows < 20, "{rows} rows were read for {id}");
     }
 }
