@@ -44,6 +44,12 @@ pub enum StoreError {
         /// Why not.
         why: &'static str,
     },
+    /// Whoever works there lacks a right to do so.
+    #[error("use the database: {lacking}")]
+    Rights {
+        /// Which, and how it is granted.
+        lacking: &'static str,
+    },
     /// The database cannot hold every text.
     #[error(
         "use the database: its encoding is {found}, and UTF8 is needed (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"

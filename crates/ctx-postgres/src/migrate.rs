@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Client;
 use tokio_postgres::Transaction;
+use tokio_postgres::error::SqlState;
 use tracing::{info, warn};
 
 use crate::StoreError;
@@ -51,6 +52,18 @@ const GROUND: &str = "
     GRANT USAGE ON SCHEMA ctx TO PUBLIC;
     GRANT SELECT ON ctx.version TO PUBLIC;";
 
+/// Files are stored by temporary tables, which some databases let nobody make. Who may not grant that leaves it as it is.
+const TEMPORARY: &str = "
+    DO $$ BEGIN
+        IF to_regrole('ctx_app') IS NOT NULL THEN
+            IF NOT has_database_privilege('ctx_app', current_database(), 'TEMPORARY') THEN
+                EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO ctx_app', current_database());
+            END IF;
+        END IF;
+    EXCEPTION WHEN insufficient_privilege THEN
+        NULL;
+    END $$";
+
 /// What the version of the oldest server that is known to do is called: its major version, and four digits.
 const OLDEST: u32 = 150_000;
 
@@ -85,16 +98,17 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
         let found = prepared(&transaction)
             .await
             .map_err(|source| failed(0, &source))?;
-        if found >= VERSION {
+        if found > VERSION {
+            return Err(StoreError::TooNew {
+                found,
+                known: VERSION,
+            });
+        }
+        if found == VERSION {
+            let granted = transaction.batch_execute(TEMPORARY).await;
+            granted.map_err(|it| failed(0, &it))?;
             transaction.commit().await.map_err(|it| failed(0, &it))?;
-            return if found > VERSION {
-                Err(StoreError::TooNew {
-                    found,
-                    known: VERSION,
-                })
-            } else {
-                Ok(())
-            };
+            return check_rights(client, Waiting::new("look at rights", limit)).await;
         }
         let next = found + 1;
         step(&transaction, next)
@@ -149,8 +163,9 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
         // What ranked in the server is gone with step 10.
         .replace("{score}", "0::float8")
         .replace("{presence}", "0::float8");
+    // A parameter of pg_trgm is one that anybody may set once its library is loaded, which a function of it does.
     let path = format!(
-        "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning;"
+        "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning; SELECT show_limit();"
     );
     transaction.batch_execute(&path).await?;
     transaction.batch_execute(&sql).await?;
@@ -187,6 +202,28 @@ async fn read_only(
     })
 }
 
+/// Whether the user of `client` may work, and everything that it works as may be done.
+async fn check_rights(client: &Client, waiting: Waiting) -> Result<(), StoreError> {
+    let sql = "SELECT set_config('role', 'ctx_app', true),
+                   has_database_privilege('ctx_app', current_database(), 'TEMPORARY')";
+    let lacking = match waiting.until(client.query_one(sql, &[])).await? {
+        Ok(row) if row.get(1) => return Ok(()),
+        Ok(_) => {
+            "the role ctx_app may make no temporary tables there (GRANT TEMPORARY ON DATABASE … TO ctx_app)"
+        }
+        Err(error) => match error.code() {
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                "its user cannot take the role ctx_app (GRANT ctx_app TO …)"
+            }
+            Some(&SqlState::INVALID_PARAMETER_VALUE | &SqlState::UNDEFINED_OBJECT) => {
+                "its server has no role ctx_app, which was made with the tables"
+            }
+            _ => return Err(waiting.failed(&error)),
+        },
+    };
+    Err(StoreError::Rights { lacking })
+}
+
 /// Whether the tables are those that this program needs, and can be written.
 pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
     let waiting = Waiting::new("read the version of the tables", limit);
@@ -199,7 +236,7 @@ pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreE
             found,
             needed: VERSION,
         }),
-        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Equal => check_rights(client, waiting).await,
         std::cmp::Ordering::Greater => Err(StoreError::TooNew {
             found,
             known: VERSION,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+    Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -127,17 +127,18 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Migration`], [`StoreError::TooNew`], [`StoreError::TooOld`], [`StoreError::ReadOnly`],
-    /// [`StoreError::Encoding`].
+    /// [`StoreError::Encoding`], [`StoreError::Rights`].
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut client = self.client().await?;
         let migrated = migrate::migrate(&mut client, self.limits.writing).await;
         client.given_back(migrated)
     }
 
-    /// Whether the database answers, takes writes, and has the tables that this program needs.
+    /// Whether the database answers, takes writes, has the tables that this program needs, and gives it the rights to use them.
     ///
     /// # Errors
-    /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`], [`StoreError::TooNew`].
+    /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`], [`StoreError::TooNew`],
+    /// [`StoreError::Rights`].
     pub async fn ready(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
         let ready = migrate::check(&client, self.limits.reading).await;
@@ -163,11 +164,20 @@ impl Store {
     /// # Errors
     /// Those of the database, and [`StoreError::Database`] where what it holds is none.
     pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
+        let mut client = self.client().await?;
+        let secret = self.secret_on(&mut client).await;
+        client.given_back(secret)
+    }
+
+    /// As the role that may read it: its members need not have what it may.
+    async fn secret_on(&self, client: &mut Client) -> Result<[u8; 32], StoreError> {
         let waiting = Waiting::new(READING_SECRET, self.limits.reading);
-        let client = self.client().await?;
-        let row = client.query_one("SELECT secret FROM ctx.secret", &[]);
-        let row = waiting.of_tables(row).await;
-        let row = client.given_back(row)?;
+        let transaction = waiting.of(client.transaction()).await?;
+        let role = transaction.batch_execute("SET LOCAL ROLE ctx_app");
+        waiting.of_tables(role).await?;
+        let row = transaction.query_one("SELECT secret FROM ctx.secret", &[]);
+        let row = waiting.of_tables(row).await?;
+        waiting.of(transaction.commit()).await?;
         secret_of(row.get(0))
     }
 

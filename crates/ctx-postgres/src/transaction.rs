@@ -96,7 +96,7 @@ impl Waiting {
     }
 
     /// What `answer` is, where it comes in time.
-    async fn until<T>(self, answer: impl Future<Output = T>) -> Result<T, StoreError> {
+    pub(crate) async fn until<T>(self, answer: impl Future<Output = T>) -> Result<T, StoreError> {
         let waited = self.limit.saturating_add(SLACK);
         let answer = tokio::time::timeout(waited, answer).await;
         answer.map_err(|_| StoreError::Silent {
@@ -105,7 +105,7 @@ impl Waiting {
         })
     }
 
-    fn failed(self, error: &tokio_postgres::Error) -> StoreError {
+    pub(crate) fn failed(self, error: &tokio_postgres::Error) -> StoreError {
         StoreError::of(self.doing, self.limit, error)
     }
 }

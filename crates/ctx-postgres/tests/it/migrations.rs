@@ -130,19 +130,76 @@ async fn a_role_that_is_no_superuser_can_migrate_and_one_that_may_less_can_work(
         )
         .await
         .unwrap();
-    let connect = async |role: &str| {
-        let url = url.replace("user=ctx", &format!("user={role}"));
-        Store::connect(&url, Limits::default()).await.unwrap()
-    };
-    let migrator = connect("migrator").await;
-    migrator.migrate().await.unwrap();
+    as_role(&url, "migrator").await.migrate().await.unwrap();
     admin
         .batch_execute("GRANT ctx_app TO worker")
         .await
         .unwrap();
-    let owned = connect("worker").await.owner("alice").unwrap();
+    let owned = as_role(&url, "worker").await.owner("alice").unwrap();
     crate::conformance::fill(&owned).await;
     ctx_testkit::laws::store::store(&owned).await;
+}
+
+/// A store for `role` in the database at `url`, which is told by its superuser.
+async fn as_role(url: &str, role: &str) -> Store {
+    let url = url.replace("user=ctx", &format!("user={role}"));
+    Store::connect(&url, Limits::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_migration_that_stopped_is_finished_by_a_role_that_is_no_superuser() {
+    // The roles that a migration makes are of a server, so this one is new.
+    let Some(server) = Server::start(&["-c", "fsync=off"]) else {
+        return;
+    };
+    let url = server.database().await;
+    let admin = raw(&url).await;
+    let name = url.rsplit_once('=').unwrap().1;
+    let made = format!("CREATE ROLE migrator LOGIN; ALTER DATABASE {name} OWNER TO migrator");
+    admin.batch_execute(&made).await.unwrap();
+    let error = as_role(&url, "migrator").await.migrate().await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::Migration { version: 2, .. }),
+        "{error}"
+    );
+    let able = "ALTER ROLE migrator CREATEROLE";
+    admin.batch_execute(able).await.unwrap();
+    as_role(&url, "migrator").await.migrate().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_right_that_is_lacking_is_granted_or_told_before_anything_is_asked() {
+    let fresh = crate::fresh!();
+    let admin = raw(&fresh.url).await;
+    let name = fresh.url.rsplit_once('=').unwrap().1;
+    let revoked = format!("REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, ctx_app");
+    let made =
+        "CREATE ROLE worker LOGIN NOINHERIT; CREATE ROLE stranger LOGIN; GRANT ctx_app TO worker";
+    for sql in [&*revoked, made] {
+        admin.batch_execute(sql).await.unwrap();
+    }
+    let worker = as_role(&fresh.url, "worker").await;
+    let lacking = async |store: &Store, what: &str| {
+        for error in [store.ready().await, store.migrate().await] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, StoreError::Rights { .. }), "{error}");
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    };
+    // It may not grant what it lacks.
+    lacking(&worker, "GRANT TEMPORARY").await;
+    lacking(&as_role(&fresh.url, "stranger").await, "GRANT ctx_app").await;
+    fresh.store.migrate().await.unwrap();
+    // Whoever has nothing but the role, and that only when it is taken.
+    worker.migrate().await.unwrap();
+    worker.ready().await.unwrap();
+    assert_eq!(
+        worker.secret().await.unwrap(),
+        fresh.store.secret().await.unwrap()
+    );
+    let file = crate::texts([("a.rs", "fn a() {}\n")]);
+    let stored = worker.owner("alice").unwrap().ingest(file).await.unwrap();
+    assert_eq!(stored.stored, 1);
 }
 
 #[tokio::test]
