@@ -50,6 +50,12 @@ pub enum StoreError {
         /// Which, and how it is granted.
         lacking: &'static str,
     },
+    /// What stands between gives each transaction another connection to the server, on which other statements have the names of
+    /// those that were prepared here.
+    #[error(
+        "use the database: a pooler gives each transaction another connection to it, and does not know what was prepared (let PgBouncer have pool_mode = session, or go without one)"
+    )]
+    Pooled,
     /// The database cannot hold every text.
     #[error(
         "use the database: its encoding is {found}, and UTF8 is needed (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"

@@ -13,6 +13,7 @@ mod lookup;
 mod migrate;
 mod opening;
 mod plan;
+mod pooled;
 mod ranking;
 mod search;
 mod store;

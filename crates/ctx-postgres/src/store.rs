@@ -16,7 +16,7 @@ use crate::error::said;
 use crate::lent::Lent;
 use crate::opening::Opening;
 use crate::transaction::Waiting;
-use crate::{Limits, StoreError, migrate, tls};
+use crate::{Limits, StoreError, migrate, pooled, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
 const LONGEST_OWNER: usize = 255;
@@ -76,7 +76,7 @@ impl Store {
     /// too, by the certificates in the file `sslrootcert` or of the system; else go over a socket or a private network.
     ///
     /// # Errors
-    /// [`StoreError::BadAddress`]; [`StoreError::Connect`] where one connection cannot be made.
+    /// [`StoreError::BadAddress`]; [`StoreError::Connect`] where one connection cannot be made; [`StoreError::Pooled`].
     pub async fn connect(url: &str, limits: Limits) -> Result<Store, StoreError> {
         let Address {
             mut config,
@@ -97,6 +97,7 @@ impl Store {
             Encryption::Unverified => Some(tls::unverified()?),
             Encryption::Verified(roots) => Some(tls::verified(roots.as_deref())?),
         };
+        let further = config.clone();
         let manager = match tls.clone() {
             None => Manager::from_config(config, NoTls, recycling),
             Some(tls) => Manager::from_config(config, tls, recycling),
@@ -118,7 +119,8 @@ impl Store {
             limits: Arc::new(limits),
         };
         let client = store.client().await?;
-        client.given_back(Ok(store))
+        let kept = pooled::check(&client, &further, store.tls.clone(), store.limits.wait).await;
+        client.given_back(kept.map(|()| store))
     }
 
     /// Makes the tables, or brings them to the version that this program needs. Does nothing where that is done;

@@ -23,6 +23,7 @@ mod left;
 mod measure;
 mod migrations;
 mod owners;
+mod pooled;
 mod questions;
 mod ranking;
 mod server;
