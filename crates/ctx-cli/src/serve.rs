@@ -17,7 +17,7 @@ use ctx::tokens::Counters;
 use ctx::tokens::TokenizerJson;
 use ctx_server::{
     Backend, Credentials, DatabaseLimits, Embedded, HostsError, Keeping, Limits, Options, Owner,
-    Postgres, Quota, Server, ServerError, check_database_url,
+    Postgres, Quota, Server, ServerError, check_database_url, raise_descriptors,
 };
 
 use self::log::{Log, tell_panics_by_place};
@@ -127,6 +127,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     tell_panics_by_place();
     // Whoever set one already hears of our errors too.
     let _ = tracing::subscriber::set_global_default(Log);
+    raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

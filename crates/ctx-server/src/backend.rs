@@ -222,7 +222,8 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// The store failed at `what`; or cannot be reached, where `source` or what caused it says so of a database.
+    /// The store failed at `what`; or cannot be reached for now, where `source` or what caused it says so of a database, or of files
+    /// of which no more can be opened.
     pub fn failed(
         what: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,

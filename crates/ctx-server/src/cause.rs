@@ -39,7 +39,8 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     said.join(": ")
 }
 
-/// Whether it was for a database that cannot be reached, and not for what it was asked.
+/// Whether it was for a database that cannot be reached or was late, or files of which the system lets nobody open more, and not for
+/// what was asked.
 pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
     has(error, is_itself_away)
 }
@@ -81,15 +82,24 @@ fn is_itself_full(error: &(dyn Error + 'static)) -> bool {
     code == Some(ErrorCode::DiskFull)
 }
 
-#[cfg(feature = "postgres")]
 fn is_itself_away(error: &(dyn Error + 'static)) -> bool {
-    let error = error.downcast_ref::<ctx_postgres::StoreError>();
-    error.is_some_and(ctx_postgres::StoreError::is_away)
+    #[cfg(feature = "postgres")]
+    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
+        return error.is_transient();
+    }
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        return is_out_of_files(error);
+    }
+    // SQLite says no more of it.
+    let error = error.downcast_ref::<rusqlite::Error>();
+    let code = error.and_then(rusqlite::Error::sqlite_error_code);
+    code == Some(ErrorCode::CannotOpen)
 }
 
-#[cfg(not(feature = "postgres"))]
-fn is_itself_away(_: &(dyn Error + 'static)) -> bool {
-    false
+/// Whether the process, or the system, has as many files open as it may: `EMFILE` and `ENFILE`, which have these numbers on every
+/// Unix.
+fn is_out_of_files(error: &io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
@@ -190,5 +200,20 @@ fn of_store(error: &ctx_postgres::StoreError) -> Cow<'static, str> {
     match error {
         ctx_postgres::StoreError::Place { .. } => "store a file where there is a folder".into(),
         error => error.to_string().into(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_no_more_files_to_open_is_to_be_asked_again() {
+        for (number, is) in [(24, true), (23, true), (2, false), (13, false)] {
+            let error = io::Error::from_raw_os_error(number);
+            let failed = BackendError::failed("open an owner's folder", error);
+            let is_for_now = matches!(failed, BackendError::Unavailable { .. });
+            assert_eq!(is_for_now, is, "{failed:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod bodies;
 mod build;
 mod cause;
 mod chance;
+mod descriptors;
 mod embedded;
 mod error;
 mod guard;
@@ -54,6 +55,7 @@ pub use ctx_hosts::{ANY_HOST, HostsError};
 pub use ctx_model::BuildOptions;
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::{Limits as DatabaseLimits, check_address as check_database_url};
+pub use descriptors::raise_descriptors;
 pub use embedded::{Embedded, Keeping, Quota};
 pub use error::ServerError;
 pub use limits::Limits;

@@ -58,7 +58,7 @@ pub struct Limits {
     /// The most of the places, in percent, that one owner may take: of those that there are, with no more waiting than
     /// `queue_time` lets in.
     pub owner_percent: usize,
-    /// Connections; more wait to be accepted.
+    /// Connections; more wait to be accepted. Fewer, where the process may not open twice as many files and some more.
     pub connections: usize,
     /// Connections of one address; more are closed at once.
     pub peer_connections: usize,

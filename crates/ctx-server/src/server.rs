@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::http::{Request, Response};
@@ -24,8 +24,9 @@ use tokio_io_timeout::TimeoutStream;
 
 use crate::auth::{Credentials, LiveCredentials};
 use crate::backend::Backend;
+use crate::cause::cause;
 use crate::nest::{Routes, door};
-use crate::{Limits, ServerError};
+use crate::{Limits, ServerError, descriptors};
 
 /// What a head may have: the most bytes, and the most lines.
 const HEAD_BYTES: usize = 32 << 10;
@@ -34,6 +35,8 @@ const HEAD_LINES: usize = 64;
 const BACKLOG: u32 = 1024;
 /// How long to wait when the system has no more connections for us.
 const NO_MORE: Duration = Duration::from_millis(20);
+/// While it has none, that is logged so often.
+const TOLD_AGAIN: Duration = Duration::from_mins(1);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -178,10 +181,21 @@ impl Server {
         let (router, limits) = (routes.router(), &routes.app.limits);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
-        let places = Arc::new(Semaphore::new(
-            limits.connections.min(Semaphore::MAX_PERMITS),
-        ));
-        let peers = Arc::new(Peers::new(limits.peer_connections));
+        let allowed = descriptors::allowed();
+        let most = descriptors::connections(limits.connections, allowed);
+        let mut of_peer = limits.peer_connections;
+        if most < limits.connections {
+            tracing::warn!(
+                most,
+                allowed,
+                "the process may open few files, so it takes few connections"
+            );
+            // One address is to leave some to others, too.
+            of_peer = of_peer.min(most - most / 8);
+        }
+        let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+        let peers = Arc::new(Peers::new(of_peer));
+        let mut refused_at: Option<Instant> = None;
         let mut stop = std::pin::pin!(async {
             shutdown.await;
             routes.drain();
@@ -205,7 +219,14 @@ impl Server {
                             drop((peer, place));
                         });
                     }
-                    Err(_) => tokio::time::sleep(NO_MORE).await,
+                    Err(error) => {
+                        if refused_at.is_none_or(|it| it.elapsed() > TOLD_AGAIN) {
+                            let cause = cause(&error);
+                            tracing::error!(cause, "no connection can be taken");
+                            refused_at = Some(Instant::now());
+                        }
+                        tokio::time::sleep(NO_MORE).await;
+                    }
                 },
             }
         }

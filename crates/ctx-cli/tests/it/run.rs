@@ -139,6 +139,15 @@ pub(crate) fn unread() -> Stdio {
     writer.into()
 }
 
+/// The program by a shell that has the system bound it so (`ulimit`).
+#[cfg(target_os = "linux")]
+pub(crate) fn bounded(how: &str) -> Command {
+    let mut shell = by("sh");
+    let bounded = format!("ulimit {how} && exec \"$0\" \"$@\"");
+    shell.args(["-c", &bounded, env!("CARGO_BIN_EXE_ctx")]);
+    shell
+}
+
 /// The program by a shell that has `signals` ignored from the beginning (`trap`).
 #[cfg(target_os = "linux")]
 pub(crate) fn ignoring(signals: &str) -> Command {

@@ -335,6 +335,38 @@ fn new_token(owner: &str) -> (String, String) {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn it_opens_as_many_files_as_it_may_and_keeps_within_that() {
+    let soft = |serving: &Serving| {
+        let limits = format!("/proc/{}/limits", serving.child.id());
+        let limits = std::fs::read_to_string(limits).unwrap();
+        let line = limits.lines().find(|it| it.starts_with("Max open files"));
+        let soft = line.unwrap().split_whitespace().nth(3);
+        soft.unwrap().parse::<usize>().unwrap()
+    };
+    let folder = Folder::new();
+    let raised = Serving::by(run::bounded("-S -n 256"), &folder, &[], Stdio::null());
+    assert!(soft(&raised) > 256);
+    drop(raised);
+    // Owners whose folders would have more open together.
+    let folder = Folder::new();
+    let tokens: Vec<_> = (0..24).map(|it| new_token(&format!("owner{it}"))).collect();
+    let lines: Vec<&str> = tokens.iter().map(|it| &*it.1).collect();
+    std::fs::write(folder.path().join("tokens"), lines.join("\n")).unwrap();
+    let flags = ["--tokens", "tokens"];
+    let bounded = Serving::by(run::bounded("-n 256"), &folder, &flags, Stdio::null());
+    assert_eq!(soft(&bounded), 256);
+    let files = r#"{"files": [{"path": "a.rs", "content": "fn alpha() {}\n"}]}"#;
+    for (token, _) in &tokens {
+        let answer = bounded.ask("POST /v1/files", token, files);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let open = std::fs::read_dir(format!("/proc/{}/fd", bounded.child.id()));
+    let open = open.unwrap().count();
+    assert!(open < 180, "{open} files are open");
+}
+
+#[test]
 #[cfg(unix)]
 fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
     let folder = Folder::new();

@@ -48,9 +48,9 @@ use crate::backend::{
 };
 use crate::build::Priming;
 use crate::chance::random_id;
-use crate::{Owner, ServerError};
+use crate::{Owner, ServerError, descriptors};
 
-/// So many owners' folders stay open, and no more are in use at once.
+/// So many owners' folders stay open, and no more are in use at once, where the process may open as many files.
 const OPEN: usize = 64;
 
 /// How much one owner may keep.
@@ -155,12 +155,21 @@ impl Embedded {
         make_owners(&dir).map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let allowed = descriptors::allowed();
+        let open = descriptors::folders(OPEN, allowed);
+        if open < OPEN {
+            tracing::warn!(
+                open,
+                allowed,
+                "the process may open few files, so few owners' folders stay open"
+            );
+        }
         Ok(Embedded {
             owners: Arc::new(owners),
             path: folder.join("owners"),
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
-            open: Folders::new(OPEN, cores),
+            open: Folders::new(open, cores),
             behind: TaskTracker::new(),
             lock: Arc::new(lock),
         })
