@@ -8,33 +8,48 @@ use tokio::sync::Mutex;
 /// So long an answer is good.
 const GOOD: Duration = Duration::from_secs(1);
 
+/// When the store said it, and whether it was ready: why it was not, where it was not.
+type Last = (Instant, Result<(), Arc<str>>);
+
 /// What the store said last. Anybody may ask, as often as they like, and the store is asked once for all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
-    /// When that was, and whether it was ready; held by the one who asks.
-    last: Arc<Mutex<Option<(Instant, bool)>>>,
+    /// Held by the one who asks.
+    last: Arc<Mutex<Option<Last>>>,
 }
 
 impl Readiness {
     /// Whether the store is ready, by what it said within the last second, or by `asking` it now. That goes on when the
-    /// caller has gone: who comes next waits for the same.
-    pub(crate) async fn of<F>(&self, asking: impl FnOnce() -> F) -> bool
+    /// caller has gone: who comes next waits for the same. Where it is another answer than before, that is logged.
+    ///
+    /// # Errors
+    /// It is not, for that reason.
+    pub(crate) async fn of<F>(&self, asking: impl FnOnce() -> F) -> Result<(), Arc<str>>
     where
-        F: Future<Output = bool> + Send + 'static,
+        F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let mut last = Arc::clone(&self.last).lock_owned().await;
-        if let Some((at, is_ready)) = *last
+        if let Some((at, said)) = &*last
             && at.elapsed() < GOOD
         {
-            return is_ready;
+            return said.clone();
         }
         let asking = asking();
         let asked = tokio::spawn(async move {
-            let is_ready = asking.await;
-            *last = Some((Instant::now(), is_ready));
-            is_ready
+            let said = asking.await.map_err(Arc::from);
+            let before = last.take().map_or(Ok(()), |it| it.1);
+            match &said {
+                Err(cause) if before.as_ref().err() != Some(cause) => {
+                    tracing::error!(cause = &**cause, "the store is not ready");
+                }
+                Ok(()) if before.is_err() => tracing::warn!("the store is ready again"),
+                _ => {}
+            }
+            *last = Some((Instant::now(), said.clone()));
+            said
         });
-        asked.await.unwrap_or(false)
+        let ended = |_| Err("it was not asked to the end".into());
+        asked.await.unwrap_or_else(ended)
     }
 }
 
@@ -52,12 +67,16 @@ mod tests {
         open: Semaphore,
     }
 
-    async fn ask(readiness: &Readiness, slow: &Arc<Slow>) -> bool {
+    async fn ask(readiness: &Readiness, slow: &Arc<Slow>) -> Result<(), Arc<str>> {
         let slow = Arc::clone(slow);
         let asking = move || async move {
-            slow.asked.fetch_add(1, Ordering::Relaxed);
+            let asked = slow.asked.fetch_add(1, Ordering::Relaxed);
             slow.open.acquire().await.unwrap().forget();
-            true
+            if asked == 0 {
+                Ok(())
+            } else {
+                Err("it is away".to_owned())
+            }
         };
         readiness.of(asking).await
     }
@@ -73,10 +92,10 @@ mod tests {
             assert!(gone.is_err());
         }
         slow.open.add_permits(2);
-        assert!(ask(&readiness, &slow).await);
+        assert_eq!(ask(&readiness, &slow).await, Ok(()));
         assert_eq!(slow.asked.load(Ordering::Relaxed), 1);
         tokio::time::sleep(GOOD).await;
-        assert!(ask(&readiness, &slow).await);
+        assert_eq!(ask(&readiness, &slow).await, Err("it is away".into()));
         assert_eq!(slow.asked.load(Ordering::Relaxed), 2);
     }
 }

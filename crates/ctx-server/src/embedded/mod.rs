@@ -47,6 +47,7 @@ use crate::backend::{
     Vote,
 };
 use crate::build::Priming;
+use crate::cause::Fact;
 use crate::chance::random_id;
 use crate::{Owner, ServerError, descriptors};
 
@@ -199,11 +200,18 @@ impl Embedded {
 #[async_trait]
 impl Backend for Embedded {
     async fn ready(&self) -> Result<(), BackendError> {
-        let owners = Arc::clone(&self.owners);
+        let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
         blocking(move || {
-            let metadata = owners.dir_metadata();
-            metadata.map_err(|it| BackendError::failed("look at the data folder", it))?;
-            Ok(())
+            let failed = |it| BackendError::failed("look at the data folder", it);
+            let ours = owners.dir_metadata().map_err(failed)?;
+            // What was opened goes on being there after its name is gone.
+            let named = cap_std::fs::Metadata::from_just_metadata(path.metadata().map_err(failed)?);
+            if is_same(&ours, &named) {
+                Ok(())
+            } else {
+                let gone = Fact("it was removed, and another is in its place");
+                Err(BackendError::failed("look at the data folder", gone))
+            }
         })
         .await
     }
@@ -336,6 +344,19 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, BackendError> {
     let done = Hold::current().blocking(work).await;
     done.map_err(|error| BackendError::failed("finish", error))?
+}
+
+/// Whether both are of one folder, where the system tells.
+#[cfg(unix)]
+fn is_same(one: &cap_std::fs::Metadata, other: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &cap_std::fs::Metadata, _: &cap_std::fs::Metadata) -> bool {
+    true
 }
 
 /// Makes the folder of the owners' folders. Nobody else may look into it, also where somebody made the data folder for all to see.

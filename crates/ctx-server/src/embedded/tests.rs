@@ -405,3 +405,20 @@ fn damage(contexts: &rusqlite::Connection, how: &str) {
          DROP TABLE hidden;",
     );
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_data_folder_that_is_gone_or_another_is_not_ready() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    backend.ready().await.unwrap();
+    let (here, elsewhere) = (folder.path().join("owners"), folder.path().join("moved"));
+    std::fs::rename(&here, &elsewhere).unwrap();
+    assert!(backend.ready().await.is_err());
+    std::fs::create_dir(&here).unwrap();
+    let told = crate::cause::cause(&backend.ready().await.unwrap_err());
+    assert!(told.contains("another is in its place"), "{told}");
+    std::fs::remove_dir(&here).unwrap();
+    std::fs::rename(&elsewhere, &here).unwrap();
+    backend.ready().await.unwrap();
+}

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::answer;
 use crate::auth::Identity;
+use crate::cause::cause;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::Health;
@@ -25,7 +26,7 @@ pub(crate) async fn healthz() -> Response {
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
     (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "It is about to end, or its store has no answer", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "It is about to end, or its store is not ready, for the reason that is told", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
@@ -34,12 +35,16 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     let (backend, limit) = (Arc::clone(&app.backend), app.limits.request_time);
     let asking = || async move {
         let ready = tokio::time::timeout(limit, backend.ready()).await;
-        matches!(ready, Ok(Ok(())))
+        let ready = ready.map_err(|_| format!("it had no answer within {limit:?}"))?;
+        ready.map_err(|error| cause(&error))
     };
-    if app.readiness.of(asking).await {
-        Ok(answer(StatusCode::OK, &Health { status: "ok" }))
-    } else {
-        Err(Problem::unavailable("the store has no answer"))
+    match app.readiness.of(asking).await {
+        Ok(()) => Ok(answer(StatusCode::OK, &Health { status: "ok" })),
+        // What may be logged may be told.
+        Err(cause) => {
+            let detail = format!("the store is not ready: {cause}");
+            Err(Problem::unavailable(&detail))
+        }
     }
 }
 

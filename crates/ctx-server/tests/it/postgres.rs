@@ -446,6 +446,24 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
 }
 
 #[test]
+fn a_database_that_a_later_program_has_migrated_is_told_to_be() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    block_on(async {
+        let raw = ctx_testkit::postgres::raw(&url).await;
+        let later = "INSERT INTO ctx.version (version) VALUES (99)";
+        raw.execute(later, &[]).await.unwrap();
+    });
+    let answer = server.get("", "/readyz");
+    assert_eq!(answer.status, 503);
+    let detail = answer.json()["detail"].to_string();
+    assert!(detail.contains("of version 99"), "{detail}");
+}
+
+#[test]
 fn a_database_that_takes_no_writes_is_not_ready() {
     let Some(database) = Server::shared() else {
         return;
