@@ -45,7 +45,8 @@ pub trait Backend: Send + Sync {
         job: &Job,
     ) -> Result<Prime, BackendError>;
 
-    /// Keeps files, each in the place of what had its path, and makes them findable.
+    /// Keeps files, each in the place of what had its path, and makes them findable. Their secrets are masked before anything
+    /// else looks at them, by [`NewFile::mask`].
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError>;
 
     /// Removes files; those of `paths`, which has nothing twice, that are there.
@@ -201,7 +202,7 @@ pub enum BackendError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The store cannot be reached for now: for the log, and the same may succeed soon.
+    /// The store cannot be reached for now, or was late: for the log, and the same may succeed soon.
     #[error("reach the store: {what}")]
     Unavailable {
         /// What was tried.
@@ -446,12 +447,23 @@ pub struct NewFile {
     pub content: String,
 }
 
+impl NewFile {
+    /// Masks the secrets in its text, in place. Returns how many there were. O(bytes).
+    pub fn mask(&mut self) -> usize {
+        ctx_secrets::mask(&self.path, &mut self.content).len()
+    }
+}
+
 /// What became of a batch of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ingested {
     /// Each file, in the order given.
     pub files: Vec<IngestedFile>,
+    /// Secrets that were masked in them. Told beside the data.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub masked_secrets: usize,
 }
 
 /// What became of a file.

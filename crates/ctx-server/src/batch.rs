@@ -12,6 +12,11 @@ pub(crate) const THROUGH_FILE: &str = "the path leads through a file";
 /// and where one that is kept goes through it.
 pub(crate) const OF_FOLDER: &str = "the path is that of a folder";
 
+/// Masks the secrets in `files`, and counts them: before anything else is done with what is to be kept. O(bytes).
+pub(crate) fn mask(files: &mut [NewFile]) -> usize {
+    files.iter_mut().map(NewFile::mask).sum()
+}
+
 /// Sees to it that each path can be kept, that each content is text, and that no file of the batch is a folder of
 /// another: of two that do not go together the later one is named. O(bytes).
 ///

@@ -38,8 +38,17 @@ pub(super) struct Changed<'f> {
 }
 
 impl Store {
-    /// Keeps files and makes them findable; they are on the disk when this returns.
-    pub(super) fn ingest(&self, new: &[NewFile]) -> Result<Ingested> {
+    /// Keeps files, with their secrets masked, and makes them findable; they are on the disk when this returns.
+    pub(super) fn ingest(&self, mut new: Vec<NewFile>) -> Result<Ingested> {
+        let masked_secrets = batch::mask(&mut new);
+        let ingested = self.ingest_masked(&new)?;
+        Ok(Ingested {
+            masked_secrets,
+            ..ingested
+        })
+    }
+
+    fn ingest_masked(&self, new: &[NewFile]) -> Result<Ingested> {
         let _held = self
             .ingesting
             .lock()

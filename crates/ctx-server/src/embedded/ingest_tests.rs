@@ -79,7 +79,7 @@ fn a_batch_that_breaks_off_is_whole_or_not_at_all() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
-        store.ingest(&before).unwrap();
+        store.ingest(before.clone()).unwrap();
         break_off(&store, &after, until);
         drop(store);
         let store = open(folder.path());
@@ -103,18 +103,18 @@ fn a_batch_that_came_to_nothing_leaves_no_folder_in_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let before = batch([("c/d.md", "stays\n"), ("e.md", "stays\n")]);
-    store.ingest(&before).unwrap();
+    store.ingest(before).unwrap();
     let lost = batch([("a/b/c/d.md", "lost\n"), ("a/b/e/f/g.md", "lost\n")]);
     break_off(&store, &lost, Until::Staged);
     drop(store);
     let store = open(folder.path());
     let kept = batch([("a/b", "kept\n"), ("a/c.md", "kept\n")]);
-    store.ingest(&kept).unwrap();
+    store.ingest(kept).unwrap();
     assert_eq!(store.files.read_to_string("a/b").unwrap(), "kept\n");
     // One in which there is a file stays in the way, whoever put it there.
     store.files.create_dir_all("f/g").unwrap();
     store.files.write("f/g/x.md", "another's\n").unwrap();
-    let error = store.ingest(&batch([("f", "x\n"), ("g.md", "x\n")]));
+    let error = store.ingest(batch([("f", "x\n"), ("g.md", "x\n")]));
     let Err(BackendError::Invalid { field, .. }) = error else {
         panic!("{error:?}");
     };
@@ -129,7 +129,7 @@ fn a_removal_that_breaks_off_is_done_at_the_next_opening() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let new = batch([("a/b/gone.md", "gone\n"), ("stays.md", "stays\n")]);
-        store.ingest(&new).unwrap();
+        store.ingest(new).unwrap();
         let gone = std::collections::BTreeSet::from(["a/b/gone.md".to_owned()]);
         store.database.note_leaving(&gone).unwrap();
         let listed = |store: &Store| {
@@ -148,7 +148,7 @@ fn a_removal_that_breaks_off_is_done_at_the_next_opening() {
         assert_eq!(store.database.totals().unwrap(), (1, 6));
         assert_eq!(listed(&store), ["stays.md"]);
         // What was a folder may be a file.
-        store.ingest(&batch([("a", "x\n"), ("b", "x\n")])).unwrap();
+        store.ingest(batch([("a", "x\n"), ("b", "x\n")])).unwrap();
     }
 }
 

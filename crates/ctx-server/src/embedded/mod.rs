@@ -231,7 +231,7 @@ impl Backend for Embedded {
     }
 
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError> {
-        self.with(owner, move |it| it.ingest(&files)).await
+        self.with(owner, move |it| it.ingest(files)).await
     }
 
     async fn remove_files(

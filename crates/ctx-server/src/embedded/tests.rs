@@ -422,3 +422,20 @@ async fn a_data_folder_that_is_gone_or_another_is_not_ready() {
     std::fs::rename(&elsewhere, &here).unwrap();
     backend.ready().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_is_kept_has_no_secret_in_it_whoever_sends_it() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let file = NewFile {
+        path: "src/forge.rs".to_owned(),
+        content: format!("fn connect() {{\n    login(\"{secret}\");\n}}\n"),
+    };
+    let owner = Owner::new("ada").unwrap();
+    let ingested = backend.ingest(&owner, vec![file]).await.unwrap();
+    assert_eq!(ingested.masked_secrets, 1);
+    let store = backend.store(&owner).await.unwrap();
+    let kept = store.files.read_to_string("src/forge.rs").unwrap();
+    assert!(kept.contains("login(") && !kept.contains(&secret), "{kept}");
+}

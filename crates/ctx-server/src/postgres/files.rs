@@ -15,7 +15,7 @@ struct Sent {
     bytes: usize,
 }
 
-/// Stores `files`, of `most` bytes each at most, in place of what was at their paths.
+/// Stores `files`, with their secrets masked and then of `most` bytes each at most, in place of what was at their paths.
 pub(super) async fn ingest(
     store: &OwnedStore,
     files: Vec<NewFile>,
@@ -25,7 +25,7 @@ pub(super) async fn ingest(
     // All work over texts is off the threads that serve the runtime.
     let checked = Hold::current().blocking(move || checked(files, most)).await;
     let checked = checked.map_err(|error| BackendError::failed("finish", error))?;
-    let (sent, files) = checked?;
+    let (sent, files, masked_secrets) = checked?;
     let number = |path: &str| sent.iter().position(|it| it.path == path).unwrap_or(0);
     let bounds = Bounds::new(quota.files, quota.bytes);
     let stored = store.ingest_within(bounds, files).await;
@@ -48,7 +48,10 @@ pub(super) async fn ingest(
         return Err(batch::refused_content(number(path), why));
     }
     let mut known = stored.before;
-    let mut ingested = Ingested::default();
+    let mut ingested = Ingested {
+        masked_secrets,
+        ..Ingested::default()
+    };
     for Sent { path, hash, bytes } in sent {
         let status = match known.insert(path.clone(), Some(hash)) {
             Some(its) if its == Some(hash) => "unchanged",
@@ -64,8 +67,9 @@ pub(super) async fn ingest(
     Ok(ingested)
 }
 
-/// What `files` are known by, and as the store takes them. O(bytes).
-fn checked(files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>)> {
+/// What `files` are known by, and as the store takes them, and how many secrets were masked in them. O(bytes).
+fn checked(mut files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>, usize)> {
+    let masked_secrets = batch::mask(&mut files);
     batch::check(&files)?;
     // The store would pass it over, and have stored the others.
     if let Some(large) = files.iter().position(|it| it.content.len() > most) {
@@ -80,5 +84,5 @@ fn checked(files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>
     let sent = sent.collect();
     let at = crate::build::now() / 1_000;
     let text = |it: NewFile| FileText::new(it.path, it.content).with_modified_at(at);
-    Ok((sent, files.into_iter().map(text).collect()))
+    Ok((sent, files.into_iter().map(text).collect(), masked_secrets))
 }

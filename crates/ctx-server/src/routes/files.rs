@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Batching, Json, answer, aside, ask, ask_in};
+use super::{Batching, Json, answer, ask, ask_in};
 use crate::admission::Doing;
 use crate::auth::Identity;
 use crate::backend::{FilePage, Ingested, KeptFile, NewFile, Removed};
@@ -28,15 +28,15 @@ pub(crate) async fn ingest(
     Json { request, place, .. }: Json<FilesRequest, Batching>,
 ) -> Result<Response, Problem> {
     let ingested = ask_in(&app, &identity, place, |backend, owner| async move {
-        let (files, secrets) = aside("look for secrets", move || masked(request.files)).await?;
-        Ok((backend.ingest(&owner, files).await?, secrets))
+        let files = request.files.into_iter().map(NewFile::from);
+        backend.ingest(&owner, files.collect()).await
     });
-    let (data, masked_secrets) = ingested.await?;
+    let data = ingested.await?;
     let changed = data.files.iter().filter(|it| it.status != "unchanged");
     let meta = FilesMeta {
         changed_count: changed.count(),
         file_count: data.files.len(),
-        masked_secrets,
+        masked_secrets: data.masked_secrets,
     };
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
@@ -88,15 +88,11 @@ pub(crate) async fn list(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// The files as they are kept, and how many secrets were masked in them.
-fn masked(files: Vec<FileInput>) -> (Vec<NewFile>, usize) {
-    let mut secrets = 0;
-    let files = files.into_iter().map(|mut it| {
-        secrets += ctx_secrets::mask(&it.path, &mut it.content).len();
+impl From<FileInput> for NewFile {
+    fn from(it: FileInput) -> Self {
         NewFile {
             path: it.path,
             content: it.content,
         }
-    });
-    (files.collect(), secrets)
+    }
 }

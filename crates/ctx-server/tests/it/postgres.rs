@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_server::{DatabaseLimits, Postgres, Quota};
+use ctx_server::{Backend as _, DatabaseLimits, NewFile, Owner, Postgres, Quota};
 use ctx_testkit::postgres::Server;
 use serde_json::json;
 
@@ -461,6 +461,32 @@ fn a_database_that_a_later_program_has_migrated_is_told_to_be() {
     assert_eq!(answer.status, 503);
     let detail = answer.json()["detail"].to_string();
     assert!(detail.contains("of version 99"), "{detail}");
+}
+
+#[test]
+fn what_the_database_keeps_has_no_secret_in_it_whoever_sends_it() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let file = NewFile {
+        path: "src/forge.rs".to_owned(),
+        content: format!("fn connect() {{\n    login(\"{secret}\");\n}}\n"),
+    };
+    block_on(async {
+        let limits = DatabaseLimits::default();
+        let store = Postgres::connect(&url, limits, Quota::default())
+            .await
+            .unwrap();
+        let ada = Owner::new("ada").unwrap();
+        let ingested = store.ingest(&ada, vec![file]).await.unwrap();
+        assert_eq!(ingested.masked_secrets, 1);
+        let raw = ctx_testkit::postgres::raw(&url).await;
+        let kept = raw.query_one("SELECT content FROM ctx.files", &[]).await;
+        let kept: String = kept.unwrap().get(0);
+        assert!(kept.contains("login(") && !kept.contains(&secret), "{kept}");
+    });
 }
 
 #[test]
