@@ -194,6 +194,10 @@ const MOST_GRACE: u64 = 3_600;
 /// PostgreSQL takes 100 by default, of all processes: more builds than half of these wait for each other's.
 const MOST_CONNECTIONS: usize = 32;
 
+/// How long a statement that writes may take. Two seconds later a database is silent, which is to be told before the request has had
+/// its time.
+const WRITING: Duration = Duration::from_secs(7);
+
 /// How many builds there may be at once.
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
@@ -256,7 +260,8 @@ async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend
         Some(url) => {
             let limits = DatabaseLimits::default();
             let connections = connections.clamp(limits.connections, MOST_CONNECTIONS);
-            let limits = limits.with_connections(connections);
+            let mut limits = limits.with_connections(connections);
+            limits.writing = WRITING;
             Arc::new(Postgres::connect(&url, limits, quota(args)).await?)
         }
     })

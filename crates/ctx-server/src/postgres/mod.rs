@@ -105,6 +105,10 @@ impl Postgres {
         let (messages, recent) = (options.messages_read(), options.recent);
         match store.opened(thread, messages, recent).await {
             Ok(opened) => Ok(opened),
+            // Whoever asks again would wait as long again. That it was silent may be for one table alone, which is locked.
+            Err(error) if error.is_away() && !matches!(error, StoreError::Silent { .. }) => {
+                Err(failed(error))
+            }
             Err(error) => {
                 // A context can do without what was said, which each source is asked for again.
                 tracing::warn!(cause = cause(&error), "a request cannot begin at once");

@@ -95,10 +95,14 @@ where
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    job::run(app, place, Needs::Store, None, move |_| {
+    let done = job::run(app, place, Needs::Store, None, move |_| {
         work(backend, owner)
+    });
+    // It is the store that has not answered.
+    done.await.map_err(|problem| match problem.status() {
+        StatusCode::GATEWAY_TIMEOUT => Problem::unavailable("the store had no answer in time"),
+        _ => problem,
     })
-    .await
 }
 
 /// Does `work` where it keeps nobody waiting, in the place of the request.

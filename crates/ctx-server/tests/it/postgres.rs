@@ -446,6 +446,42 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
 }
 
 #[test]
+fn a_database_that_is_silent_is_told_within_the_time_of_each_request() {
+    let Some(database) = Server::start(&[]) else {
+        return;
+    };
+    let url = block_on(database.database());
+    let limits = DatabaseLimits::default();
+    let backend = block_on(Postgres::connect(&url, limits, Quota::default())).unwrap();
+    // As they are where nothing else is said.
+    let server = Running::start(Arc::new(backend), ctx_server::Limits::default());
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let wanted = json!({"message": "what was said?", "threadId": "t"});
+    server.post(ADA, "/v1/context/build", &wanted).data(200);
+    let message = json!({"role": "user", "content": "x"});
+    database.stop();
+    let asked = [
+        ("/v1/context/build", wanted),
+        ("/v1/threads/t/messages", message),
+        ("/v1/files", files_of("sum")),
+    ];
+    let answers = std::thread::scope(|scope| {
+        let asking = asked.each_ref().map(|(path, body)| {
+            let server = &server;
+            scope.spawn(move || [(); 2].map(|()| server.post(ADA, path, body)))
+        });
+        asking.map(|it| it.join().unwrap())
+    });
+    database.go_on();
+    for answer in answers.as_flattened() {
+        answer.refused(503, "");
+        assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}");
+    }
+}
+
+#[test]
 fn a_database_that_a_later_program_has_migrated_is_told_to_be() {
     let Some(database) = Server::shared() else {
         return;
