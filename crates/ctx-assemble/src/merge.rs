@@ -8,13 +8,13 @@ use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::lines::{Fit, Line, lines_of};
-use crate::survey::Survey;
+use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
 
 /// Merges what can be merged among `chunks`, each with the survey of its full text. Reports text
 /// that contradicts the lines it claims to be, and chunks that disagree about a line; neither is
-/// merged. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
+/// merged, nor is what has expanded context or renditions. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
 /// merged.
 pub(crate) fn merge<'a>(
     chunks: &[(&'a Chunk, Survey)],
@@ -26,32 +26,71 @@ pub(crate) fn merge<'a>(
     let mut numbers: RapidHashMap<(&str, Option<&str>), usize> = RapidHashMap::default();
     for (chunk, survey) in chunks {
         let chunk = *chunk;
-        let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
+        if let Some(warning) = mismatch(chunk, survey.lines) {
+            warnings.push(warning);
+            units.push(Unit::One(chunk));
+            continue;
+        }
+        let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
+        let place = chunk.path.as_deref().zip(chunk.span);
+        let Some((path, span)) = place.filter(|_| is_plain) else {
             units.push(Unit::One(chunk));
             continue;
         };
-        let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
         let fit = Fit::of(span, &chunk.content, survey.lines);
-        if !is_plain {
-            units.push(Unit::One(chunk));
-        } else if fit == Fit::None {
-            warnings.push(contradiction(chunk, span));
-            units.push(Unit::One(chunk));
-        } else {
-            let number = numbers
-                .entry((path, chunk.content_hash.as_deref()))
-                .or_insert(files.len());
-            if *number == files.len() {
-                files.push(Vec::new());
-            }
-            files[*number].push(Slice { chunk, span, fit });
+        let number = numbers
+            .entry((path, chunk.content_hash.as_deref()))
+            .or_insert(files.len());
+        if *number == files.len() {
+            files.push(Vec::new());
         }
+        files[*number].push(Slice { chunk, span, fit });
     }
     for chunks in files {
         merge_file(chunks, &mut units, &mut warnings, control)?;
     }
     warnings.sort_unstable();
     Ok((units, warnings))
+}
+
+/// Reports what [`merge`] does where nothing is merged: text that contradicts the lines it claims to be. Stops early when
+/// `control` says so. O(bytes).
+pub(crate) fn mismatches(
+    chunks: &[&Chunk],
+    control: &Control,
+) -> Result<Vec<Warning>, AssembleError> {
+    let mut warnings = Vec::new();
+    for chunk in chunks {
+        let mut count = 0_usize;
+        if chunk.span.is_some() && chunk.expanded_context.is_none() {
+            for _ in survey::lines(&chunk.content) {
+                if count.is_multiple_of(LINES) {
+                    control.check()?;
+                }
+                count += 1;
+            }
+        }
+        control.check()?;
+        warnings.extend(mismatch(chunk, count));
+    }
+    warnings.sort_unstable();
+    Ok(warnings)
+}
+
+/// What is to be told of a chunk whose text is not the lines that it is said to be. `lines` is how many its content has,
+/// and is not looked at where there is expanded context.
+fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
+    let span = chunk.span?;
+    if chunk.expanded_context.is_none() {
+        let is_wrong = Fit::of(span, &chunk.content, lines) == Fit::None;
+        return is_wrong.then(|| contradiction(chunk, span));
+    }
+    if chunk.full_span().is_some() {
+        return None;
+    }
+    let detail =
+        format!("lines {span} do not stand once in the expanded context, whose lines are not told");
+    Some(Warning::new("span_mismatch", detail).of(&*chunk.id))
 }
 
 /// A chunk that is lines of a file.

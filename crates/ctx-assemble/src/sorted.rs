@@ -7,7 +7,7 @@ use rapidhash::RapidHashSet;
 
 use crate::arrange::by_source;
 use crate::duplicates::duplicates;
-use crate::merge::merge;
+use crate::merge::{merge, mismatches};
 use crate::survey::Survey;
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
@@ -62,7 +62,12 @@ impl<'a> Sorted<'a> {
             }
             merge(&unique, control)?
         } else {
-            (kept.into_iter().map(Unit::One).collect(), Vec::new())
+            let warnings = if options.include_content {
+                mismatches(&kept, control)?
+            } else {
+                Vec::new()
+            };
+            (kept.into_iter().map(Unit::One).collect(), warnings)
         };
         out.extend(
             below

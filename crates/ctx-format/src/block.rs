@@ -34,7 +34,8 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// All of `chunk`: its expanded context, else its content; and its summary beside it.
+    /// All of `chunk`: its expanded context, else its content; and its summary beside it. The lines are those that the
+    /// chunk tells; of expanded context [`Chunk::full_span`] tells its own.
     pub fn full(chunk: &'a Chunk) -> Self {
         Block {
             id: &chunk.id,

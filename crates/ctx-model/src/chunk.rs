@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::rendition::RenditionWire;
-use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition};
+use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition, widened};
 
 /// Where a chunk came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -56,7 +56,8 @@ pub struct Chunk {
     pub language: Option<String>,
     /// Its text.
     pub content: String,
-    /// A wider text to show instead of `content`.
+    /// A wider text to show instead of `content`. Which lines it is, is told where the lines of `content` stand in it
+    /// exactly once.
     pub expanded_context: Option<String>,
     /// A shorter text to show beside or instead of `content`.
     pub summary: Option<String>,
@@ -168,6 +169,15 @@ impl Chunk {
     /// The text to show in full: the expanded context where there is one.
     pub fn full_text(&self) -> &str {
         self.expanded_context.as_deref().unwrap_or(&self.content)
+    }
+
+    /// The lines of the file that [`full_text`](Chunk::full_text) holds: those of the content, and with expanded context
+    /// as many round them as it has. `None` where that cannot be told: see [`widened`]. O(bytes) with expanded context.
+    pub fn full_span(&self) -> Option<LineSpan> {
+        match &self.expanded_context {
+            Some(wider) => widened(self.span?, &self.content, wider),
+            None => self.span,
+        }
     }
 
     /// What a reader knows it by: its path, else its name, else its id.

@@ -19,7 +19,7 @@ mod words;
 pub use chunk::{Chunk, Origin, Relation, UncheckedChunk};
 pub use error::ModelError;
 pub use kind::{Category, ChunkKind};
-pub use lines::{lines, without_line_end};
+pub use lines::{lines, widened, without_line_end};
 pub use omission::{Omitted, OmittedReason};
 pub use options::{
     BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, UncheckedOptions,

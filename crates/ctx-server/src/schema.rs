@@ -46,7 +46,7 @@ pub(crate) struct Chunk {
     end_line: Option<u64>,
     /// The language of its text.
     language: Option<String>,
-    /// A wider text to show instead.
+    /// A wider text to show instead. Its lines are told where those of `content` stand in it exactly once.
     expanded_context: Option<String>,
     /// A shorter text.
     summary: Option<String>,

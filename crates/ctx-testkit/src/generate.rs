@@ -394,7 +394,8 @@ fn number(index: usize) -> String {
 }
 
 /// Files, each with its text, and chunks cut from them: runs of lines that often meet, with or without what ends the
-/// last line. Line ends of a file are all alike; its last line may have none.
+/// last line. Line ends of a file are all alike; its last line may have none. A few have more lines round them as their
+/// expanded context.
 pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
     let line = vec((select(WORDS), Just(" ")), 0..5).prop_map(|words| joined(words));
     let cut = (
@@ -403,6 +404,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
         any::<bool>(),
         relevance(),
         weighted(0.05),
+        option::weighted(0.1, (0_usize..6, 0_usize..6)),
     );
     let file = (
         vec(line, 1..24),
@@ -430,7 +432,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                     line.push('.');
                 }
             }
-            for (start, length, has_end, relevance, is_pinned) in cuts {
+            for (start, length, has_end, relevance, is_pinned, around) in cuts {
                 let start = start.index(lines.len());
                 let end = (start + length).min(lines.len());
                 let text = lines[start..end].concat();
@@ -441,6 +443,10 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                 let span = LineSpan::new(line(start) + 1, line(end)).expect("it has a line");
                 let mut chunk = Chunk::new(number(chunks.len()), text, relevance);
                 chunk.pinned = is_pinned;
+                chunk.expanded_context = around.map(|(before, after)| {
+                    let wider = start.saturating_sub(before)..(end + after).min(lines.len());
+                    lines[wider].concat()
+                });
                 chunk.content_hash.clone_from(&content_hash);
                 if first_has_none && chunks.len() == first {
                     chunk.content_hash = None;

@@ -141,6 +141,47 @@ fn text_that_contradicts_its_lines_is_reported_and_not_merged() {
     );
 }
 
+#[test]
+fn expanded_context_is_told_with_its_own_lines() {
+    let mut chunk = lines("a", 0.9, 5, 9);
+    chunk.expanded_context = Some(lines("wide", 0.9, 1, 20).content);
+    let built = build(std::slice::from_ref(&chunk), &options(1_000));
+    assert_eq!((spans(&built), built.warnings.len()), (vec![(1, 20)], 0));
+    let citation = &built.citations[0];
+    let cited = citation.start_line.zip(citation.end_line);
+    assert_eq!(cited, Some((1, 20)));
+    assert!(built.context.contains("1-20"), "{}", built.context);
+    assert!(!built.context.contains("5-9"), "{}", built.context);
+    // Where its lines are not known, none are told.
+    chunk.expanded_context = Some("something\nelse".to_owned());
+    let built = build(&[chunk], &options(1_000));
+    assert_eq!(built.included[0].start_line, None);
+    assert_eq!(built.citations[0].end_line, None);
+    assert!(!built.context.contains("5-9"), "{}", built.context);
+    assert_eq!(built.warnings[0].code, "span_mismatch");
+    assert_eq!(built.warnings[0].id.as_deref(), Some("a"));
+}
+
+#[test]
+fn text_that_contradicts_its_lines_is_reported_whatever_else_it_has() {
+    let mut plain = lines("plain", 0.5, 1, 3);
+    plain.span = LineSpan::new(1, 10).ok();
+    let mut rendered = plain.clone();
+    rendered.id = "rendered".to_owned();
+    rendered.renditions = with_renditions("f", 0.5).renditions;
+    for merge in [true, false] {
+        let options = options(10_000).with_merge(merge);
+        for chunk in [&plain, &rendered] {
+            let built = build(std::slice::from_ref(chunk), &options);
+            let codes: Vec<&str> = built.warnings.iter().map(|it| &*it.code).collect();
+            assert_eq!(codes, ["span_mismatch"], "{} {merge}", chunk.id);
+        }
+        // Nobody sees it.
+        let built = build(std::slice::from_ref(&plain), &options.with_content(false));
+        assert_eq!(built.warnings.len(), 0);
+    }
+}
+
 /// `a\n` may be lines 1-2 of a file whose second line is empty, or a line less than it is said to be.
 #[test]
 fn a_merged_block_has_no_blank_line_that_no_chunk_has() {

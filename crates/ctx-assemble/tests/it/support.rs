@@ -1,7 +1,7 @@
 //! What the tests share: short ways to make chunks and build contexts.
 
 use ctx_assemble::{AssembleError, Control, assemble};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, Relevance, Tokens};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Relevance, Tokens, lines};
 use ctx_tokens::TokenCounter;
 
 pub(crate) fn chunk(id: &str, relevance: f64, content: &str) -> Chunk {
@@ -78,4 +78,32 @@ pub(crate) fn is_sound(
         "{value} is not the certificate's value"
     );
     assert!(built.citations.len() >= built.included.len());
+    if options.include_content {
+        shows_the_lines_it_tells(chunks, built);
+    }
+}
+
+/// What is shown whole and said to be lines is as many, or that is told.
+#[track_caller]
+fn shows_the_lines_it_tells(chunks: &[Chunk], built: &BuiltContext) {
+    for citation in &built.citations {
+        let Some((start, end)) = citation.start_line.zip(citation.end_line) else {
+            continue;
+        };
+        let chunk = chunks.iter().find(|it| it.id == citation.chunk_id).unwrap();
+        let text = chunk.full_text();
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        let (count, said) = (lines(text).count(), (end - start) as usize + 1);
+        let is_unsure = count + 1 == said && text.ends_with('\n');
+        if *hash != *citation.content_hash || count == said || is_unsure {
+            continue;
+        }
+        let is_told = |it: &ctx_model::Warning| {
+            it.code == "span_mismatch" && it.id.as_deref() == Some(&chunk.id)
+        };
+        assert!(
+            built.warnings.iter().any(is_told),
+            "{count} lines are cited as {citation:?}"
+        );
+    }
 }

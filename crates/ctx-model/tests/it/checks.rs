@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use ctx_model::{
     BuildOptions, Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition,
-    RenditionKind, Tokens, UncheckedChunk, UncheckedOptions,
+    RenditionKind, Tokens, UncheckedChunk, UncheckedOptions, widened,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -134,6 +134,49 @@ fn touching_spans_share_a_line_or_follow_each_other() {
     assert!(span(4, 9).touches(span(1, 3)));
     assert!(span(1, 9).touches(span(3, 4)));
     assert!(!span(1, 3).touches(span(5, 9)));
+}
+
+#[test]
+fn a_wider_text_is_as_many_lines_round_the_content() {
+    let around = |start: u32, content: &str, wider: &str| {
+        let lines = u32::try_from(ctx_model::lines(content).count()).unwrap();
+        let span = LineSpan::new(start, start + (lines - 1)).unwrap();
+        widened(span, content, wider).map(|it| (it.start(), it.end()))
+    };
+    assert_eq!(around(5, "c\nd\n", "a\nb\nc\nd\ne"), Some((3, 7)));
+    assert_eq!(around(5, "c\nd", "c\r\nd\r\n"), Some((5, 6)));
+    assert_eq!(around(5, "x\nx\ny", "x\nx\nx\ny"), Some((4, 7)));
+    for nowhere in ["", "c", "xc\nd", "c\ndx", "c\n\nd", "c\nd\nc\nd"] {
+        assert_eq!(around(5, "c\nd", nowhere), None, "{nowhere:?}");
+    }
+    // Twice also where the two overlap; and before the first line there is none.
+    assert_eq!(around(5, "x\nx", "x\nx\nx"), None);
+    assert_eq!(around(2, "c", "a\nb\nc"), None);
+    assert_eq!(around(u32::MAX, "c", "c\nd"), None);
+    // What is not as many lines as it says may be elsewhere.
+    let span = LineSpan::new(5, 7).unwrap();
+    assert_eq!(widened(span, "c\nd", "b\nc\nd"), None);
+    assert_eq!(widened(span, "c\nd\n", "b\nc\nd"), LineSpan::new(4, 6).ok());
+}
+
+proptest! {
+    #[test]
+    fn lines_stand_where_they_are_found_one_by_one(
+        content in "[ab]?(\n[ab]){0,3}\n?",
+        wider in "[ab]?(\n[ab]){0,8}\n?",
+    ) {
+        let part: Vec<&str> = ctx_model::lines(&content).collect();
+        let all: Vec<&str> = ctx_model::lines(&wider).collect();
+        let places = (0..all.len()).filter(|&at| all[at..].starts_with(&part));
+        let places: Vec<usize> = places.collect();
+        let number = |it: usize| u32::try_from(it).unwrap();
+        let span = LineSpan::new(100, 99 + number(part.len())).unwrap();
+        let expected = match places[..] {
+            [before] => LineSpan::new(100 - number(before), 99 - number(before) + number(all.len())).ok(),
+            _ => None,
+        };
+        prop_assert_eq!(widened(span, &content, &wider), expected);
+    }
 }
 
 #[test]
