@@ -24,11 +24,12 @@ const COMPARISONS: usize = 16;
 
 /// For each of `chunks`, the index of the one that stands for it, where it is a duplicate of
 /// another. `chunks` come best first, each with the survey of its full text. Chunks of one path are
-/// compared only where they have no lines, or the same: what stands twice in one file has two places. O(bytes)
-/// of the texts that share a line; O(n) besides.
+/// compared only where they have no lines, or the same: what stands twice in one file has two places. What `stays` is
+/// no duplicate of anything. O(bytes) of the texts that share a line; O(n) besides.
 pub(crate) fn duplicates(
     chunks: &[&Chunk],
     surveys: &[Survey],
+    stays: impl Fn(&Chunk) -> bool,
     control: &Control,
 ) -> Result<Vec<Option<usize>>, AssembleError> {
     let seen = Seen::new(surveys);
@@ -49,8 +50,7 @@ pub(crate) fn duplicates(
                 break;
             }
         }
-        // A pinned chunk is shown whatever else says the same.
-        if let (Some(twin), false) = (twin, chunk.pinned) {
+        if let (Some(twin), false) = (twin, stays(chunk)) {
             found[index] = Some(twin);
             continue;
         }

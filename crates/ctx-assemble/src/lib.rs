@@ -20,6 +20,7 @@ mod parallel;
 mod plan;
 mod price;
 mod receipt;
+mod sent;
 mod shared_prefix;
 mod showing;
 mod sorted;

@@ -8,22 +8,25 @@ use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::lines::{Fit, Line, lines_of};
+use crate::sent::Sent;
 use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
 
 /// Merges what can be merged among `chunks`, each with the survey of its full text. Reports text
 /// that contradicts the lines it claims to be, and chunks that disagree about a line; neither is
-/// merged, nor is what has expanded context or renditions. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
+/// merged, nor is what has expanded context or renditions. What stood in one block of the context before is joined with what
+/// stands in that block, and with nothing else. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
 /// merged.
 pub(crate) fn merge<'a>(
     chunks: &[(&'a Chunk, Survey)],
+    sent: &Sent<'a>,
     control: &Control,
 ) -> Result<(Vec<Unit<'a>>, Vec<Warning>), AssembleError> {
     let mut warnings = Vec::new();
     let mut units = Vec::with_capacity(chunks.len());
-    let mut files: Vec<Vec<Slice<'a>>> = Vec::new();
-    let mut numbers: RapidHashMap<(&str, Option<&str>), usize> = RapidHashMap::default();
+    let mut lists: Vec<(Option<&'a str>, Vec<Slice<'a>>)> = Vec::new();
+    let mut numbers: RapidHashMap<_, usize> = RapidHashMap::default();
     for (chunk, survey) in chunks {
         let chunk = *chunk;
         if let Some(warning) = mismatch(chunk, survey.lines) {
@@ -38,16 +41,23 @@ pub(crate) fn merge<'a>(
             continue;
         };
         let fit = Fit::of(span, &chunk.content, survey.lines);
+        let speaker = sent.speaker(chunk);
         let number = numbers
-            .entry((path, chunk.content_hash.as_deref()))
-            .or_insert(files.len());
-        if *number == files.len() {
-            files.push(Vec::new());
+            .entry((path, chunk.content_hash.as_deref(), speaker))
+            .or_insert(lists.len());
+        if *number == lists.len() {
+            lists.push((speaker, Vec::new()));
         }
-        files[*number].push(Slice { chunk, span, fit });
+        lists[*number].1.push(Slice { chunk, span, fit });
     }
-    for chunks in files {
-        merge_file(chunks, &mut units, &mut warnings, control)?;
+    for (speaker, slices) in lists {
+        let found = units.len();
+        merge_slices(slices, &mut units, &mut warnings, control)?;
+        for unit in &mut units[found..] {
+            if let (Unit::Many(merged), Some(speaker)) = (unit, speaker) {
+                merged.let_speak(speaker);
+            }
+        }
     }
     warnings.sort_unstable();
     Ok((units, warnings))
@@ -108,7 +118,8 @@ struct Open<'a> {
     parts: SmallVec<[&'a Chunk; 1]>,
 }
 
-fn merge_file<'a>(
+/// Merges what meets of `slices`, which are of one file.
+fn merge_slices<'a>(
     mut slices: Vec<Slice<'a>>,
     units: &mut Vec<Unit<'a>>,
     warnings: &mut Vec<Warning>,

@@ -173,6 +173,10 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             citations.push(citation);
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
                 control.check()?;
+                if part.id == speaker.id && part.span == piece.block.span {
+                    // The block is what it is cited as.
+                    continue;
+                }
                 citations.push(ids.cite(part, &Block::full(part), *hashes));
             }
         }

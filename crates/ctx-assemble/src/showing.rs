@@ -20,7 +20,7 @@ pub(crate) struct Showing<'u> {
 #[derive(Debug)]
 pub(crate) struct Piece<'u> {
     pub(crate) block: Block<'u>,
-    /// The chunks whose lines it shows, most relevant first: that one speaks for it.
+    /// The chunks whose lines it shows: the one that speaks for it, and then the others, most relevant first.
     pub(crate) parts: SmallVec<[&'u Chunk; 1]>,
     /// What showing it is worth.
     pub(crate) value: f64,
@@ -135,8 +135,9 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
 
 fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {
     let speaker = run.parts[0];
-    let block = if let [chunk] = run.parts[..] {
-        Block::full(chunk)
+    // What it says of itself is said of all these lines.
+    let block = if speaker.span == Some(run.span) {
+        Block::full(speaker)
     } else {
         Block {
             span: Some(run.span),

@@ -8,6 +8,7 @@ use rapidhash::RapidHashSet;
 use crate::arrange::by_source;
 use crate::duplicates::duplicates;
 use crate::merge::{merge, mismatches};
+use crate::sent::Sent;
 use crate::survey::Survey;
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
@@ -24,32 +25,44 @@ pub(crate) struct Sorted<'a> {
 }
 
 impl<'a> Sorted<'a> {
-    /// Takes out what matters too little and what says the same as something better, and merges
+    /// Takes out what matters too little and what says the same as something better, or that was sent before, and merges
     /// what meets.
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
         control: &Control,
     ) -> Result<Self, AssembleError> {
-        let mut ranked: Vec<&Chunk> = chunks.iter().collect();
-        ranked.sort_unstable_by(|a, b| {
-            let best_first = |chunk: &Chunk| Reverse((chunk.pinned, chunk.relevance));
-            best_first(a)
-                .cmp(&best_first(b))
+        let compares = options.merge && options.include_content;
+        let sent = if compares {
+            Sent::new(chunks, options)
+        } else {
+            Sent::default()
+        };
+        let ranked = chunks.iter().map(|chunk| (sent.has(chunk), chunk));
+        let mut ranked: Vec<(bool, &Chunk)> = ranked.collect();
+        ranked.sort_unstable_by(|(was_sent, a), (was_too, b)| {
+            // What was sent stays, whatever says the same now.
+            let best_first =
+                |sent: bool, chunk: &Chunk| Reverse((sent, chunk.pinned, chunk.relevance));
+            best_first(*was_sent, a)
+                .cmp(&best_first(*was_too, b))
                 .then_with(|| by_source(a, b))
         });
         let least = options.min_relevance.unwrap_or_default();
         let (kept, below): (Vec<&Chunk>, Vec<&Chunk>) = ranked
             .into_iter()
+            .map(|(_, chunk)| chunk)
             .partition(|chunk| chunk.pinned || chunk.relevance >= least);
         let mut out = Vec::new();
         // Without their content, chunks have no lines to merge and no text to compare.
-        let (units, warnings) = if options.merge && options.include_content {
+        let (units, warnings) = if compares {
             let bytes = kept.iter().map(|chunk| chunk.full_text().len()).sum();
             let surveys = parallel::map(&kept, bytes, control, |chunk| {
                 Survey::of(chunk.full_text(), control)
             })?;
-            let twins = duplicates(&kept, &surveys, control)?;
+            // These are shown, or keep their place, whatever else says the same.
+            let stays = |chunk: &Chunk| chunk.pinned || sent.shows(chunk);
+            let twins = duplicates(&kept, &surveys, stays, control)?;
             let mut unique = Vec::with_capacity(kept.len());
             for ((&chunk, survey), twin) in kept.iter().zip(surveys).zip(twins) {
                 match twin {
@@ -60,7 +73,7 @@ impl<'a> Sorted<'a> {
                     ),
                 }
             }
-            merge(&unique, control)?
+            merge(&unique, &sent, control)?
         } else {
             let warnings = if options.include_content {
                 mismatches(&kept, control)?

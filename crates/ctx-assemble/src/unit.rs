@@ -24,6 +24,8 @@ pub(crate) struct Merged<'a> {
     pub(crate) whole: Chunk,
     /// Most relevant first.
     pub(crate) parts: Vec<&'a Chunk>,
+    /// The part that speaks for each run that it is in, whichever is the most relevant.
+    speaker: Option<&'a Chunk>,
     /// Where each line of the whole's content begins.
     line_starts: Vec<usize>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Merged<'a> {
 pub(crate) struct Run<'a, 'u> {
     pub(crate) span: LineSpan,
     pub(crate) text: &'u str,
-    /// Most relevant first: that one speaks for the run.
+    /// The one that speaks for the run, and then the others, most relevant first.
     pub(crate) parts: SmallVec<[&'a Chunk; 1]>,
     /// What showing it is worth: what each part is worth × the share of its lines that no more
     /// relevant part shows.
@@ -82,8 +84,24 @@ impl<'a> Merged<'a> {
         Merged {
             whole,
             parts,
+            speaker: None,
             line_starts,
         }
+    }
+
+    /// Lets the part with this id speak for the others, if there is one, also where another is more relevant.
+    pub(crate) fn let_speak(&mut self, id: &str) {
+        let Some(&speaker) = self.parts.iter().find(|part| part.id == id) else {
+            return;
+        };
+        self.speaker = Some(speaker);
+        let whole = &mut self.whole;
+        whole.id.clone_from(&speaker.id);
+        whole.kind = speaker.kind.clone();
+        whole.origin = speaker.origin;
+        whole.name.clone_from(&speaker.name);
+        whole.qualified_name.clone_from(&speaker.qualified_name);
+        whole.language.clone_from(&speaker.language);
     }
 
     /// The runs of lines that the first `count` parts cover, top to bottom.
@@ -127,7 +145,10 @@ impl<'a> Merged<'a> {
             )]
             let share = new as f64 / all as f64;
             run.value += worth(part) * share;
-            run.parts.push(part);
+            match self.speaker {
+                Some(speaker) if std::ptr::eq(speaker, part) => run.parts.insert(0, part),
+                _ => run.parts.push(part),
+            }
         }
         runs
     }

@@ -225,10 +225,10 @@ pub struct BuildOptions {
 pub struct Previous {
     /// The digest of that context.
     pub digest: String,
-    /// The ids of the chunks it showed, in their order.
+    /// The ids of the chunks it showed, one for each block, in their order.
     pub ids: Vec<String>,
     /// That context itself, where the caller still has it: then the receipt tells how much of it
-    /// is shared.
+    /// is shared, and its blocks are known, so that lines that meet them are not merged into them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }

@@ -264,9 +264,9 @@ impl ToSchema for PrimeOptions {
 pub(crate) struct Previous {
     /// Its digest.
     digest: String,
-    /// The chunks it showed.
+    /// The chunks it showed, one for each block, in their order.
     ids: Vec<String>,
-    /// Its text.
+    /// Its text: then it is told how much of it is shared, and lines that meet its blocks are not merged into them.
     context: Option<String>,
 }
 

@@ -245,13 +245,116 @@ fn a_merged_chunk_keeps_its_place_whichever_part_is_the_most_relevant() {
     let first = build(&chunks([1.0, 0.2]), &options);
     assert_eq!(first.included[1].id, "first");
     let known = previous(&first);
-    let second = build(
-        &chunks([0.1, 0.2]),
-        &options.with_previous(Some(known.clone())),
-    );
-    assert_eq!(second.included[1].id, "second");
+    let next = |known: Previous| {
+        let options = options.clone().with_previous(Some(known));
+        build(&chunks([0.1, 0.2]), &options)
+    };
+    let second = next(known.clone());
+    assert_eq!(second.included[1].id, "first", "it spoke for it before");
     assert_eq!(second.context, first.context);
     assert_eq!(second.shared_prefix.unwrap().tokens, first.tokens.total);
+    let second = next(Previous {
+        context: None,
+        ..known
+    });
+    assert_eq!(second.included[1].id, "second");
+    assert_eq!(second.context, first.context);
+}
+
+/// Every block of `first` is in `next` as it was.
+#[track_caller]
+fn keeps_all_of(first: &BuiltContext, next: &BuiltContext) {
+    let ids = |built: &BuiltContext| -> Vec<String> {
+        built.included.iter().map(|it| it.id.clone()).collect()
+    };
+    let (sent, shown) = (ids(first), ids(next));
+    assert_eq!(shown[..sent.len()], sent, "{}", next.context);
+    let changed = next.shared_prefix.as_ref().unwrap();
+    let changed = changed.first_difference.as_ref();
+    let at = changed.and_then(|changed| shown.iter().position(|id| id == changed));
+    assert!(
+        at.is_none_or(|at| at >= sent.len()),
+        "{changed:?}: {}",
+        next.context
+    );
+}
+
+#[test]
+fn nothing_new_changes_a_block_that_was_sent() {
+    let long = |mut chunk: Chunk| {
+        chunk.content = chunk
+            .content
+            .replace("of it", "of it, with some more to say");
+        chunk
+    };
+    let mut first = files(3);
+    first.push(long(slice("sent", 0.5, (11, 30))));
+    first.push(long(slice("below", 0.4, (31, 40))));
+    let (sent, below) = (&first[3], &first[4]);
+    let new = |relevance, lines| long(slice("new", relevance, lines));
+    let twin = |of: &Chunk, path: &str| chunk("new", 0.95, &of.content).with_path(path);
+    let mut named = new(0.9, (12, 14));
+    (named.name, named.summary) = (Some("a name".to_owned()), Some("in short".to_owned()));
+    named.kind = ctx_model::ChunkKind::Section;
+    let cases = [
+        ("above", new(0.9, (1, 10))),
+        ("touching", new(0.1, (41, 45))),
+        ("overlapping", new(0.9, (25, 50))),
+        ("around", new(0.9, (1, 50))),
+        ("within", new(0.9, (12, 14))),
+        ("within, and less relevant", new(0.1, (12, 14))),
+        ("within, and of another kind", named),
+        ("across both", new(0.9, (29, 33))),
+        ("the same lines", new(0.9, (11, 30))),
+        ("apart", new(0.9, (60, 70))),
+        ("the same text", twin(sent, "z.rs")),
+        ("the same text as a part", twin(below, "z.rs")),
+        ("the same text, pinned", twin(sent, "z.rs").with_pin()),
+        ("a neighbour, pinned", new(0.9, (41, 45)).with_pin()),
+    ];
+    for group_by in [GroupBy::None, GroupBy::File, GroupBy::Kind] {
+        for selection in [Selection::InOrder, Selection::Optimal] {
+            let options = options(20_000)
+                .with_group_by(group_by)
+                .with_selection(selection);
+            let one = build(&first, &options);
+            for (what, hit) in &cases {
+                println!("{what}, {group_by:?}, {selection:?}");
+                let all = [&first[..], std::slice::from_ref(hit)].concat();
+                let next = |before: &BuiltContext| {
+                    build(&all, &options.clone().with_previous(Some(previous(before))))
+                };
+                let two = next(&one);
+                keeps_all_of(&one, &two);
+                // And so it does when all of it was sent.
+                let three = next(&two);
+                keeps_all_of(&two, &three);
+                assert_eq!(three.context, two.context);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lies_within_a_block_that_was_sent_is_found_under_it() {
+    let mut chunks = vec![slice("sent", 0.5, (1, 20))];
+    let first = build(&chunks, &options(2_000));
+    chunks.push(slice("new", 0.9, (5, 8)));
+    let second = build(
+        &chunks,
+        &options(2_000).with_previous(Some(previous(&first))),
+    );
+    assert_eq!(second.context, first.context);
+    assert_eq!(second.included[0].id, "sent");
+    assert_eq!(second.omitted[0].other.as_deref(), Some("sent"));
+    assert_eq!(second.citations.len(), 2);
+    // Without the text of that context nobody knows which lines its block had, and it is as it always is.
+    let known = Previous {
+        context: None,
+        ..previous(&first)
+    };
+    let second = build(&chunks, &options(2_000).with_previous(Some(known)));
+    assert_eq!(second.included[0].id, "new");
 }
 
 /// Twenty turns, in each of which some hits are new, some are gone, and relevance has moved.

@@ -296,6 +296,39 @@ proptest! {
     }
 
     #[test]
+    fn one_more_hit_changes_no_block_that_was_sent(
+        mut chunks in any_chunks().prop_filter("there is one", |chunks| !chunks.is_empty()),
+        options in generate::options(),
+        new in any::<Index>(),
+    ) {
+        let options = options
+            .with_max_tokens(Tokens::new(10_000_000))
+            .with_max_chunks(None)
+            .with_min_relevance(None)
+            .with_caps(false)
+            .with_diversity(None)
+            .with_previous(None);
+        let new = new.index(chunks.len());
+        chunks.swap(0, new);
+        let Ok(first) = build(&chunks[1..], &options) else {
+            return Ok(());
+        };
+        let sent: Vec<String> = first.included.iter().map(|it| it.id.clone()).collect();
+        let options = options.with_previous(Some(Previous {
+            digest: first.digest.clone(),
+            ids: sent.clone(),
+            context: Some(first.context.clone()),
+        }));
+        let next = build(&chunks, &options).unwrap();
+        let shown: Vec<&String> = next.included.iter().map(|it| &it.id).collect();
+        prop_assert!(shown.iter().copied().take(sent.len()).eq(&sent), "{:?} after {:?}", shown, sent);
+        if let Some(changed) = next.shared_prefix.unwrap().first_difference {
+            let at = shown.iter().position(|it| **it == changed).unwrap();
+            prop_assert!(at >= sent.len(), "{:?}:\n{}\n{}", changed, first.context, next.context);
+        }
+    }
+
+    #[test]
     fn other_counters_are_kept_to_as_well(
         chunks in generate::chunks(0..12),
         options in generate::options(),

@@ -1,0 +1,274 @@
+//! What of the chunks was in the context before, so that nothing new moves it.
+
+use std::iter;
+use std::rc::Rc;
+
+use ctx_format::{ParsedBlock, Slot, neutralise, parse_known};
+use ctx_model::{BuildOptions, Chunk, LineSpan, Previous, Rendition, widened, without_line_end};
+use rapidhash::{RapidHashMap, RapidHashSet};
+
+use crate::lines::Fit;
+use crate::survey;
+
+/// What was sent: the chunks that blocks were shown under, and the lines of these blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Sent<'a> {
+    named: RapidHashSet<&'a str>,
+    /// Chunks whose blocks are known.
+    known: RapidHashSet<&'a str>,
+    files: RapidHashMap<File<'a>, Blocks<'a>>,
+}
+
+/// A file in one of its versions.
+type File<'a> = (&'a str, Option<&'a str>);
+
+/// The blocks of one file.
+#[derive(Debug, Default)]
+struct Blocks<'a> {
+    /// Those that several chunks were merged to.
+    merged: Vec<Block<'a>>,
+    /// Those of one chunk, whichever lie within it.
+    single: Vec<Block<'a>>,
+}
+
+#[derive(Clone, Debug)]
+struct Block<'a> {
+    lines: LineSpan,
+    body: Rc<Body>,
+    /// Who spoke for it.
+    id: &'a str,
+}
+
+impl<'a> Sent<'a> {
+    /// What `options` tell of the context before, as far as it is among `chunks`. Which lines its blocks had is known where
+    /// the text of that context is. O(bytes of that text and of the chunks it shows), and O(n log n) for n chunks.
+    pub(crate) fn new(chunks: &'a [Chunk], options: &BuildOptions) -> Self {
+        let mut sent = Sent::default();
+        let Some(previous) = &options.previous else {
+            return sent;
+        };
+        let by_id: RapidHashMap<&str, &Chunk> =
+            chunks.iter().map(|chunk| (&*chunk.id, chunk)).collect();
+        let ids = previous.ids.iter().map(|id| by_id.get(&**id).copied());
+        let ids: Vec<Option<&'a Chunk>> = ids.collect();
+        sent.named = ids.iter().flatten().map(|chunk| &*chunk.id).collect();
+        if !ids.iter().flatten().any(|chunk| file_of(chunk).is_some()) {
+            return sent;
+        }
+        for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids)) {
+            let lines = chunk.and_then(|chunk| Some((chunk, lines_of(chunk, &block)?)));
+            if let Some((chunk, lines)) = lines
+                && let Some(file) = file_of(chunk)
+                && sent.known.insert(&chunk.id)
+            {
+                let blocks = sent.files.entry(file).or_default();
+                let list = if chunk.span == Some(lines) {
+                    &mut blocks.single
+                } else {
+                    &mut blocks.merged
+                };
+                list.push(Block {
+                    lines,
+                    body: Rc::new(Body::new(block.body)),
+                    id: &chunk.id,
+                });
+            }
+        }
+        for blocks in sent.files.values_mut() {
+            widest_so_far(&mut blocks.merged);
+            widest_so_far(&mut blocks.single);
+        }
+        sent
+    }
+
+    /// Whether a block was shown under `chunk`.
+    pub(crate) fn shows(&self, chunk: &Chunk) -> bool {
+        self.named.contains(&*chunk.id)
+    }
+
+    /// Whether `chunk` was shown, or lies within a block that was. O(bytes of the chunk).
+    pub(crate) fn has(&self, chunk: &Chunk) -> bool {
+        self.shows(chunk) || self.speaker(chunk).is_some()
+    }
+
+    /// Who spoke for the block that `chunk` stands in, or lies within: the chunk itself, or another. Chunks of different
+    /// blocks are not to be joined, nor with what stands in none. O(bytes of the chunk), and O(log n) for n blocks.
+    pub(crate) fn speaker(&self, chunk: &Chunk) -> Option<&'a str> {
+        if let Some(id) = self.known.get(&*chunk.id) {
+            return Some(id);
+        }
+        if self.shows(chunk) {
+            return None;
+        }
+        let blocks = self.files.get(&file_of(chunk)?)?;
+        let within = |blocks: &[Block<'a>]| {
+            let span = chunk.span?;
+            let after = blocks.partition_point(|block| block.lines.start() <= span.start());
+            let widest = blocks.get(after.checked_sub(1)?)?;
+            let is_there = widest.lines.contains(span) && widest.body.says(chunk, widest.lines);
+            is_there.then_some(widest.id)
+        };
+        // Without a chunk that it was merged from, a block would not be what it was.
+        within(&blocks.merged).or_else(|| within(&blocks.single))
+    }
+}
+
+/// The file of a chunk that may be merged.
+fn file_of(chunk: &Chunk) -> Option<File<'_>> {
+    let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
+    let path = chunk.path.as_deref().filter(|_| is_plain)?;
+    chunk.span.map(|_| (path, chunk.content_hash.as_deref()))
+}
+
+/// Sorts `blocks` by their first line, and puts in place of each the one that goes on longest of it and those before.
+fn widest_so_far(blocks: &mut [Block<'_>]) {
+    blocks.sort_unstable_by_key(|block| (block.lines, block.id));
+    for at in 1..blocks.len() {
+        if blocks[at - 1].lines.end() >= blocks[at].lines.end() {
+            blocks[at] = blocks[at - 1].clone();
+        }
+    }
+}
+
+/// The text of a block, and where each of its lines begins.
+#[derive(Debug)]
+struct Body {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Body {
+    fn new(text: String) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        let starts = iter::once(0).chain(ends.map(|end| end + 1)).collect();
+        Body { text, starts }
+    }
+
+    /// The line at `index`; one that is not there is empty, as is a last one that lost its end.
+    fn line(&self, index: usize) -> &str {
+        let Some(&start) = self.starts.get(index) else {
+            return "";
+        };
+        let end = self.starts.get(index + 1).copied();
+        without_line_end(&self.text[start..end.unwrap_or(self.text.len())])
+    }
+
+    /// Whether it, which is `lines` of a file, says what `chunk` says of its own.
+    fn says(&self, chunk: &Chunk, lines: LineSpan) -> bool {
+        let Some(span) = chunk.span.filter(|span| lines.contains(*span)) else {
+            return false;
+        };
+        let content = neutralise(&chunk.content, Slot::Text);
+        if Fit::of(span, &content, survey::lines(&content).count()) == Fit::None {
+            return false;
+        }
+        let content = content.split_inclusive('\n').chain(iter::repeat(""));
+        let first = (span.start() - lines.start()) as usize;
+        let mut theirs = (first..).zip(content).take(span.line_count() as usize);
+        theirs.all(|(index, line)| self.line(index) == without_line_end(line))
+    }
+}
+
+/// The blocks of the context before, one for each of its ids; none where they are not found.
+fn blocks(previous: &Previous, options: &BuildOptions, ids: &[Option<&Chunk>]) -> Vec<ParsedBlock> {
+    let Some(text) = &previous.context else {
+        return Vec::new();
+    };
+    let found = |is_it: &dyn Fn(&Chunk, &ParsedBlock) -> bool| {
+        let mut next = 0;
+        let mut is_next = |block: &ParsedBlock| {
+            let chunk = ids.get(next).copied();
+            let is_next = chunk.is_some_and(|it| it.is_none_or(|chunk| is_it(chunk, block)));
+            next += usize::from(is_next);
+            is_next
+        };
+        // In another format nothing of it is kept, whatever is joined.
+        let parsed = parse_known(options.format, text, ids.len(), &mut is_next).ok()?;
+        Some(parsed.blocks).filter(|blocks| blocks.len() == ids.len())
+    };
+    // The caller's own text may look like blocks; and a chunk may say something else by now.
+    let is_it = |chunk: &Chunk, block: &ParsedBlock| may_be(chunk, block) && says(chunk, block);
+    let blocks = found(&is_it).or_else(|| found(&may_be));
+    blocks.unwrap_or_default()
+}
+
+/// Whether `block` says nothing that speaks against its being shown under `chunk`.
+fn may_be(chunk: &Chunk, block: &ParsedBlock) -> bool {
+    let is_said = |told: &Option<String>, is: &str| {
+        told.as_ref()
+            .is_none_or(|told| *told == neutralise(is, Slot::Line))
+    };
+    is_said(&block.title, chunk.title()) && is_said(&block.id, &chunk.id)
+}
+
+/// Whether the text of `block` is one that `chunk` has, or has it among its lines.
+fn says(chunk: &Chunk, block: &ParsedBlock) -> bool {
+    let is_it = |text: &str| neutralise(text, Slot::Text) == block.body;
+    is_it(chunk.full_text())
+        || chunk.renditions.iter().map(Rendition::text).any(is_it)
+        || file_of(chunk).is_some() && lines_of(chunk, block).is_some()
+}
+
+/// The lines that `block` shows of the file of `chunk`, which speaks for it.
+fn lines_of(chunk: &Chunk, block: &ParsedBlock) -> Option<LineSpan> {
+    let span = chunk.span.filter(|_| may_be(chunk, block))?;
+    let content = || neutralise(&chunk.content, Slot::Text);
+    let told = block
+        .span
+        .or_else(|| widened(span, &content(), &block.body));
+    told.filter(|lines| Body::new(block.body.clone()).says(chunk, *lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_within_a_block_is_found_in_the_widest() {
+        let span = |start, end| LineSpan::new(start, end).unwrap();
+        let text = |start: u32, end: u32| -> String {
+            let lines: Vec<String> = (start..=end).map(|it| it.to_string()).collect();
+            lines.join("\n")
+        };
+        let block = |start, end, id| Block {
+            lines: span(start, end),
+            body: Rc::new(Body::new(text(start, end))),
+            id,
+        };
+        let chunk = |id: &str, start, end| {
+            Chunk::new(id, text(start, end), ctx_model::Relevance::ONE)
+                .with_path("a")
+                .with_span(span(start, end))
+        };
+        let mut blocks = Blocks {
+            merged: vec![block(30, 40, "d")],
+            single: vec![block(1, 20, "a"), block(5, 8, "b"), block(15, 35, "c")],
+        };
+        widest_so_far(&mut blocks.single);
+        let sent = Sent {
+            named: ["a", "b", "c", "d", "e"].into_iter().collect(),
+            known: ["a", "b", "c", "d"].into_iter().collect(),
+            files: [(("a", None), blocks)].into_iter().collect(),
+        };
+        for (id, start, end, expected) in [
+            ("a", 1, 20, Some("a")),
+            ("b", 5, 8, Some("b")),
+            ("e", 5, 8, None),
+            ("x", 6, 7, Some("a")),
+            ("x", 18, 21, Some("c")),
+            ("x", 31, 33, Some("d")),
+            ("x", 1, 21, None),
+            ("x", 41, 41, None),
+        ] {
+            let found = sent.speaker(&chunk(id, start, end));
+            assert_eq!(found, expected, "{id} {start}-{end}");
+        }
+        let mut other = chunk("x", 6, 7);
+        other.content = "6\nseven".to_owned();
+        assert_eq!(sent.speaker(&other), None);
+        other.content = "6\r\n7\r\n".to_owned();
+        assert_eq!(sent.speaker(&other), Some("a"));
+        other.content_hash = Some("1".to_owned());
+        assert_eq!(sent.speaker(&other), None);
+    }
+}
