@@ -3,56 +3,127 @@
 use std::collections::BTreeMap;
 
 use ctx_budget::Feature;
-use ctx_model::BuildOptions;
+use ctx_model::{BuildOptions, Chunk};
+use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
 use crate::showing::{Showing, worth};
+use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
 
 /// So many words that a chunk matched are looked for, the first.
 const MOST_WORDS: usize = 256;
 
-/// The features of each candidate: the words of the question that it matched (the first 256), the symbol it is,
-/// and itself. They share its value equally, so that a candidate that tells nothing another one
-/// tells is worth as much as without features. O(words × bytes of the renditions). Stops early when `control` says so.
+/// The features of each candidate: of each chunk in it the words of the question that it matched (the first 256), the
+/// symbol it is, and itself. They share its value equally, so that a candidate that tells nothing another one tells is
+/// worth as much as without features. Of the chunks that were merged each tells its own by every showing it is in, and is worth the
+/// share of its lines that no more relevant one has. A rendition tells as much of the chunk itself as it keeps.
+/// O(words × bytes of the renditions). Stops early when `control` says so.
 pub(crate) fn features(
     candidates: &[Candidate<'_>],
     options: &BuildOptions,
     control: &Control,
 ) -> Result<Vec<Vec<Feature>>, AssembleError> {
-    let mut ids: BTreeMap<String, u32> = BTreeMap::new();
-    let mut id = |name: String| {
-        let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        *ids.entry(name).or_insert(next)
+    let mut features = Features {
+        ids: BTreeMap::new(),
+        options,
+        control,
     };
-    candidates
-        .iter()
-        .map(|candidate| {
-            let chunk = candidate.unit.chunk();
-            let last = u32::try_from(candidate.showings.len() - 1).unwrap_or(u32::MAX);
-            let words = &chunk.matched_keywords[..chunk.matched_keywords.len().min(MOST_WORDS)];
-            let texts = lowered(&candidate.showings, !words.is_empty());
-            // A name that no word can be, since those hold no NUL.
-            let mut told = vec![(id(format!("\0id {}", chunk.id)), last)];
-            if let Some(symbol) = chunk.qualified_name.as_ref().or(chunk.name.as_ref()) {
-                told.push((id(format!("\0symbol {symbol}")), last));
-            }
-            for word in words {
-                control.check()?;
-                let word = word.to_lowercase();
-                // Features are nested: what a rendition tells, every fuller one tells too.
-                let until = texts.iter().take_while(|text| text.contains(&word)).count();
-                let until = u32::try_from(until.saturating_sub(1)).unwrap_or(u32::MAX);
-                told.push((id(word), until));
-            }
-            told.sort_unstable();
-            told.dedup_by_key(|(id, _)| *id);
-            #[expect(clippy::cast_precision_loss, reason = "a chunk matches few words")]
-            let weight = worth(chunk, options) / told.len() as f64;
-            let feature = |(id, until)| Feature { id, weight, until };
-            Ok(told.into_iter().map(feature).collect())
-        })
-        .collect()
+    let features = candidates.iter().map(|candidate| match candidate.unit {
+        Unit::One(chunk) => features.of_one(chunk, &candidate.showings),
+        Unit::Many(merged) => features.of_parts(merged, &candidate.showings),
+    });
+    features.collect()
+}
+
+struct Features<'a> {
+    /// A number for each thing that is told.
+    ids: BTreeMap<String, u32>,
+    options: &'a BuildOptions,
+    control: &'a Control,
+}
+
+impl Features<'_> {
+    fn of_one(
+        &mut self,
+        chunk: &Chunk,
+        showings: &[Showing<'_>],
+    ) -> Result<Vec<Feature>, AssembleError> {
+        let last = number(showings.len() - 1);
+        let texts = lowered(showings, !chunk.matched_keywords.is_empty());
+        let until = |word: Option<&str>| {
+            let Some(word) = word else { return last };
+            // Features are nested: what a rendition tells, every fuller one tells too.
+            let until = texts.iter().take_while(|text| text.contains(word)).count();
+            number(until.saturating_sub(1))
+        };
+        let mut features = self.told(chunk, 1.0, until)?;
+        let whole = showings[0].value();
+        if let Some(own) = features.pop().filter(|_| whole > 0.0) {
+            features.extend((0..=last).zip(showings).map(|(until, showing)| Feature {
+                weight: own.weight * (showing.value() / whole),
+                until,
+                ..own
+            }));
+        }
+        Ok(features)
+    }
+
+    fn of_parts(
+        &mut self,
+        merged: &Merged<'_>,
+        showings: &[Showing<'_>],
+    ) -> Result<Vec<Feature>, AssembleError> {
+        let mut last: RapidHashMap<&str, u32> = RapidHashMap::default();
+        for (until, showing) in showings.iter().enumerate() {
+            let parts = showing.pieces.iter().flat_map(|piece| &piece.parts);
+            last.extend(parts.map(|part| (&*part.id, number(until))));
+        }
+        let mut features = Vec::new();
+        for (part, share) in merged.parts.iter().zip(merged.shares()) {
+            let until = last.get(&*part.id).copied().unwrap_or_default();
+            features.extend(self.told(part, share, |_| until)?);
+        }
+        Ok(features)
+    }
+
+    /// What all of `chunk` tells, itself last, where `share` of it is worth something. `until` says by which showing a word
+    /// in lower case is told last, or what is no word.
+    fn told(
+        &mut self,
+        chunk: &Chunk,
+        share: f64,
+        until: impl Fn(Option<&str>) -> u32,
+    ) -> Result<Vec<Feature>, AssembleError> {
+        let mut told = Vec::new();
+        let words = &chunk.matched_keywords[..chunk.matched_keywords.len().min(MOST_WORDS)];
+        for word in words {
+            self.control.check()?;
+            let word = word.to_lowercase();
+            let until = until(Some(&word));
+            told.push((self.id(word), until));
+        }
+        told.sort_unstable();
+        told.dedup_by_key(|(id, _)| *id);
+        // Names that no word can be, since those hold no NUL.
+        if let Some(symbol) = chunk.qualified_name.as_ref().or(chunk.name.as_ref()) {
+            told.push((self.id(format!("\0symbol {symbol}")), until(None)));
+        }
+        told.push((self.id(format!("\0id {}", chunk.id)), until(None)));
+        #[expect(clippy::cast_precision_loss, reason = "a chunk matches few words")]
+        let weight = worth(chunk, self.options) * share / told.len() as f64;
+        let feature = |(id, until)| Feature { id, weight, until };
+        Ok(told.into_iter().map(feature).collect())
+    }
+
+    fn id(&mut self, name: String) -> u32 {
+        let next = number(self.ids.len());
+        *self.ids.entry(name).or_insert(next)
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// The text of each showing in lower case, where anybody asks for it.
@@ -72,12 +143,11 @@ fn lowered(showings: &[Showing<'_>], wanted: bool) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::{Chunk, Relevance};
+    use ctx_model::Relevance;
 
     use super::*;
     use crate::Cancel;
     use crate::showing;
-    use crate::unit::Unit;
 
     #[test]
     fn the_first_words_are_looked_for_until_a_cancel() {

@@ -135,22 +135,22 @@ impl<'a> Merged<'a> {
             if !run.span.contains(span) {
                 continue;
             }
-            let all = indices.len();
-            let new = indices
-                .filter(|&line| !std::mem::replace(&mut counted[line], true))
-                .count();
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a file has fewer than 2^52 lines"
-            )]
-            let share = new as f64 / all as f64;
-            run.value += worth(part) * share;
+            run.value += worth(part) * count_share(&mut counted, indices);
             match self.speaker {
                 Some(speaker) if std::ptr::eq(speaker, part) => run.parts.insert(0, part),
                 _ => run.parts.push(part),
             }
         }
         runs
+    }
+
+    /// Of each part, the share of its lines that no more relevant part has. O(lines of all parts).
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let mut counted = vec![false; self.line_starts.len()];
+        let parts = self.parts.iter();
+        parts
+            .map(|part| count_share(&mut counted, self.indices(part)))
+            .collect()
     }
 
     /// Those lines, with no part yet.
@@ -186,6 +186,20 @@ impl<'a> Merged<'a> {
     fn first_line(&self) -> u32 {
         self.whole.span.map_or(1, LineSpan::start)
     }
+}
+
+/// Counts the lines at `indices`, and tells the share of them that was not counted before.
+fn count_share(counted: &mut [bool], indices: Range<usize>) -> f64 {
+    let all = indices.len();
+    let new = indices
+        .filter(|&line| !std::mem::replace(&mut counted[line], true))
+        .count();
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a file has fewer than 2^52 lines"
+    )]
+    let share = new as f64 / all as f64;
+    share
 }
 
 fn each_once<'t, T: Clone + Ord + 't>(items: impl Iterator<Item = &'t T>) -> Vec<T> {

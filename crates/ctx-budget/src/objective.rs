@@ -1,7 +1,7 @@
 //! What a selection is worth.
 
+use crate::Problem;
 use crate::number::Sum;
-use crate::{Item, Problem};
 
 /// The value of selections: relevance alone, or blended with how much of what is to be told is
 /// told. Monotone and submodular in the set of choices shown.
@@ -9,11 +9,19 @@ pub(crate) struct Objective<'p> {
     problem: &'p Problem,
     /// The share of new information; 0 where no item has features.
     pub(crate) diversity: f64,
-    /// The number of each feature of each item among the distinct ones, item after item.
-    slots: Vec<u32>,
-    /// The features of item `i` are `starts[i]..starts[i + 1]` of `slots`.
+    /// What the items tell, item after item: of each by slot, and of one slot what is worth most first.
+    told: Vec<Told>,
+    /// What item `i` tells is `starts[i]..starts[i + 1]` of `told`.
     starts: Vec<usize>,
     distinct: usize,
+}
+
+/// A feature of an item, with its number among the distinct ones.
+#[derive(Clone, Copy)]
+struct Told {
+    slot: u32,
+    until: u32,
+    weight: f64,
 }
 
 impl<'p> Objective<'p> {
@@ -21,7 +29,7 @@ impl<'p> Objective<'p> {
         let mut objective = Objective {
             problem,
             diversity: 0.0,
-            slots: Vec::new(),
+            told: Vec::new(),
             starts: vec![0],
             distinct: 0,
         };
@@ -35,13 +43,18 @@ impl<'p> Objective<'p> {
         objective.diversity = diversity;
         objective.distinct = ids.len();
         for item in &problem.items {
-            for feature in &item.features {
+            let start = objective.told.len();
+            objective.told.extend(item.features.iter().map(|feature| {
                 let slot = ids.partition_point(|&id| id < feature.id);
-                objective
-                    .slots
-                    .push(u32::try_from(slot).expect("ids are 32 bits wide"));
-            }
-            objective.starts.push(objective.slots.len());
+                Told {
+                    slot: u32::try_from(slot).expect("ids are 32 bits wide"),
+                    until: feature.until,
+                    weight: feature.weight,
+                }
+            }));
+            objective.told[start..]
+                .sort_by(|a, b| a.slot.cmp(&b.slot).then(b.weight.total_cmp(&a.weight)));
+            objective.starts.push(objective.told.len());
         }
         objective
     }
@@ -115,13 +128,13 @@ impl<'p> Objective<'p> {
         chosen.iter().enumerate().map(add).collect()
     }
 
-    /// The slots and weights of what `choice` of `item` tells.
+    /// The slots and weights of what `choice` of `item` tells, each slot once.
     fn shown(&self, item: usize, choice: usize) -> impl Iterator<Item = (usize, f64)> {
-        let Item { features, .. } = &self.problem.items[item];
-        features
+        let mut last = None;
+        self.told[self.starts[item]..self.starts[item + 1]]
             .iter()
-            .zip(&self.slots[self.starts[item]..self.starts[item + 1]])
-            .filter(move |(feature, _)| feature.until as usize >= choice)
-            .map(|(feature, &slot)| (slot as usize, feature.weight))
+            .filter(move |told| told.until as usize >= choice)
+            .filter(move |told| last.replace(told.slot) != Some(told.slot))
+            .map(|told| (told.slot as usize, told.weight))
     }
 }

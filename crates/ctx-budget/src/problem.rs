@@ -65,7 +65,8 @@ pub struct Item {
     pub class: u32,
     /// Choices above this weight are not taken. A pinned item's cheapest choice always may be.
     pub cap: Option<u64>,
-    /// What it tells, for [`Settings::diversity`](field@crate::Settings::diversity).
+    /// What it tells, for [`Settings::diversity`](field@crate::Settings::diversity). What fuller choices tell better has an
+    /// entry for each weight, of one number.
     pub features: Vec<Feature>,
 }
 

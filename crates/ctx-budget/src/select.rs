@@ -247,6 +247,8 @@ impl<'p> Run<'p> {
             finished = in_time(self.try_relevance(&mut greedy, &mut tally, ticker))?;
         }
         tally.fill(ticker)?;
+        // Who tells nothing new by more of it shows more of it all the same.
+        tally.raise(ticker)?;
         Ok(Answer {
             tally,
             bound: greedy.bound,

@@ -119,6 +119,20 @@ impl<'p> Tally<'p> {
         (0..self.problem.items[item].choices.len()).any(|choice| self.take(item, choice))
     }
 
+    /// Shows what is there by the first of its choices that is worth more and fits.
+    pub(crate) fn raise(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
+        for (index, item) in self.problem.items.iter().enumerate() {
+            ticker.tick_on(1)?;
+            if let Some(now) = self.chosen[index] {
+                let is_richer =
+                    |&choice: &usize| item.choices[choice].value > item.choices[now].value;
+                let mut richer = (0..now).filter(is_richer);
+                richer.any(|choice| self.take(index, choice));
+            }
+        }
+        Ok(())
+    }
+
     /// Lets in, in the order given, whatever still fits beside the rest and is not there yet.
     pub(crate) fn fill(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         for item in 0..self.chosen.len() {

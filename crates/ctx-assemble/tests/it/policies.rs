@@ -139,6 +139,65 @@ fn diversity_prefers_what_is_new() {
     assert_eq!(ids(Some(1.0)), ["a1", "b1"]);
 }
 
+/// Lines of one file, of 10 each.
+fn slices(count: u32, relevance: f64) -> Vec<Chunk> {
+    (0..count)
+        .map(|n| {
+            let (start, end) = (10 * n + 1, 10 * n + 10);
+            let lines: Vec<String> = (start..=end)
+                .map(|line| format!("let value_{line} = compute({line});"))
+                .collect();
+            chunk(&format!("a{n}"), relevance, &lines.join("\n"))
+                .with_path("a.rs")
+                .with_span(ctx_model::LineSpan::new(start, end).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn diversity_shows_all_there_is_room_for() {
+    let mut merged = slices(5, 0.9);
+    let mut rendered = uneven(3);
+    for chunk in merged.iter_mut().chain(&mut rendered) {
+        chunk.matched_keywords = ["value".to_owned(), "word".to_owned()].into();
+    }
+    let mention = Rendition::new(RenditionKind::Mention, "a line with a word", 0.1).unwrap();
+    for chunk in &mut rendered {
+        chunk.renditions.push(mention.clone());
+    }
+    for diversity in [0.0, 0.5, 0.9, 1.0] {
+        for selection in POLICIES {
+            let options = options(20_000)
+                .with_selection(selection)
+                .with_diversity(Some(diversity));
+            for chunks in [&merged, &rendered] {
+                let built = build(chunks, &options);
+                assert!(
+                    !built.was_truncated,
+                    "{selection:?}, {diversity}: {built:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn with_diversity_a_merged_chunk_is_worth_what_its_parts_are() {
+    let mut chunks = slices(6, 0.9);
+    chunks.extend((0..6).map(|n| {
+        let text = format!("let zed_{n} = compute({n});\n").repeat(10);
+        chunk(&format!("z{n}"), 0.3, &text).with_path(format!("z{n}.rs"))
+    }));
+    for selection in [Selection::Density, Selection::Optimal] {
+        let options = options(620)
+            .with_selection(selection)
+            .with_diversity(Some(0.8));
+        let value = |options: &BuildOptions| build(&chunks, options).certificate.value;
+        let (merged, apart) = (value(&options), value(&options.clone().with_merge(false)));
+        assert!(merged > 0.8 * apart, "{selection:?}: {merged} of {apart}");
+    }
+}
+
 /// The same chunks with a short way to show each.
 fn with_mentions(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     for chunk in &mut chunks {
@@ -245,6 +304,22 @@ fn the_receipt_says_why_each_chunk_is_in() {
 }
 
 proptest! {
+    #[test]
+    fn what_tells_nothing_that_another_tells_is_worth_as_much_as_without_diversity(
+        (_, mut chunks) in generate::chunks_of_files(),
+        diversity in 0.0..=1.0_f64,
+    ) {
+        for chunk in &mut chunks {
+            chunk.matched_keywords = std::sync::Arc::default();
+        }
+        let roomy = options(1_000_000).with_selection(Selection::Optimal);
+        let plain = build(&chunks, &roomy);
+        let diverse = build(&chunks, &roomy.with_diversity(Some(diversity)));
+        prop_assert_eq!(&diverse.context, &plain.context);
+        let (value, expected) = (diverse.certificate.value, plain.certificate.value);
+        prop_assert!((value - expected).abs() < 1e-9, "{} for {}", value, expected);
+    }
+
     #[test]
     fn optimal_is_monotone_over_any_chunks(
         chunks in generate::chunks(0..10),

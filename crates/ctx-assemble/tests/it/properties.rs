@@ -306,7 +306,6 @@ proptest! {
             .with_max_chunks(None)
             .with_min_relevance(None)
             .with_caps(false)
-            .with_diversity(None)
             .with_previous(None);
         let new = new.index(chunks.len());
         chunks.swap(0, new);

@@ -1,11 +1,11 @@
 //! Facts about `Optimal`.
 
-use ctx_budget::{Capacity, Problem, Settings};
+use ctx_budget::{Capacity, Feature, Item, Outcome, Poll, Problem, Settings, select};
 use ctx_model::{OmittedReason, Selection};
 use ctx_testkit::laws::budget::{self, Headings, problems, synthetic};
 use proptest::prelude::*;
 
-use crate::{shown, singles, solve};
+use crate::{shown, singles, solve, way};
 
 proptest! {
     #[test]
@@ -103,4 +103,43 @@ fn an_answer_is_the_same_every_time() {
     let problem = synthetic(500, 6_000, Headings::PerFile, 9);
     let first = solve(&problem, Selection::Optimal);
     assert_eq!(solve(&problem, Selection::Optimal), first);
+}
+
+/// An item that tells something better by its first choice than by its second.
+fn told_better(capacity: u64, weights: [f64; 2]) -> [Outcome; 2] {
+    let mut item = Item::new(vec![way(10, 1.0), way(1, 0.1)]);
+    let feature = |(until, weight)| Feature {
+        id: 7,
+        weight,
+        until,
+    };
+    item.features = [0, 1].into_iter().zip(weights).map(feature).collect();
+    let problem = Problem {
+        items: vec![item],
+        capacity: Capacity::exact(capacity),
+        ..Problem::default()
+    };
+    let settings = Settings::default().with_diversity(Some(1.0));
+    [Selection::Density, Selection::Optimal]
+        .map(|policy| select(&problem, policy, &settings, &mut || Poll::Continue).unwrap())
+}
+
+#[test]
+fn what_is_told_better_by_a_richer_choice_counts_once() {
+    for outcome in told_better(10, [1.0, 0.4]) {
+        assert_eq!(outcome.chosen, [Some(0)]);
+        assert!((outcome.certificate.value - 1.0).abs() < 1e-9);
+        assert!(outcome.certificate.gap < 1e-9);
+    }
+    for outcome in told_better(9, [1.0, 0.4]) {
+        assert_eq!(outcome.chosen, [Some(1)]);
+        assert!((outcome.certificate.value - 0.4).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn more_of_what_is_shown_is_shown_where_there_is_room() {
+    for outcome in told_better(10, [0.4, 0.4]) {
+        assert_eq!(outcome.chosen, [Some(0)], "it tells nothing more");
+    }
 }
