@@ -393,7 +393,7 @@ pub(crate) fn counter_below(folder: &Path, counter: &CounterName) -> CounterName
 }
 
 /// Whether it is the path of a tokenizer.
-fn is_tokenizer(name: &CounterName) -> bool {
+pub(crate) fn is_tokenizer(name: &CounterName) -> bool {
     matches!(name, CounterName::Named(path) if path.to_ascii_lowercase().ends_with(".json"))
 }
 

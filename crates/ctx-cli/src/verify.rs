@@ -13,14 +13,14 @@ use ctx::model::{
     BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, with_causes,
 };
 use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
-use ctx::tokens::TokenCounter as _;
+use ctx::tokens::{TokenCounter as _, TokensError};
 use serde::Serialize;
 
 use crate::args::VerifyArgs;
 use crate::bounded::{self, Whole};
 use crate::emit::{self, grouped};
 use crate::failure::Failure;
-use crate::options::counters;
+use crate::options::{counters, is_tokenizer};
 use crate::receipt;
 use crate::report::clean;
 use crate::walk::{self, hidden_by};
@@ -268,9 +268,16 @@ fn digest(receipt: &BuiltContext) -> Check {
 
 fn tokens(receipt: &BuiltContext) -> Check {
     let name = &receipt.counter;
-    let counter = match counters().get(&CounterName::from(name.clone())) {
+    let counter = CounterName::from(name.clone());
+    let is_elsewhere = is_tokenizer(&counter) && !Path::new(name).exists();
+    let counter = match counters().get(&counter) {
         Ok(counter) => counter,
-        Err(error) => return Check::skipped("tokens", error.to_string()),
+        Err(error @ TokensError::FeatureOff { .. }) => {
+            return Check::skipped("tokens", error.to_string());
+        }
+        Err(error) if is_elsewhere => return Check::skipped("tokens", with_causes(&error)),
+        // Any name would hold if one that nobody knows did.
+        Err(error) => return Check::new("tokens", String::new(), vec![with_causes(&error)]),
     };
     let (found, told) = (counter.count(&receipt.context), receipt.tokens.total);
     let detail = format!("{} by {name}", grouped(found.get().into()));

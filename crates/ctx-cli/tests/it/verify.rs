@@ -193,7 +193,17 @@ fn a_changed_receipt_is_found_out() {
     fails(&ran, "texts", &["included[0].citation", "fil-0000000000"]);
     let ran = with(|it| drop(it["included"].as_array_mut().unwrap().pop()));
     fails(&ran, "receipt, texts", &["2 blocks", "tells of 1"]);
-    let ran = with(|it| it["counter"] = json!("no-such-model"));
+    for name in ["no-such-model", "o200k_bas", ""] {
+        let mut receipt = receipt.clone();
+        receipt["counter"] = json!(name);
+        fails(
+            &verify(&folder, &receipt),
+            "tokens",
+            &["unknown token counter"],
+        );
+    }
+    // Whoever has the file can count.
+    let ran = with(|it| it["counter"] = json!("elsewhere/tokenizer.json"));
     ran.ok();
     outcomes(&ran, ["ok", "skipped", "ok", "ok", "ok", "ok", "ok"]);
 }
