@@ -253,6 +253,31 @@ fn a_good_receipt_holds_whatever_the_caller_writes_around_the_chunks() {
     }
 }
 
+#[test]
+fn what_is_left_out_is_told_where_nothing_is_shown_too() {
+    let chunks: Vec<Value> = (0..4)
+        .map(|n| json!({"id": format!("c{n}"), "content": format!("word{n} ").repeat(400), "relevance": 0.5}))
+        .collect();
+    for format in ["markdown", "xml", "json", "plain"] {
+        for header in [Value::Null, json!("> Left out: 1 of 9 chunks.")] {
+            for has_notice in [true, false] {
+                let options = json!({"format": format, "maxTokens": 100, "contextHeader": header, "includeNotice": has_notice});
+                let input = json!({"chunks": chunks, "options": options});
+                let mut receipt = ctx(["assemble", "--json", "-q"], input.to_string()).json();
+                assert_eq!(receipt["included"], json!([]), "{receipt}");
+                ctx(["verify", "-"], receipt.to_string()).ok();
+                receipt["omitted"].as_array_mut().unwrap().pop();
+                let ran = ctx(["verify", "-"], receipt.to_string());
+                if has_notice {
+                    fails(&ran, "receipt", &["left out", "3 of 3"]);
+                } else {
+                    ran.ok();
+                }
+            }
+        }
+    }
+}
+
 /// What nothing else in a receipt or its context tells.
 const NOT_CHECKED: &[&str] = &[
     // Another one may count the same.
