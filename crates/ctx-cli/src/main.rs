@@ -23,6 +23,7 @@ mod interrupt;
 mod layers;
 mod locate;
 mod mcp;
+mod missed;
 mod options;
 mod outline;
 mod pack;

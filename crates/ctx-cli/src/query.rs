@@ -1,17 +1,17 @@
 //! `ctx query`: a question in, one context out.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::index::{Index, IndexError, Reason, Updated, has_index};
-use ctx::model::{BuildOptions, BuiltContext, Warning, listed, with_causes};
+use ctx::index::{Index, IndexError, Updated, has_index};
+use ctx::model::{BuildOptions, BuiltContext, Warning, with_causes};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
-use ctx::service::{Answer, FILES_NAMED, Service, ServiceError, missing_files, no_such_file};
+use ctx::service::{Answer, Service, ServiceError, missing_files};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 use ctx::tokens::Counters;
@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
+use crate::missed::Missed;
 use crate::options::counters;
 use crate::past::{self, Past};
 use crate::place;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let mut answer = answer?;
     warn(&answer, &retrieve, (&root, &missed), report)?;
     let unknown = runtime.block_on(missing_files(&answer.query, &[&*index]));
-    let told = tell_missing(&answer, &missed, unknown);
+    let told = missed.tell(&answer, &index, &settings, unknown);
     answer.built.warnings.extend(told);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
@@ -205,15 +206,6 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
     Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
 }
 
-/// What of a folder is not searched, as far as it was looked at.
-#[derive(Default)]
-struct Missed {
-    /// So many files have no text.
-    without_text: usize,
-    /// These are generated or vendored.
-    generated: Vec<PathBuf>,
-}
-
 /// Indexes what changed, and tells what is not searched. Where it cannot be done, what was indexed before has to do.
 fn catch_up(
     index: &Index,
@@ -227,15 +219,7 @@ fn catch_up(
             indexing::report_losses(&updated, settings, report);
             skipped::report_passed(&updated.passed, settings, report);
             tell_updated(&updated, index, settings, start, report);
-            let mut missed = Missed::default();
-            for it in updated.passed {
-                match it.reason {
-                    Reason::NoText => missed.without_text += 1,
-                    reason if reason.is_generated() => missed.generated.push(it.path),
-                    _ => {}
-                }
-            }
-            return Ok(missed);
+            return Ok(Missed::of(updated.passed));
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,
@@ -381,7 +365,7 @@ fn warn(
                 options.kinds.join(", ")
             ),
         };
-        let unread = match missed.without_text {
+        let unread = match missed.without_text() {
             0 => String::new(),
             n => format!(
                 "; {} without readable text, such as a PDF, not searched",
@@ -398,59 +382,6 @@ fn warn(
     }
     emit::warnings(&answer.built, report);
     Ok(())
-}
-
-/// The code of the warning that generated or vendored files were not searched.
-const GENERATED: &str = "generated_not_searched";
-
-/// Says that files were not searched as they are generated or vendored: those that the question names and nothing was found in
-/// the place of, or, where nothing was found at all, how many there are. And that none are called as those of which it means one
-/// that is `unknown`. The warnings for the receipt.
-fn tell_missing(answer: &Answer, missed: &Missed, mut unknown: Vec<&str>) -> Vec<Warning> {
-    let found = &answer.retrieved.found;
-    let is_found = |end: &Path| {
-        found
-            .iter()
-            .any(|it| Path::new(&it.hit.path).ends_with(end))
-    };
-    let places = answer.query.places.iter().map(|it| &it.path);
-    let passed = places.chain(&answer.query.file_names).filter_map(|it| {
-        let end = Path::new(it.strip_prefix("./").unwrap_or(it));
-        let is_it = |path: &&PathBuf| path.ends_with(end);
-        let passed = missed.generated.iter().find(is_it)?;
-        (!end.as_os_str().is_empty() && !is_found(end)).then_some(passed)
-    });
-    let mut named: Vec<&PathBuf> = Vec::new();
-    for path in passed {
-        if !named.contains(&path) {
-            named.push(path);
-        }
-    }
-    // What is told to be passed over is there.
-    unknown.retain(|name| !named.iter().any(|it| it.ends_with(name)));
-    let detail = match (&named[..], missed.generated.len()) {
-        ([], n) if n > 0 && found.is_empty() && unknown.is_empty() => {
-            Some(skipped::say_generated(n))
-        }
-        ([], _) => None,
-        ([path], _) => Some(format!(
-            "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
-            shown(path)
-        )),
-        (paths, _) => Some(format!(
-            "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
-            listed(paths.iter().map(|it| shown(it)), FILES_NAMED)
-        )),
-    };
-    let generated = detail.map(|it| Warning::new(GENERATED, it));
-    let told: Vec<Warning> = generated
-        .into_iter()
-        .chain(no_such_file(&unknown))
-        .collect();
-    for warning in &told {
-        report::warning(&warning.detail);
-    }
-    told
 }
 
 /// Says which of the files that are shown were decoded, here and in the receipt.

@@ -109,7 +109,8 @@ fn more(report: Report) -> &'static str {
     }
 }
 
-fn why(reason: index::Reason, settings: &Settings) -> String {
+/// Why it is so, in a clause about a file.
+pub(crate) fn why(reason: index::Reason, settings: &Settings) -> String {
     match reason {
         index::Reason::TooLarge => {
             format!("it is too large, {}", settings.say(settings::MAX_FILE_SIZE))

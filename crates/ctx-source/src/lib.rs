@@ -24,4 +24,6 @@ pub use root::{Root, Stamp, read_up_to};
 pub use sources::{Files, Hashes, Limits, Metrics, Sources};
 pub use text::{Conversion, Secrets, Text};
 #[cfg(feature = "walk")]
-pub use walk::{Entry, EntryKind, Ignoring, Mark, Step, WalkFault, WalkLimit, WalkOptions};
+pub use walk::{
+    Entry, EntryKind, Ignoring, LeftOut, Mark, Step, WalkFault, WalkLimit, WalkOptions,
+};

@@ -8,7 +8,7 @@ mod rules;
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,21 @@ pub enum Ignoring {
     AsRulesSay,
     /// None.
     Nothing,
+}
+
+/// Why a walk leaves something out by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// It begins with a dot.
+    Hidden,
+    /// A line of an ignore file says so.
+    Ignored {
+        /// The ignore file: below the root; in full where it lies above.
+        file: PathBuf,
+        /// The line.
+        rule: String,
+    },
 }
 
 /// Something that is there.
@@ -283,6 +298,42 @@ impl Root {
         }
         walk.faults.told()
     }
+
+    /// What a walk that heeds rules leaves out by its name of the file at `path` and the folders that it is in: the outermost of
+    /// them, and why. `None` where it comes to the file, if that is there. Reads the ignore files on the way.
+    pub fn left_out(&self, path: &Path) -> Option<(PathBuf, LeftOut)> {
+        let mut faults = Faults::default();
+        let (above, mut rules) = rules::above(self, &mut faults);
+        let mut at = PathBuf::new();
+        for component in path.components() {
+            let Component::Normal(name) = component else {
+                return None;
+            };
+            let dir = self.dir(&at).ok()?;
+            let has = |name: &str| dir.symlink_metadata(name).is_ok();
+            rules = rules::within(self, &at, &above.join(&at), rules, &has, &mut faults);
+            at.push(name);
+            let is_folder = at != path;
+            let rule = rules.as_deref();
+            let rule = rule.and_then(|it| it.deciding(&above.join(&at), is_folder));
+            let why = match rule {
+                Some(rule) if rule.is_whitelist() => continue,
+                Some(rule) => LeftOut::Ignored {
+                    file: rule.from().unwrap_or(Path::new("")).to_owned(),
+                    rule: rule.original().to_owned(),
+                },
+                None if is_hidden(&at) => LeftOut::Hidden,
+                None => continue,
+            };
+            return Some((at, why));
+        }
+        None
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// A folder to go into.
@@ -415,12 +466,9 @@ impl Walk<'_> {
         if self.options.ignoring == Ignoring::Nothing {
             return false;
         }
-        let verdict =
-            rules.and_then(|it| it.verdict(&self.above.join(path), kind == EntryKind::Folder));
-        verdict.unwrap_or_else(|| {
-            let name = path.file_name().unwrap_or_default();
-            name.as_encoded_bytes().starts_with(b".")
-        })
+        let is_folder = kind == EntryKind::Folder;
+        let rule = rules.and_then(|it| it.deciding(&self.above.join(path), is_folder));
+        rule.map_or_else(|| is_hidden(path), |it| !it.is_whitelist())
     }
 
     fn go_on(

@@ -1636,6 +1636,62 @@ fn a_line_behind_the_end_of_its_file_is_told() {
 }
 
 #[test]
+fn why_a_file_that_a_question_names_is_not_searched_is_told() {
+    let asked = Asked::small();
+    asked
+        .root
+        .write(".github/workflows/ci.yml", b"name: budget\n");
+    asked.root.write(".gitignore", b"/ignored.py\n");
+    asked.root.write("ignored.py", b"def budget(): pass\n");
+    asked
+        .root
+        .write("big/module.py", "# budget\n".repeat(200_000));
+    asked.root.write("empty.py", b"");
+    asked.root.write("image.json", b"\x00\x01\x02\x00budget");
+    let told = |question: &str| {
+        let run = asked.run(&["query", question, "--json"]);
+        let result = run.json();
+        let warnings = result["warnings"].as_array().into_iter().flatten();
+        let told: Vec<String> = warnings
+            .filter(|it| {
+                ["file_not_searched", "no_such_file"].contains(&it["code"].as_str().unwrap())
+            })
+            .map(|it| it["detail"].as_str().unwrap().to_owned())
+            .collect();
+        let is_said = |it: &String| run.stderr.contains(&format!("warning: {it}"));
+        assert!(told.iter().all(is_said), "{run:?}");
+        told
+    };
+    for (question, expected) in [
+        (
+            "what does .github/workflows/ci.yml do",
+            ".github/workflows/ci.yml is not searched: .github is hidden; the line !/.github at the end of .ctxignore takes that folder in",
+        ),
+        (
+            "ignored.py",
+            "ignored.py is not searched: the line /ignored.py of .gitignore leaves it out; the line !/ignored.py at the end of .ctxignore takes it in",
+        ),
+        (
+            "module.py:100",
+            "big/module.py is not searched: it is too large, max-file-size is 1048576 (the default); a larger --max-file-size takes it in",
+        ),
+        (
+            "what does empty.py do",
+            "empty.py is not searched: it is empty",
+        ),
+        (
+            "what does image.json hold",
+            "image.json is not searched: it holds no text; a copy of it as text is searched",
+        ),
+    ] {
+        assert_eq!(told(question), [expected]);
+    }
+    assert!(told("does the cost fit in src/budget.rs?").is_empty());
+    asked.root.write(".ctxignore", b"!/.github\n");
+    assert!(told("what does .github/workflows/ci.yml do").is_empty());
+}
+
+#[test]
 fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
     let asked = Asked::small();
     let told = |question: &str, flags: &[&str]| {

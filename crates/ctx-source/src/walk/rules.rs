@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use super::{Faults, WalkFault};
 use crate::{Root, SourceError};
@@ -47,15 +47,14 @@ struct Size {
 }
 
 impl Rules {
-    /// Whether what is at `path` is left out, if any rule says so or the opposite.
-    pub(super) fn verdict(&self, path: &Path, is_folder: bool) -> Option<bool> {
+    /// The rule that decides whether what is at `path` is left out, if any does.
+    pub(super) fn deciding(&self, path: &Path, is_folder: bool) -> Option<&Glob> {
         (0..KINDS).find_map(|kind| {
             let mut rules = Some(self);
             while let Some(it) = rules {
                 match it.own[kind].matched(path, is_folder) {
                     Match::None => rules = it.outer.as_deref(),
-                    Match::Ignore(_) => return Some(true),
-                    Match::Whitelist(_) => return Some(false),
+                    Match::Ignore(rule) | Match::Whitelist(rule) => return Some(rule),
                 }
             }
             None
@@ -221,7 +220,7 @@ fn heed(
     let mut more = 0;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     for (index, line) in bytes.split(|it| *it == b'\n').enumerate() {
-        match add(&mut builder, line) {
+        match add(&mut builder, path, line) {
             Ok(wild) => size.wild += wild,
             Err(why) => {
                 more += usize::from(refused.is_some());
@@ -247,8 +246,8 @@ fn heed(
     Ok((rules.map_err(|error| format!("{error}; shorten it"))?, size))
 }
 
-/// How many wildcards the line has.
-fn add(builder: &mut GitignoreBuilder, line: &[u8]) -> Result<usize, String> {
+/// How many wildcards the line of the file at `path` has.
+fn add(builder: &mut GitignoreBuilder, path: &Path, line: &[u8]) -> Result<usize, String> {
     if line.starts_with(b"#") {
         return Ok(0);
     }
@@ -260,7 +259,7 @@ fn add(builder: &mut GitignoreBuilder, line: &[u8]) -> Result<usize, String> {
     }
     let line = str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     let line = line.strip_suffix('\r').unwrap_or(line);
-    match builder.add_line(None, line) {
+    match builder.add_line(Some(path.to_owned()), line) {
         Ok(_) => Ok(line.bytes().filter(|it| b"*?[{".contains(it)).count()),
         Err(error) => Err(error.to_string()),
     }

@@ -1,10 +1,12 @@
 //! What a walk tells, what ignore files have to say in it, and that it ends.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ctx_source::{EntryKind, Ignoring, Mark, Root, Step, WalkFault, WalkLimit, WalkOptions};
+use ctx_source::{
+    EntryKind, Ignoring, LeftOut, Mark, Root, Step, WalkFault, WalkLimit, WalkOptions,
+};
 use tempfile::TempDir;
 
 use crate::folder;
@@ -36,6 +38,48 @@ fn faulty(root: &Path, expected: &[&str]) -> String {
     assert_eq!(files, expected);
     assert_eq!(faults.len(), 1, "{faults:?}");
     faults[0].to_string()
+}
+
+#[test]
+fn why_a_walk_does_not_come_to_a_file_is_told_by_what_leaves_it_out() {
+    let files: [(&str, &[u8]); 8] = [
+        (".gitignore", b"# built\n/out/\n*.log\n!kept.log\n"),
+        (".ctxignore", b"!.github\n"),
+        (".github/workflows/ci.yml", b""),
+        ("src/.cache/a/b.rs", b""),
+        ("src/.ignore", b"later.rs\n"),
+        ("src/later.rs", b""),
+        ("out/deep/kept.log", b""),
+        ("kept.log", b""),
+    ];
+    let all = folder(&files);
+    let root = Root::open(all.path()).unwrap();
+    let ignored = |file: &str, rule: &str| LeftOut::Ignored {
+        file: file.into(),
+        rule: rule.to_owned(),
+    };
+    let expected = [
+        (".gitignore", LeftOut::Hidden),
+        (".ctxignore", LeftOut::Hidden),
+        ("src/.cache", LeftOut::Hidden),
+        ("src/.ignore", LeftOut::Hidden),
+        ("src/later.rs", ignored("src/.ignore", "later.rs")),
+        ("out", ignored(".gitignore", "/out/")),
+    ];
+    let (walked, _) = walked(all.path(), &WalkOptions::default());
+    for (path, _) in files {
+        let told = root.left_out(Path::new(path));
+        assert_eq!(told.is_none(), walked.iter().any(|it| it == path), "{path}");
+        let expected = expected
+            .iter()
+            .find(|(at, _)| Path::new(path).starts_with(at));
+        assert_eq!(
+            told,
+            expected.map(|(at, it)| (PathBuf::from(at), it.clone())),
+            "{path}"
+        );
+    }
+    assert_eq!(root.left_out(Path::new("../a")), None);
 }
 
 #[test]

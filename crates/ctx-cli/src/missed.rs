@@ -1,0 +1,183 @@
+//! What is said of files that a question names and that are not searched.
+
+use std::path::{Path, PathBuf};
+
+use ctx::index::{Index, Passed, Reason};
+use ctx::model::{Warning, listed};
+use ctx::service::{Answer, FILES_NAMED, no_such_file};
+use ctx::source::{LeftOut, Root};
+
+use crate::report;
+use crate::settings::Settings;
+use crate::skipped;
+use crate::walk::shown;
+
+/// The code of the warning that generated or vendored files were not searched,
+const GENERATED: &str = "generated_not_searched";
+/// and that another file was not.
+const PASSED: &str = "file_not_searched";
+
+/// What of a folder is not searched, as far as it was looked at.
+#[derive(Default)]
+pub(crate) struct Missed {
+    /// By path.
+    passed: Vec<Passed>,
+}
+
+/// A file that a question names, and why it is not searched.
+#[derive(PartialEq)]
+struct Named {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(PartialEq)]
+enum Why {
+    /// It was passed over.
+    Passed(Reason),
+    /// A walk does not come to it, as this is left out: itself, or a folder that it is in.
+    LeftOut(PathBuf, LeftOut),
+}
+
+impl Missed {
+    pub(crate) fn of(passed: Vec<Passed>) -> Self {
+        Missed { passed }
+    }
+
+    /// So many files have no text.
+    pub(crate) fn without_text(&self) -> usize {
+        let is_it = |it: &&Passed| it.reason == Reason::NoText;
+        self.passed.iter().filter(is_it).count()
+    }
+
+    /// Says why files were not searched that the question names and nothing was found in the place of, or, where nothing was found
+    /// at all, how many are generated or vendored. And that none are called as those of which it means one that is `unknown`.
+    /// The warnings for the receipt.
+    pub(crate) fn tell(
+        &self,
+        answer: &Answer,
+        index: &Index,
+        settings: &Settings,
+        mut unknown: Vec<&str>,
+    ) -> Vec<Warning> {
+        let named = self.named(answer, index);
+        // What is told to be passed over is there.
+        unknown.retain(|name| !named.iter().any(|it| it.path.ends_with(name)));
+        let (generated, others): (Vec<_>, Vec<_>) =
+            named.iter().partition(|it| it.why.is_generated());
+        let is_generated = |it: &&Passed| it.reason.is_generated();
+        let all = self.passed.iter().filter(is_generated).count();
+        let detail = match &generated[..] {
+            [] if all > 0
+                && answer.retrieved.found.is_empty()
+                && unknown.is_empty()
+                && others.is_empty() =>
+            {
+                Some(skipped::say_generated(all))
+            }
+            [] => None,
+            [it] => Some(format!(
+                "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
+                shown(&it.path)
+            )),
+            files => Some(format!(
+                "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
+                listed(files.iter().map(|it| shown(&it.path)), FILES_NAMED)
+            )),
+        };
+        let generated = detail.map(|it| Warning::new(GENERATED, it));
+        let others = others.iter().take(FILES_NAMED);
+        let others = others.map(|it| Warning::new(PASSED, it.detail(settings)));
+        let told: Vec<Warning> = generated
+            .into_iter()
+            .chain(others)
+            .chain(no_such_file(&unknown))
+            .collect();
+        for warning in &told {
+            report::warning(&warning.detail);
+        }
+        told
+    }
+
+    /// The files that the question of `answer` names and that are there, but were not searched.
+    fn named(&self, answer: &Answer, index: &Index) -> Vec<Named> {
+        let found = &answer.retrieved.found;
+        let is_found = |end: &Path| {
+            let mut paths = found.iter().map(|it| Path::new(&it.hit.path));
+            paths.any(|it| it.ends_with(end))
+        };
+        let root = Root::open(index.root()).ok();
+        let places = answer.query.places.iter().map(|it| &it.path);
+        let mut named: Vec<Named> = Vec::new();
+        for name in places.chain(&answer.query.file_names) {
+            let end = Path::new(name.strip_prefix("./").unwrap_or(name));
+            if end.as_os_str().is_empty() || is_found(end) {
+                continue;
+            }
+            let passed = self.passed.iter().find(|it| it.path.ends_with(end));
+            let passed = passed.map(|it| Named {
+                path: it.path.clone(),
+                why: Why::Passed(it.reason),
+            });
+            let left_out = || {
+                let root = root.as_ref()?;
+                let is_there = root.stamp(end).is_ok() && index.hash_of(name).is_none();
+                let (path, why) = is_there.then(|| root.left_out(end)).flatten()?;
+                Some(Named {
+                    path: end.to_owned(),
+                    why: Why::LeftOut(path, why),
+                })
+            };
+            if let Some(it) = passed.or_else(left_out)
+                && !named.contains(&it)
+            {
+                named.push(it);
+            }
+        }
+        named
+    }
+}
+
+impl Why {
+    fn is_generated(&self) -> bool {
+        matches!(self, Why::Passed(reason) if reason.is_generated())
+    }
+}
+
+impl Named {
+    /// Why it is not searched, and what to do.
+    fn detail(&self, settings: &Settings) -> String {
+        let path = shown(&self.path);
+        let (why, then) = match &self.why {
+            Why::Passed(reason) => (skipped::why(*reason, settings), remedy(*reason).to_owned()),
+            Why::LeftOut(at, why) => {
+                let (what, it) = if *at == self.path {
+                    ("it".to_owned(), "it")
+                } else {
+                    (shown(at), "that folder")
+                };
+                let why = match why {
+                    LeftOut::Ignored { file, rule } => {
+                        format!("the line {rule} of {} leaves {what} out", shown(file))
+                    }
+                    _ => format!("{what} is hidden"),
+                };
+                let line = at.to_string_lossy().replace('\\', "/");
+                let then = format!("; the line !/{line} at the end of .ctxignore takes {it} in");
+                (why, then)
+            }
+        };
+        format!("{path} is not searched: {why}{then}")
+    }
+}
+
+/// What there is to do about it, behind the reason.
+fn remedy(reason: Reason) -> &'static str {
+    match reason {
+        Reason::TooLarge => "; a larger --max-file-size takes it in",
+        Reason::Secret => "; `ctx pack --keep-secrets` shows it",
+        Reason::NoText => "; a copy of it as text is searched",
+        Reason::Link => "; ask for the file that it leads to",
+        _ => "",
+    }
+}
