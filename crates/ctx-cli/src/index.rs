@@ -1,5 +1,6 @@
 //! `ctx index`: the index of a folder, made and kept up to date.
 
+use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +12,7 @@ use ctx::assemble::Cancel;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
 use serde::Serialize;
 
-use crate::args::IndexArgs;
+use crate::args::{IndexArgs, Indexed};
 use crate::cached;
 use crate::emit::{self, counted, grouped};
 use crate::explain::aligned;
@@ -67,7 +68,16 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     tell_updated(&done, &status(&index)?, args.json)?;
     if args.watch {
-        watch(&index, &settings, report, cancel)?;
+        let watched = Watched {
+            root: &root,
+            index: &index,
+            indexed: args.indexed,
+            settings: RefCell::new(settings),
+            options: Cell::new(options),
+            fault: RefCell::default(),
+            report,
+        };
+        watched.watch(cancel)?;
     }
     Ok(())
 }
@@ -96,68 +106,98 @@ fn look(
     }
 }
 
-/// Goes on until cancelled, which is how it is meant to end.
-fn watch(
-    index: &Index,
-    settings: &Settings,
+/// A folder whose index follows what changes in it.
+struct Watched<'w> {
+    root: &'w Path,
+    index: &'w Index,
+    /// What flags say.
+    indexed: Indexed,
+    /// As they were read before the last update.
+    settings: RefCell<Settings>,
+    options: Cell<Options>,
+    /// Why they could not be read then.
+    fault: RefCell<Option<String>>,
     report: Report,
-    cancel: &Cancel,
-) -> Result<(), Failure> {
-    let stop = AtomicBool::new(false);
-    let mut failed = None;
-    let watched = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
-                thread::sleep(STEP);
-            }
-            stop.store(true, Ordering::Relaxed);
-        });
-        let watched = index.watch(&stop, &mut |updated| {
-            let told = updated.map_or_else(
-                |error| match error {
-                    IndexError::Cancelled => Ok(()),
-                    IndexError::Busy { holder, .. } => {
-                        report.detail(&format!("process {holder} is writing the index"));
-                        Ok(())
-                    }
-                    error => Err(indexing::failure(&error)),
-                },
-                |updated| tell_change(index, &updated, settings, report),
-            );
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(failure) => {
-                    failed = Some(failure);
-                    ControlFlow::Break(())
-                }
-            }
-        });
-        stop.store(true, Ordering::Relaxed);
-        watched
-    });
-    match (failed, watched) {
-        (Some(failure), _) => Err(failure),
-        (None, Err(error)) => Err(indexing::failure(&error)),
-        (None, Ok(())) => Ok(()),
-    }
 }
 
-fn tell_change(
-    index: &Index,
-    updated: &Updated,
-    settings: &Settings,
-    report: Report,
-) -> Result<(), Failure> {
-    indexing::report_losses(updated, settings, report);
-    if updated.changed == 0 && updated.removed == 0 {
-        return Ok(());
+impl Watched<'_> {
+    /// Goes on until cancelled, which is how it is meant to end.
+    fn watch(&self, cancel: &Cancel) -> Result<(), Failure> {
+        let stop = AtomicBool::new(false);
+        let mut failed = None;
+        let watched = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
+                    thread::sleep(STEP);
+                }
+                stop.store(true, Ordering::Relaxed);
+            });
+            let mut options = || self.options();
+            let watched =
+                self.index.watch_with(
+                    &stop,
+                    &mut options,
+                    &mut |updated| match self.tell(updated) {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(failure) => {
+                            failed = Some(failure);
+                            ControlFlow::Break(())
+                        }
+                    },
+                );
+            stop.store(true, Ordering::Relaxed);
+            watched
+        });
+        match (failed, watched) {
+            (Some(failure), _) => Err(failure),
+            (None, Err(error)) => Err(indexing::failure(&error)),
+            (None, Ok(())) => Ok(()),
+        }
     }
-    let done = Done {
-        updated,
-        past: None,
-        took: None,
-    };
-    tell_updated(&done, &status(index)?, false)
+
+    /// What the settings say now, as each question reads them. Where they cannot be read, that is told once, and what they said
+    /// last holds.
+    fn options(&self) -> Options {
+        let fault = match Settings::load(self.root) {
+            Ok(mut settings) => {
+                self.options.set(settings.index(self.indexed));
+                self.settings.replace(settings);
+                None
+            }
+            Err(failure) => Some(format!("{:#}", failure.error)),
+        };
+        let before = self.fault.replace(fault.clone());
+        if let Some(fault) = fault.filter(|it| before.as_ref() != Some(it)) {
+            report::warning(&format!("{fault}; what the settings said before holds"));
+        }
+        self.options.get()
+    }
+
+    fn tell(&self, updated: Result<Updated, IndexError>) -> Result<(), Failure> {
+        let updated = match updated {
+            Ok(updated) => updated,
+            Err(IndexError::Cancelled) => return Ok(()),
+            Err(IndexError::Busy { holder, .. }) => {
+                let report = self.report;
+                report.detail(&format!("process {holder} is writing the index"));
+                return Ok(());
+            }
+            Err(error) => return Err(indexing::failure(&error)),
+        };
+        let status = status(self.index)?;
+        let mut settings = self.settings.borrow_mut();
+        settings.note_index(&status, kept(self.index)?);
+        indexing::report_losses(&updated, &settings, self.report);
+        if updated.changed == 0 && updated.removed == 0 {
+            return Ok(());
+        }
+        let done = Done {
+            updated: &updated,
+            past: None,
+            took: None,
+        };
+        tell_updated(&done, &status, false)
+    }
 }
 
 /// What came of an update.

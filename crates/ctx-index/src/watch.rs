@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use ctx_source::SourceError;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::{Index, IndexError, Updated};
+use crate::options::Wanted;
+use crate::{Index, IndexError, Options, Updated};
 
 /// Changes are waited for until none comes for so long,
 const QUIET: Duration = Duration::from_millis(100);
@@ -38,6 +39,20 @@ impl Index {
         stop: &AtomicBool,
         on_update: &mut dyn FnMut(Result<Updated, IndexError>) -> ControlFlow<()>,
     ) -> Result<(), IndexError> {
+        self.watch_with(stop, &mut || self.options, on_update)
+    }
+
+    /// The same, where before each update `options` tells which files are wanted from then on: generated ones, larger ones, blank
+    /// ones, those that are left out by their names. The rest of the options stays as the index was opened with.
+    ///
+    /// # Errors
+    /// Those of [`Index::watch`].
+    pub fn watch_with(
+        &self,
+        stop: &AtomicBool,
+        options: &mut dyn FnMut() -> Options,
+        on_update: &mut dyn FnMut(Result<Updated, IndexError>) -> ControlFlow<()>,
+    ) -> Result<(), IndexError> {
         let refused = |source: notify::Error| IndexError::Watch {
             root: self.root().to_owned(),
             source: source.into(),
@@ -50,7 +65,7 @@ impl Index {
             if !self.root.is_there() {
                 return Err(gone(self.root()));
             }
-            let wanted = self.told(self.wanted())?;
+            let wanted = Wanted::of(&options(), self.kept()?);
             let scan = settled(stop, &mut || {
                 let scan = self.scan(wanted);
                 match folders.watch(self.root(), &scan.folders) {

@@ -607,6 +607,48 @@ fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
 
 #[cfg(unix)]
 #[test]
+fn a_watch_heeds_settings_as_they_are_and_keeps_the_last_where_they_are_broken() {
+    let asked = Asked::small();
+    let settings = |size: &str| {
+        let text = format!("[index]\nmax-file-size = {size}\n");
+        asked.root.write("ctx.toml", text);
+    };
+    let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut said = BufReader::new(watch.stderr.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("3 files"));
+    settings("10");
+    let told = next();
+    assert!(
+        told.starts_with("0 files (0 new or changed, 3 removed"),
+        "{told}"
+    );
+    let query = asked.run(&["query", "budget"]);
+    assert!(!query.stderr.contains("no longer indexed"), "{query:?}");
+    settings("\"much\"");
+    let fault = said.find(|it| it.as_ref().unwrap().starts_with("warning: "));
+    let fault = fault.unwrap().unwrap();
+    assert!(
+        fault.contains("ctx.toml") && fault.contains("max-file-size"),
+        "{fault}"
+    );
+    assert!(
+        fault.ends_with("; what the settings said before holds"),
+        "{fault}"
+    );
+    settings("100_000");
+    let told = next();
+    assert!(
+        told.starts_with("4 files (4 new or changed, 0 removed"),
+        "{told}"
+    );
+    interrupt(&watch);
+    assert!(watch.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
 fn a_watch_outlives_an_index_that_is_made_anew_or_removed() {
     let asked = Asked::small();
     let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
