@@ -2,6 +2,7 @@
 
 mod grammar;
 mod header;
+mod headings;
 mod language;
 mod limits;
 mod lines;

@@ -7,7 +7,6 @@ use crate::Language;
 /// Extension, language as an info string names it. Sorted, so that a look-up is a binary search.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("adb", "ada"),
-    ("adoc", "asciidoc"),
     ("asm", "asm"),
     ("astro", "astro"),
     ("awk", "awk"),
@@ -50,7 +49,6 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("mm", "objectivec"),
     ("nim", "nim"),
     ("nix", "nix"),
-    ("org", "org"),
     ("pas", "pascal"),
     ("patch", "diff"),
     ("pl", "perl"),
@@ -58,7 +56,6 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("proto", "protobuf"),
     ("ps1", "powershell"),
     ("r", "r"),
-    ("rst", "rst"),
     ("s", "asm"),
     ("sass", "sass"),
     ("scss", "scss"),
@@ -211,6 +208,8 @@ mod tests {
         check("a/terraform.tfvars", Some("hcl"), false);
         check("notes.txt", Some("text"), true);
         check("docs/guide.md", Some("markdown"), true);
+        check("docs/guide.rst", Some("rst"), true);
+        check("guide.adoc", Some("asciidoc"), true);
         check("LICENSE-MIT", None, true);
         check("run", None, false);
         check("a.rs/data", None, false);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ctx_model::LineSpan;
 
 use crate::grammar::{Body, Definition, Grammar, Reading};
-use crate::{Language, Limits, pieces};
+use crate::{Language, Limits, headings, pieces};
 
 /// What a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -226,7 +226,9 @@ impl Outline {
     /// The outline of `text`. Time: one parse and one pass over the tree, both within `limits`.
     pub fn of(text: &str, language: Option<Language>, limits: &Limits) -> Outline {
         let read = match language.and_then(Grammar::of) {
-            None => Err(Fallback::NoGrammar),
+            None => language
+                .and_then(|it| headings::read(text, it))
+                .ok_or(Fallback::NoGrammar),
             Some(grammar) => grammar.read(text, limits),
         };
         match (read, language) {

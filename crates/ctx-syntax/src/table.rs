@@ -17,7 +17,7 @@ pub(crate) struct Row {
     pub(crate) comment: (&'static str, &'static str),
     /// Between the names of a qualified name.
     pub(crate) separator: &'static str,
-    /// `None` where the grammar's feature is off.
+    /// `None` where the grammar's feature is off, and where there is none: then lines may tell of sections (`headings.rs`).
     pub(crate) grammar: Option<LanguageFn>,
     /// How deep a text may nest, where the grammar takes what no limit stops beyond.
     pub(crate) deepest: Option<Deepest>,
@@ -49,7 +49,7 @@ macro_rules! grammar {
 }
 
 /// All of them. Where two claim an extension, the first has it.
-pub(crate) static ROWS: [Row; 30] = [
+pub(crate) static ROWS: [Row; 33] = [
     Row {
         name: "rust",
         aliases: &["rs"],
@@ -445,5 +445,44 @@ pub(crate) static ROWS: [Row; 30] = [
         deepest: None,
         has_macros: false,
         query: include_str!("../queries/hcl.scm"),
+    },
+    Row {
+        name: "rst",
+        aliases: &["restructuredtext"],
+        extensions: &["rst", "rest"],
+        files: &[],
+        interpreters: &[],
+        comment: (".. ", ""),
+        separator: " > ",
+        grammar: None,
+        deepest: None,
+        has_macros: false,
+        query: "",
+    },
+    Row {
+        name: "asciidoc",
+        aliases: &["adoc"],
+        extensions: &["adoc", "asciidoc"],
+        files: &[],
+        interpreters: &[],
+        comment: ("// ", ""),
+        separator: " > ",
+        grammar: None,
+        deepest: None,
+        has_macros: false,
+        query: "",
+    },
+    Row {
+        name: "org",
+        aliases: &[],
+        extensions: &["org"],
+        files: &[],
+        interpreters: &[],
+        comment: ("# ", ""),
+        separator: " > ",
+        grammar: None,
+        deepest: None,
+        has_macros: false,
+        query: "",
     },
 ];

@@ -382,6 +382,43 @@ fn what_was_decoded_of_an_answer_is_told_as_pack_tells_it() {
     );
 }
 
+/// Whatever a document is written in, what stands under a heading is shown with it, and without what stands under others.
+#[test]
+fn documents_are_shown_by_their_sections() {
+    let title = |name: &str, by: &str| match by {
+        "rst" => format!("{name}\n{}\n", "-".repeat(name.len())),
+        "adoc" => format!("== {name}\n"),
+        "org" => format!("* {name}\n"),
+        _ => format!("## {name}\n"),
+    };
+    for by in ["md", "rst", "adoc", "org"] {
+        let sections = [
+            (
+                "Installing",
+                "Run the installer and follow what it says on the screen until it ends.",
+            ),
+            (
+                "Upgrading",
+                "Stop the service first. Then replace the binary and start it again.",
+            ),
+            (
+                "Backups",
+                "The archive is written every night to the second disk.",
+            ),
+        ];
+        let sections = sections.map(|(name, text)| format!("{}\n{text}\n\n", title(name, by)));
+        let asked = Asked::of([]);
+        let path = format!("guide.{by}");
+        asked.root.write(&path, sections.concat());
+        let run = asked.run(&["query", "upgrading", "--types", "section"]);
+        let shown = run.ok();
+        assert!(shown.contains("Then replace the binary"), "{by}: {run:?}");
+        assert!(!shown.contains("installer"), "{by}: {run:?}");
+        let outline = asked.run(&["outline", &path]);
+        assert!(outline.ok().contains("section Upgrading:"), "{outline:?}");
+    }
+}
+
 #[test]
 fn an_answer_is_of_the_files_as_they_are_now() {
     let asked = Asked::small();

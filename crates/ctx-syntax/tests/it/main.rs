@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod definitions;
+mod headings;
 mod hostile;
 mod languages;
 mod nesting;

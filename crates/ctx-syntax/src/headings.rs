@@ -1,0 +1,301 @@
+//! Sections of documents that no grammar is linked in for, by the lines that head them: reStructuredText, AsciiDoc and Org.
+
+use std::ops::Range;
+
+use crate::grammar::{Body, Definition, Reading};
+use crate::{Language, SymbolKind, pieces};
+
+/// A longer title, in bytes, is none.
+const LONGEST: usize = 1024;
+/// An underline of so many signs may be shorter than its title (docutils).
+const LONG: usize = 4;
+/// What titles of reStructuredText are underlined with, as docutils recommends.
+const UNDERLINES: &[u8] = b"=-`:.'\"~^_*+#";
+/// What each title of AsciiDoc is underlined with that has two lines, from the first level on.
+const TWO_LINES: &[u8] = b"=-~^+";
+/// What may be so many times on a line that begins or ends a block of AsciiDoc.
+const DELIMITERS: &[u8] = b"-.+/=*_";
+/// Org has no more levels here, so that no text nests deeper than outlines do.
+const LEVELS: usize = 32;
+/// Blocks of Org that have no headings in them.
+const VERBATIM: [&str; 4] = ["comment", "example", "export", "src"];
+
+/// A title.
+struct Heading<'t> {
+    /// With what it is underlined by, the end left out.
+    rows: Range<usize>,
+    /// The row of its words.
+    named_at: usize,
+    /// The outermost is the lowest.
+    level: usize,
+    name: &'t str,
+}
+
+/// What the titles of `text` make sections; `None` where the language is told by other means. O(bytes).
+pub(crate) fn read(text: &str, language: Language) -> Option<Reading> {
+    let headings = match language.name() {
+        "rst" => in_rst,
+        "asciidoc" => in_asciidoc,
+        "org" => in_org,
+        _ => return None,
+    };
+    let lines = pieces::lines(text);
+    let headings = headings(&lines);
+    Some(Reading {
+        definitions: sections(text, &lines, &headings),
+        ..Reading::default()
+    })
+}
+
+/// A section goes on to the next title that is no further in.
+fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definition> {
+    let mut ends = vec![lines.len(); headings.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (index, heading) in headings.iter().enumerate() {
+        while let Some(last) = open.pop_if(|it| headings[*it].level >= heading.level) {
+            ends[last] = heading.rows.start;
+        }
+        open.push(index);
+    }
+    let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|it| it + 1);
+    let starts: Vec<usize> = [0].into_iter().chain(starts).collect();
+    let at = |row: usize| starts.get(row).map_or(text.len(), |it| *it);
+    let define = |(index, heading): (usize, &Heading<'_>)| {
+        let next = headings.get(index + 1);
+        let own = heading.rows.end..next.map_or(lines.len(), |it| it.rows.start);
+        let rows = heading.rows.start..ends[index];
+        Definition {
+            kind: SymbolKind::Section,
+            is_outer: false,
+            name: heading.name.to_owned(),
+            named_at: at(heading.named_at),
+            within: Vec::new(),
+            pattern: 0,
+            // All that is behind the last line is of the last section.
+            bytes: at(rows.start)..if rows.end == lines.len() {
+                text.len()
+            } else {
+                at(rows.end)
+            },
+            rows,
+            head: Some(heading.rows.clone()),
+            body: body(lines, own),
+        }
+    };
+    headings.iter().enumerate().map(define).collect()
+}
+
+/// What follows the first block of `rows`.
+fn body(lines: &[&str], rows: Range<usize>) -> Option<Body> {
+    let says = |row: &usize| !is_blank(lines[*row]);
+    let first = rows.clone().find(says)?;
+    let blank = (first..rows.end).find(|row| !says(row))?;
+    let start = (blank..rows.end).find(says)?;
+    let last = (start..rows.end).rfind(says)?;
+    Some(Body {
+        rows: start..last + 1,
+        begins_its_row: true,
+    })
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// The sign that `line` is a run of, and how many there are, if it is one of `signs`.
+fn run(line: &str, signs: &[u8]) -> Option<(u8, usize)> {
+    let line = line.trim_end().as_bytes();
+    let first = line.first().filter(|it| signs.contains(it))?;
+    line.iter()
+        .all(|it| it == first)
+        .then_some((*first, line.len()))
+}
+
+/// Titles with a line below, or one above and one below: each way to write one that comes later in the text is further in.
+fn in_rst<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
+    let mut styles: Vec<(u8, bool)> = Vec::new();
+    let mut headings: Vec<Heading<'t>> = Vec::new();
+    let mut row = 0;
+    while row < lines.len() {
+        let end = headings.last().map_or(0, |it| it.rows.end);
+        let begins = row == end || {
+            let above = lines[row - 1];
+            is_blank(above) || above.starts_with("..") || above.starts_with("__ ")
+        };
+        let title = begins.then(|| title_of_rst(&lines[row..])).flatten();
+        let Some((sign, is_overlined, name)) = title else {
+            row += 1;
+            continue;
+        };
+        let style = (sign, is_overlined);
+        let level = styles.iter().position(|it| *it == style);
+        let level = level.unwrap_or_else(|| {
+            styles.push(style);
+            styles.len() - 1
+        });
+        let above = usize::from(is_overlined);
+        headings.push(Heading {
+            rows: row..row + above + 2,
+            named_at: row + above,
+            level,
+            name,
+        });
+        row += above + 2;
+    }
+    headings
+}
+
+/// The title that `lines` begin with: its sign, whether that is above it too, and its words.
+fn title_of_rst<'t>(lines: &[&'t str]) -> Option<(u8, bool, &'t str)> {
+    let is_long_enough = |title: &str, count: usize| {
+        let title = title.trim();
+        !title.is_empty()
+            && title.len() <= LONGEST
+            && (count >= LONG || count >= title.chars().count())
+    };
+    match (lines, run(lines[0], UNDERLINES)) {
+        ([_, title, below, ..], Some((sign, count))) => {
+            let is_it = run(below, UNDERLINES) == Some((sign, count))
+                && is_long_enough(title, count)
+                && run(title, UNDERLINES).is_none();
+            is_it.then(|| (sign, true, title.trim()))
+        }
+        ([title, below, ..], None) => {
+            let (sign, count) = run(below, UNDERLINES)?;
+            let is_else = title.starts_with([' ', '\t'])
+                || [".. ", "- ", "* ", "+ ", ">>> ", "| "]
+                    .iter()
+                    .any(|it| title.starts_with(it));
+            let is_it = !is_else && is_long_enough(title, count);
+            is_it.then(|| (sign, false, title.trim()))
+        }
+        _ => None,
+    }
+}
+
+/// Titles behind `=` or `#`, and those with a line below, outside of blocks between two equal lines.
+fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
+    let mut headings = Vec::new();
+    let mut row = 0;
+    while row < lines.len() {
+        let title = marked(lines[row]).map(|it| (it, 1));
+        let is_first = row == 0 || is_blank(lines[row - 1]) || lines[row - 1].starts_with('[');
+        let underlined = || is_first.then(|| underlined(&lines[row..])).flatten();
+        if let Some(((level, name), count)) = title.or_else(|| Some((underlined()?, 2))) {
+            headings.push(Heading {
+                rows: row..row + count,
+                named_at: row,
+                level,
+                name,
+            });
+            row += count;
+            continue;
+        }
+        row += 1;
+        if let Some(end) = delimiter(lines[row - 1]) {
+            // One that nothing ends goes on to the end.
+            let behind = lines[row..].iter().position(|it| it.trim_end() == end);
+            row = behind.map_or(lines.len(), |it| row + it + 1);
+        }
+    }
+    headings
+}
+
+/// `== Title` and `== Title ==`: its level, and its words.
+fn marked(line: &str) -> Option<(usize, &str)> {
+    let sign = line.chars().next().filter(|it| "=#".contains(*it))?;
+    let title = line.trim_start_matches(sign);
+    let level = line.len() - title.len();
+    if level > 6 || !title.starts_with([' ', '\t']) || title.len() > LONGEST {
+        return None;
+    }
+    let title = title.trim();
+    let bare = title.strip_suffix(&line[..level]).map(str::trim_end);
+    let title = bare.filter(|it| !it.is_empty()).unwrap_or(title);
+    (!title.is_empty()).then_some((level, title))
+}
+
+/// A title with a line below that is as long as it is, or nearly.
+fn underlined<'t>(lines: &[&'t str]) -> Option<(usize, &'t str)> {
+    let [title, below, ..] = lines else {
+        return None;
+    };
+    let (sign, count) = run(below, TWO_LINES)?;
+    let level = TWO_LINES.iter().position(|it| *it == sign)? + 1;
+    let title = title.trim_end();
+    let is_else = title.starts_with([' ', '\t', '.', '[', '/', ':', '|', '*', '-']);
+    let is_it = !is_else
+        && title.contains(char::is_alphanumeric)
+        && title.len() <= LONGEST
+        && count >= 3
+        && title.chars().count().abs_diff(count) <= 1;
+    is_it.then_some((level, title))
+}
+
+/// What a block that begins with `line` ends with.
+fn delimiter(line: &str) -> Option<&str> {
+    let line = line.trim_end();
+    if line.starts_with("```") {
+        return Some("```");
+    }
+    let is_table = line.starts_with(['|', ',', ':', '!'])
+        && line.len() >= 4
+        && line.bytes().skip(1).all(|it| it == b'=');
+    let is_run = run(line, DELIMITERS).is_some_and(|(_, count)| count >= 4);
+    (is_table || is_run).then_some(line)
+}
+
+/// Titles behind stars, outside of blocks of code and examples.
+fn in_org<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
+    let mut headings = Vec::new();
+    let mut is_endless = [false; VERBATIM.len()];
+    let mut row = 0;
+    while row < lines.len() {
+        if let Some(kind) = block(lines[row], "#+begin_").filter(|it| !is_endless[*it]) {
+            let is_end = |line: &&str| block(line, "#+end_") == Some(kind);
+            let behind = lines[row..].iter().position(is_end);
+            is_endless[kind] = behind.is_none();
+            row += behind.unwrap_or_default();
+        } else if let Some((level, name)) = starred(lines[row]) {
+            headings.push(Heading {
+                rows: row..row + 1,
+                named_at: row,
+                level,
+                name,
+            });
+        }
+        row += 1;
+    }
+    headings
+}
+
+/// Which block of [`VERBATIM`] `line` begins or ends, by what stands before its name.
+fn block(line: &str, before: &str) -> Option<usize> {
+    let line = line.trim_start();
+    let (start, name) = line.split_at_checked(before.len())?;
+    let name = name.split_whitespace().next()?;
+    let is_it = |it: &&str| it.eq_ignore_ascii_case(name);
+    start
+        .eq_ignore_ascii_case(before)
+        .then(|| VERBATIM.iter().position(|it| is_it(it)))?
+}
+
+/// `** TODO Title  :tag:`: its level, and its words.
+fn starred(line: &str) -> Option<(usize, &str)> {
+    let title = line.trim_start_matches('*');
+    let level = line.len() - title.len();
+    if level == 0 || !title.starts_with(' ') || title.len() > LONGEST {
+        return None;
+    }
+    let title = title.trim();
+    let stated = ["TODO ", "DONE "].iter();
+    let title = stated
+        .fold(title, |it, state| it.strip_prefix(state).unwrap_or(it))
+        .trim_start();
+    let is_tags = |it: &str| it.len() > 2 && it.starts_with(':') && it.ends_with(':');
+    let title = match title.rsplit_once([' ', '\t']) {
+        Some((name, tags)) if is_tags(tags) => name.trim_end(),
+        _ => title,
+    };
+    (!title.is_empty()).then_some((level.min(LEVELS), title))
+}
