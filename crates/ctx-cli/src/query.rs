@@ -10,7 +10,7 @@ use ctx::index::{Index, IndexError, Updated, has_index};
 use ctx::model::{BuildOptions, BuiltContext, Warning, with_causes};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
+use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Service, ServiceError, missing_files};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -110,9 +110,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     if args.output.explain || args.output.json {
         findings = findings.with_snippets(&answer);
     }
-    write(&answer, &findings, args, report)?;
-    note_shown(&runtime, &index, &answer, retrieve.now, report);
-    Ok(())
+    write(&answer, &findings, args, report)
 }
 
 /// The question, with what was given in several words on one line.
@@ -307,9 +305,7 @@ fn ask(
     control: &Control,
 ) -> Result<Answer, Failure> {
     let index = stores.index;
-    let mut retriever = Retriever::new(index.clone())
-        .with_relations(index.clone())
-        .with_usage(index.clone());
+    let mut retriever = Retriever::new(index.clone()).with_relations(index.clone());
     if let Some(past) = &stores.past {
         retriever = past.told_to(retriever);
     }
@@ -419,15 +415,4 @@ fn write(
     };
     let documents = &answer.retrieved.whole;
     emit::result_with(&answer.built, &whole, documents, args.output, report)
-}
-
-/// Notes which files were shown, for questions to come. An index that cannot be written is no reason to fail.
-fn note_shown(runtime: &Runtime, index: &Arc<Index>, answer: &Answer, now: i64, report: Report) {
-    let paths = &answer.built.files;
-    if paths.is_empty() {
-        return;
-    }
-    if let Err(error) = runtime.block_on(index.shown(paths, now)) {
-        report.detail(&format!("what was shown is not noted: {error}"));
-    }
 }

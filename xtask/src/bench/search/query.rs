@@ -78,9 +78,7 @@ pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Aske
     let index = Arc::new(index);
     let resolver =
         Resolver::new(sources, ctx::syntax::Limits::default()).with_outlines(index.clone());
-    let retriever = Retriever::new(index.clone())
-        .with_relations(index.clone())
-        .with_usage(index.clone());
+    let retriever = Retriever::new(index.clone()).with_relations(index.clone());
     let client = Client {
         service: Service::new(retriever, Arc::new(resolver)),
         runtime: tokio::runtime::Builder::new_multi_thread()
