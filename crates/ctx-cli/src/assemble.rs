@@ -71,7 +71,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     }
     built.omitted.extend(resolved.omitted);
     built.warnings.extend(resolved.warnings);
-    emit::warnings(&built, report);
+    emit::warnings(&built, &[], report);
     emit::result(&built, args.output, report)
 }
 

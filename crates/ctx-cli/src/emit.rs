@@ -45,9 +45,9 @@ pub(crate) fn result_with(
     Ok(())
 }
 
-/// Tells what the assembler has to say besides, and when not even one chunk fits.
-pub(crate) fn warnings(built: &BuiltContext, report: Report) {
-    for warning in &built.warnings {
+/// Tells what the assembler has to say besides what is `told` already, and when not even one chunk fits.
+pub(crate) fn warnings(built: &BuiltContext, told: &[Warning], report: Report) {
+    for warning in built.warnings.iter().filter(|it| !told.contains(it)) {
         match &warning.id {
             Some(id) => report.detail(&format!("{id}: {}", warning.detail)),
             None => report.detail(&warning.detail),

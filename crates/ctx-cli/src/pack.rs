@@ -57,7 +57,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     let deadline = args.options.deadline();
     let mut built = assemble::build(&packed.chunks, &options, deadline, report, cancel)?;
     built.warnings.append(&mut packed.masked);
-    emit::warnings(&built, report);
+    emit::warnings(&built, &[], report);
     packed.tell(&mut built);
     emit::result(&built, args.output, report)
 }

@@ -373,10 +373,11 @@ fn warn(
             shown(root)
         ));
     }
-    for warning in &answer.retrieved.warnings {
+    let told = &answer.retrieved.warnings;
+    for warning in told {
         report::warning(&warning.detail);
     }
-    emit::warnings(&answer.built, report);
+    emit::warnings(&answer.built, told, report);
     Ok(())
 }
 

@@ -1671,10 +1671,13 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
 
 #[test]
 fn a_line_behind_the_end_of_its_file_is_told() {
-    let run = Asked::small().run(&["query", "what is src/budget.rs:9000?"]);
-    run.ok();
-    let told = "no part of src/budget.rs has line 9000";
-    assert!(run.stderr.contains(told), "{run:?}");
+    for flags in [&[][..], &["-v"]] {
+        let args = [&["query", "what is src/budget.rs:9000?"], flags].concat();
+        let run = Asked::small().run(&args);
+        run.ok();
+        let told = "no part of src/budget.rs has line 9000";
+        assert_eq!(run.stderr.matches(told).count(), 1, "{run:?}");
+    }
 }
 
 #[test]
