@@ -289,11 +289,8 @@ fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failu
         Failure::input(with_causes(&error)).with_hint("give a folder that exists")
     })?;
     let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
-    let indexed = index.clone();
-    let resolver = Resolver::new(sources, syntax::Limits::default())
-        .with_outlines(index.clone())
-        .with_indexed(move |path| indexed.hash_of(path));
-    Ok(Arc::new(resolver))
+    let resolver = Resolver::new(sources, syntax::Limits::default());
+    Ok(Arc::new(resolver.with_index(index.clone())))
 }
 
 fn ask(
@@ -305,7 +302,7 @@ fn ask(
     control: &Control,
 ) -> Result<Answer, Failure> {
     let index = stores.index;
-    let mut retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    let mut retriever = Retriever::over(index.clone());
     if let Some(past) = &stores.past {
         retriever = past.told_to(retriever);
     }

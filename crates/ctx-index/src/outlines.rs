@@ -16,6 +16,10 @@ impl Outlines for Index {
             Outline::unseal(document.get_first(self.fields.outline)?.as_bytes()?, hash)
         })
     }
+
+    fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
+        self.hash_of(path)
+    }
 }
 
 impl Index {

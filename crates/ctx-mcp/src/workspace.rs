@@ -152,7 +152,7 @@ fn open(root: Root, place: &Place, resolver: &Resolver) -> Result<Search, Fault>
         debug!(why, "the index is begun anew");
     }
     let index = Arc::new(index);
-    let mut retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    let mut retriever = Retriever::over(index.clone());
     let mut changes = None;
     match GitChanges::open(index.root(), &at.join("changes")) {
         Ok(None) => {}
@@ -166,9 +166,7 @@ fn open(root: Root, place: &Place, resolver: &Resolver) -> Result<Search, Fault>
             retriever = retriever.without_changes((&error).into());
         }
     }
-    let indexed = index.clone();
-    let resolver = resolver.clone().with_outlines(index.clone());
-    let resolver = Arc::new(resolver.with_indexed(move |path| indexed.hash_of(path)));
+    let resolver = Arc::new(resolver.clone().with_index(index.clone()));
     let service = Service::new(retriever, resolver).for_project(index.root());
     Ok(Search {
         index,

@@ -170,6 +170,15 @@ impl Resolver {
         }
     }
 
+    /// Shows what `index` found: it is asked for an outline before a text is parsed ([`Resolver::with_outlines`]), and which text of a
+    /// file it has ([`Resolver::with_indexed`]).
+    #[must_use]
+    pub fn with_index(self, index: Arc<dyn Outlines>) -> Self {
+        let indexed = Arc::clone(&index);
+        self.with_outlines(index)
+            .with_indexed(move |path| indexed.hash_of(path))
+    }
+
     /// Asks `parsed` for an outline before it parses a text.
     #[must_use]
     pub fn with_outlines(mut self, parsed: Arc<dyn Outlines>) -> Self {

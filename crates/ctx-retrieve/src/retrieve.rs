@@ -111,6 +111,11 @@ impl Retriever {
         }
     }
 
+    /// Looks in `store`, and follows the relations that it knows.
+    pub fn over<S: FileSearch + Relations + 'static>(store: Arc<S>) -> Self {
+        Retriever::new(store.clone()).with_relations(store)
+    }
+
     /// Follows these relations.
     #[must_use]
     pub fn with_relations(mut self, relations: Arc<dyn Relations>) -> Self {

@@ -16,6 +16,12 @@ use crate::{Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
 pub trait Outlines: fmt::Debug + Send + Sync {
     /// The outline of the text at `path` whose BLAKE3 is `hash`, if it is known.
     fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline>;
+
+    /// The BLAKE3 of the text at `path` that was parsed; `None` where that is not known.
+    fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
+        let _ = path;
+        None
+    }
 }
 
 #[derive(Serialize, Deserialize)]

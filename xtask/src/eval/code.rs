@@ -158,10 +158,8 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Servi
     let (index, indexing) = index(places, instance)?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);
-    let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
-    let mut retriever = Retriever::new(index.clone())
-        .with_relations(index)
-        .with_changes(Arc::new(changes(places, instance)?));
+    let resolver = Resolver::new(sources, syntax::Limits::default()).with_index(index.clone());
+    let mut retriever = Retriever::over(index).with_changes(Arc::new(changes(places, instance)?));
     if let Some(near) = instance.near()? {
         retriever = retriever.with_semantic(near);
     }

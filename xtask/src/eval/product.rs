@@ -126,10 +126,9 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
     let (index, _) = Index::open(&tree, &work.join("index"), ctx::index::Options::default())?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
-    let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
     let index = Arc::new(index);
-    let retriever = Retriever::new(index.clone()).with_relations(index);
-    Ok(Service::new(retriever, resolver))
+    let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
+    Ok(Service::new(Retriever::over(index), Arc::new(resolver)))
 }
 
 fn answer(runtime: &Runtime, service: &Service, question: &str, ask: Ask) -> Result<Answer> {

@@ -179,10 +179,8 @@ async fn what_two_hits_have_become_is_shown_once() {
     let (index, _) = open(folder.path());
     write(&root, "a.rs", &of("windows"));
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
-    let indexed = Arc::clone(&index);
-    let resolver = Resolver::new(sources, ctx_syntax::Limits::default())
-        .with_indexed(move |path| indexed.hash_of(path));
-    let service = Service::new(Retriever::new(index), Arc::new(resolver));
+    let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
+    let service = Service::new(Retriever::over(index), Arc::new(resolver));
     let build = BuildOptions::default().with_counter("wordBased".to_owned().into());
     let (retrieve, control) = (RetrieveOptions::default(), Control::default());
     let answer = service

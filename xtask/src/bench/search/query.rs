@@ -76,9 +76,8 @@ pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Aske
     let material = Material::read(corpus, &bare::paths(corpus)?)?;
     let sources = Sources::new(Root::open(corpus)?, Limits::default());
     let index = Arc::new(index);
-    let resolver =
-        Resolver::new(sources, ctx::syntax::Limits::default()).with_outlines(index.clone());
-    let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
+    let retriever = Retriever::over(index.clone());
     let client = Client {
         service: Service::new(retriever, Arc::new(resolver)),
         runtime: tokio::runtime::Builder::new_multi_thread()
