@@ -2,6 +2,7 @@
 
 mod changed;
 mod front;
+mod long_lines;
 mod mask;
 mod prose;
 mod relate;
@@ -14,6 +15,7 @@ pub use ctx_model::{
 pub use ctx_source::Sources;
 pub use ctx_syntax::Limits;
 pub use front::lines_of_pictures;
+pub use long_lines::LONGEST_LINE;
 pub use mask::{mask, masked};
 pub use prose::{excerpts, file_kind, sentences};
 pub use renditions::{Keywords, renditions};

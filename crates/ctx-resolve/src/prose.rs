@@ -6,7 +6,7 @@ use ctx_model::{Chunk, ChunkKind, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
 /// Stands for sentences that are left out, on a line of its own.
-const MARK: &str = "…";
+pub(crate) const MARK: &str = "…";
 /// A longer first line of a table, in bytes, is not shown with every row.
 const LONGEST_HEADING: usize = 500;
 

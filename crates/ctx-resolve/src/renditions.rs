@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{CONTEXT, Source};
 
+use crate::long_lines::{LONGEST_LINE, LongLines, MOST};
 use crate::prose::counts;
 
 /// So many words are looked for, the first.
@@ -20,12 +21,14 @@ const TOGETHER: usize = 64 << 10;
 /// What has fewer lines that say something has one excerpt: it is shown whole, or hardly longer in part.
 pub(crate) const LONG: usize = 60;
 /// So many words tell which lines of a long span say most, the first.
-const MOST_TOLD: usize = 128;
+pub(crate) const MOST_TOLD: usize = 128;
 /// So many lines before and after one that is asked about are shown with it, and what an excerpt shows around them.
 const NEAR: u32 = 4;
 /// What the first place of an excerpt tells of a long part, and what any number of others does: see note 0006.
 const FIRST: f64 = 0.3;
 const MORE: f64 = 0.35;
+/// What a long line tells by how it begins, where nothing of it is asked about.
+const UNASKED: f64 = 0.1;
 
 /// What a line is to have, to be what an excerpt is about: any of some words, in any case.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +69,7 @@ impl Keywords {
         }
     }
 
-    fn all(&self) -> Option<&AhoCorasick> {
+    pub(crate) fn all(&self) -> Option<&AhoCorasick> {
         let make = || {
             let mut all = AhoCorasick::builder();
             all.kind(Some(AhoCorasickKind::ContiguousNFA));
@@ -228,7 +231,9 @@ fn told_by(places: usize) -> f64 {
 
 /// Every way to show `span` that is shorter than the one before it, the longest first; the full text,
 /// which the chunk has already, left out. `keywords` and `named` lines of `span` tell which lines an excerpt is about; without
-/// any there is none. Each has those that are named, and tells then so much at least, 0..=1. O(bytes + symbols).
+/// any there is none. Each has those that are named, and tells then so much at least, 0..=1. Of a line of more than
+/// [`LONGEST_LINE`](crate::LONGEST_LINE) bytes it shows stretches of some 2 KiB around the keywords, between lines with `…`, or how it begins where it
+/// is named or all that there is. O(bytes + symbols).
 pub fn renditions(
     source: &Source<'_>,
     span: LineSpan,
@@ -258,14 +263,31 @@ pub(crate) fn renditions_while(
         all
     };
     let matches = keywords.lines(source, span, is_awaited);
+    let asked = [named, &matches].concat();
+    let long = long_lines(source, span, keywords, &asked, is_awaited);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
     let mut renditions = Vec::new();
-    let mut add = |kind: RenditionKind, matches: &[u32], least: f64| {
+    let mut add = |kind: RenditionKind, matches: &[u32], least: f64, most: usize| {
         if !is_awaited() {
             return;
         }
         let lines = source.render(span, kind, matches);
+        let is_excerpt = kind == RenditionKind::Excerpt;
+        if let Some(cut) = is_excerpt.then(|| long.cut(&lines, most)).flatten() {
+            let information = if matches.is_empty() {
+                UNASKED
+            } else {
+                let whole = cut.numbers.iter().flatten().count();
+                share(whole, said).max(least).max(told_by(cut.stretches))
+            };
+            if cut.text.len() < shortest {
+                shortest = cut.text.len();
+                let rendition = Rendition::new(kind, cut.text, information);
+                renditions.extend(rendition.and_then(|it| it.with_lines(cut.numbers)));
+            }
+            return;
+        }
         let length = lines.size();
         if length == 0 || length >= shortest {
             return;
@@ -285,23 +307,58 @@ pub(crate) fn renditions_while(
             keywords.by_worth(source, &matches)
         };
         let all = with_named(&matches);
-        add(RenditionKind::Excerpt, &all, told_by(best.len()));
+        let stretches = counts(if long.is_empty() { 1 } else { MOST });
+        for most in stretches {
+            add(RenditionKind::Excerpt, &all, told_by(best.len()), most);
+        }
         for count in counts(best.len()) {
             let some = with_named(&best[..count]);
-            add(RenditionKind::Excerpt, &some, told_by(count));
+            add(RenditionKind::Excerpt, &some, told_by(count), 1);
         }
     }
     if places > 0 {
-        add(RenditionKind::Excerpt, &with_named(&[]), told_by(0));
+        add(RenditionKind::Excerpt, &with_named(&[]), told_by(0), 1);
+    } else if matches.is_empty() && !long.is_empty() {
+        add(RenditionKind::Excerpt, &[], 0.0, 1);
     }
     for kind in [
         RenditionKind::Skeleton,
         RenditionKind::Signature,
         RenditionKind::Mention,
     ] {
-        add(kind, &[], 0.0);
+        add(kind, &[], 0.0, 0);
     }
     renditions
+}
+
+/// The long ones of the lines of `span` that are `asked` about; of one that is all there is, how it begins.
+fn long_lines(
+    source: &Source<'_>,
+    span: LineSpan,
+    keywords: &Keywords,
+    asked: &[u32],
+    is_awaited: &dyn Fn() -> bool,
+) -> LongLines {
+    let mut long = LongLines::default();
+    let one = |line: u32| source.lines(LineSpan::new(line, line).ok()?).next();
+    let is_long = |(_, text): &(u32, &str)| text.len() > LONGEST_LINE;
+    for (line, text) in asked.iter().filter_map(|&it| one(it)).filter(is_long) {
+        if !is_awaited() {
+            break;
+        }
+        long.note(line, text, keywords.all());
+    }
+    if asked.is_empty() && source.said(span) == 1 {
+        if let Some((line, text)) = source.lines(span).find(is_long) {
+            long.note(line, text, None);
+        }
+    }
+    long
+}
+
+fn share(of: usize, all: usize) -> f64 {
+    let number = |it: usize| f64::from(u32::try_from(it).unwrap_or(u32::MAX));
+    (number(of) / number(all.max(1))).min(1.0)
 }
 
 #[cfg(test)]

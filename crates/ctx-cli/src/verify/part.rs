@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use ctx::format::{Slot, neutralise};
 use ctx::model::{LineSpan, RenditionKind};
+use ctx::resolve::LONGEST_LINE;
 use ctx::source::{SourceError, Text};
 use ctx::syntax::{beginning, is_mark, is_prose, language_name};
 
 /// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in their order. Of prose an excerpt
-/// may begin and end within a line, and shorter renditions show the beginning of a line that is too long. O(bytes of both).
+/// may begin and end between the words of a line, and anywhere in one that is too long to be shown whole; shorter renditions show the
+/// beginning of a line that is too long for them. O(bytes of both).
 ///
 /// # Errors
 /// What is not there.
@@ -25,7 +27,7 @@ pub(super) fn stands(
         return Err(format!("lines {span} are cited, and the file has {count}"));
     };
     let is_excerpt = rendition == RenditionKind::Excerpt;
-    let is_cut = is_excerpt && is_prose(path, language_name(path, text.as_str()));
+    let is_prose = is_prose(path, language_name(path, text.as_str()));
     let is_short = !is_excerpt && rendition != RenditionKind::Full;
     let safe = neutralise(now, Slot::Text);
     // No line end is replaced.
@@ -37,17 +39,26 @@ pub(super) fn stands(
             continue;
         }
         let is_before_mark = is_mark(shown.get(at + 1));
-        let cut = Cut {
-            start: is_cut && is_mark(at.checked_sub(1).and_then(|it| shown.get(it))),
-            end: is_cut && is_before_mark,
+        let marked = Cut {
+            start: is_excerpt && is_mark(at.checked_sub(1).and_then(|it| shown.get(it))),
+            end: is_excerpt && is_before_mark,
+            words: true,
         };
         let is_beginning = |of: &str| {
             let beginning = beginning(of).filter(|_| is_short && is_before_mark);
             beginning.is_some_and(|it| neutralise(it, Slot::Text).trim_end() == *line)
         };
-        let is_there =
-            |(safe, now): &(&str, &str)| cut.fits(line, safe.trim_end()) || is_beginning(now);
         loop {
+            let cut = match left.peek() {
+                Some((it, _)) if it.len() > LONGEST_LINE => Cut {
+                    words: false,
+                    ..marked
+                },
+                _ if is_prose => marked,
+                _ => Cut::default(),
+            };
+            let is_there =
+                |(safe, now): &(&str, &str)| cut.fits(line, safe.trim_end()) || is_beginning(now);
             match left.peek().map(is_there) {
                 None => {
                     return Err(format!(
@@ -70,16 +81,18 @@ pub(super) fn stands(
 }
 
 /// Where a line that is shown may begin and end within one of the file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Cut {
     start: bool,
     end: bool,
+    /// And no word of it is cut.
+    words: bool,
 }
 
 impl Cut {
     /// Whether `part` is `line`, or what may be shown of it.
     fn fits(self, part: &str, line: &str) -> bool {
-        let is_word = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+        let is_word = |it: Option<char>| self.words && it.is_some_and(char::is_alphanumeric);
         let fits = |at: usize| {
             let (before, after) = (&line[..at], &line[at + part.len()..]);
             let begins = before.is_empty()
@@ -174,6 +187,18 @@ mod tests {
         assert!(!is(&shown.replace("1, 1", "1, 2")));
         assert!(!is(&format!("{beginning}\n2,")));
         assert!(!is(&format!("{}\n… 5 lines left out", &beginning[..90])));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_may_be_cut_anywhere() {
+        let line = (0..2_000).map(|it| format!("\"v{it}\":{it},"));
+        let line: String = line.collect();
+        let text = format!("{{\n{line}\n}}\n1\n2\n3\n");
+        let is = |shown: &str| is_there(shown, RenditionKind::Excerpt, "a.json", &text);
+        assert!(is("{\n…\nv700\":700,\"v70\n…\n\"v900\":900,\n…\n}"));
+        assert!(!is("{\n…\nv700\":700,\"v71\n…\n}"));
+        assert!(!is("{\nv700\":700,\"v70\n}"));
+        assert!(!is("…\n}\n…\nv700\n…"));
     }
 
     #[test]

@@ -380,6 +380,50 @@ fn what_was_decoded_of_an_answer_is_told_as_pack_tells_it() {
     );
 }
 
+/// A minified file is one line, which no budget has room for.
+#[test]
+fn of_a_long_line_what_is_asked_about_is_shown() {
+    let users = (0..4_000).map(|it| format!("{{\"user\":\"u{it}\",\"role\":\"reader\"}},"));
+    let users: String = users.collect();
+    let (before, after) = users.split_at(users.len() / 2);
+    let policy = "\"retryPolicy\":{\"maxAttempts\":5},";
+    let config = format!(
+        "{{\"a\":[{before}{{}}],{policy}\"b\":[{}{{}}]}}",
+        &after[1..]
+    );
+    let asked = Asked::of([
+        ("config.json", config.as_bytes()),
+        ("src/budget.rs", BUDGET),
+    ]);
+    let run = asked.run(&[
+        "query",
+        "retryPolicy maxAttempts",
+        "--max-tokens",
+        "2000",
+        "--json",
+    ]);
+    let result = run.json();
+    let context = result["context"].as_str().unwrap();
+    assert!(context.contains(policy), "{context}");
+    let shown = &result["included"][0];
+    assert_eq!(
+        (&shown["id"], &shown["rendition"]),
+        (&"config.json:1-1".into(), &"excerpt".into())
+    );
+    asked.root.write("receipt.json", &run.stdout);
+    asked.run(&["verify", "receipt.json", "--root", "."]).ok();
+    asked.root.write(
+        "config.json",
+        config.replace("Attempts\":5", "Attempts\":6"),
+    );
+    let changed = asked.run(&["verify", "receipt.json", "--root", "."]);
+    assert_eq!(changed.code, 6, "{changed:?}");
+    assert!(changed.stdout.contains("config.json"), "{changed:?}");
+    // Nothing of it is asked about: it is shown from its beginning.
+    let run = asked.run(&["query", "config.json", "--max-tokens", "2000"]);
+    assert!(run.ok().contains("{\"a\":[{\"user\":\"u0\""), "{run:?}");
+}
+
 /// Whatever a document is written in, what stands under a heading is shown with it, and without what stands under others.
 #[test]
 fn documents_are_shown_by_their_sections() {

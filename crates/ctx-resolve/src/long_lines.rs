@@ -1,0 +1,246 @@
+//! Lines that are too long to be shown whole: by the stretches of them that are asked about.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use ctx_syntax::{Lines, is_mark};
+
+use crate::prose::MARK;
+use crate::renditions::MOST_TOLD;
+
+/// Of a line of more bytes an excerpt shows stretches: what stands between two marks is then a part of it, cut between any two characters.
+pub const LONGEST_LINE: usize = 4096;
+/// A stretch has so many bytes at most,
+const STRETCH: usize = 2048;
+/// of which those in its middle tell what it is worth.
+const MIDDLE: usize = 1024;
+/// So far in from its ends a stretch may begin and end where a value does.
+const NEAR: usize = 128;
+/// So many stretches of a line there are at most.
+pub(crate) const MOST: usize = 8;
+/// So many places of a line are looked at, the first.
+const MOST_PLACES: usize = 1 << 16;
+
+/// Stretches of long lines by their numbers, those of each first around which most is said.
+#[derive(Debug, Default)]
+pub(crate) struct LongLines(BTreeMap<u32, Vec<Range<usize>>>);
+
+/// Lines of which some are shown in part.
+pub(crate) struct Cut {
+    pub(crate) text: String,
+    /// The number of each line that is shown whole.
+    pub(crate) numbers: Vec<Option<u32>>,
+    /// How many stretches of lines there are.
+    pub(crate) stretches: usize,
+}
+
+impl LongLines {
+    /// Takes note of line `number`, which is long: its stretches with any of `words`, or else how it begins. O(bytes × words).
+    pub(crate) fn note(&mut self, number: u32, line: &str, words: Option<&AhoCorasick>) {
+        self.0.insert(number, stretches(line, words));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `lines` with at most so many stretches in the place of each that is long, and a mark alone where it is not among these; `None`
+    /// where none is long. O(bytes).
+    pub(crate) fn cut(&self, lines: &Lines<'_>, most: usize) -> Option<Cut> {
+        let lines = lines.as_slice();
+        if lines.iter().all(|it| it.text.len() <= LONGEST_LINE) {
+            return None;
+        }
+        let mut shown: Vec<(&str, Option<u32>)> = Vec::with_capacity(lines.len());
+        let mut count = 0;
+        for line in lines {
+            let is_marked = shown
+                .last()
+                .is_some_and(|it| it.1.is_none() && is_mark(it.0));
+            if line.text.len() <= LONGEST_LINE {
+                if line.number.is_none() && shown.last() == Some(&(MARK, None)) {
+                    shown.pop();
+                }
+                shown.push((&line.text, line.number));
+                continue;
+            }
+            let stretches = line.number.and_then(|it| self.0.get(&it));
+            let stretches = stretches.map_or(&[][..], |it| &it[..it.len().min(most)]);
+            let mut stretches = stretches.to_vec();
+            stretches.sort_unstable_by_key(|it| it.start);
+            count += stretches.len();
+            let mut next = 0;
+            for it in stretches {
+                if it.start > next && !(next == 0 && is_marked) {
+                    shown.push((MARK, None));
+                }
+                next = it.end;
+                shown.push((&line.text[it], None));
+            }
+            if next < line.text.len() && !(next == 0 && is_marked) {
+                shown.push((MARK, None));
+            }
+        }
+        // Chunks have their text without blank lines at its end.
+        while shown.len() > 1 && shown.last().is_some_and(|it| it.0.trim().is_empty()) {
+            shown.pop();
+        }
+        let (text, numbers): (Vec<&str>, Vec<_>) = shown.into_iter().unzip();
+        Some(Cut {
+            text: text.join("\n"),
+            numbers,
+            stretches: count,
+        })
+    }
+}
+
+/// Where a word stands.
+struct Place {
+    /// Behind it.
+    at: usize,
+    word: usize,
+}
+
+/// At most [`MOST`] stretches of `line`, no two of which share a character: those first with most of `words`, the rarer the better; how it
+/// begins where it has none.
+fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
+    let found = words.map_or_else(Vec::new, |it| places(line, it));
+    let mut counts = [0_usize; MOST_TOLD];
+    for it in &found {
+        counts[it.word] += 1;
+    }
+    let rarity = |word: usize| 1 + u64::from((found.len() / counts[word]).ilog2());
+    let mut candidates = Vec::with_capacity(found.len());
+    let (mut within, mut worth, mut end) = ([0_usize; MOST_TOLD], 0, 0);
+    for place in &found {
+        while let Some(it) = found.get(end).filter(|it| it.at - place.at <= MIDDLE) {
+            if within[it.word] == 0 {
+                worth += rarity(it.word);
+            }
+            within[it.word] += 1;
+            end += 1;
+        }
+        candidates.push((worth, place.at + (found[end - 1].at - place.at) / 2));
+        within[place.word] -= 1;
+        if within[place.word] == 0 {
+            worth -= rarity(place.word);
+        }
+    }
+    candidates.sort_unstable_by_key(|&(worth, middle)| (Reverse(worth), middle));
+    let mut chosen: Vec<Range<usize>> = Vec::new();
+    for (_, middle) in candidates {
+        let it = around(line, middle);
+        let is_apart = |other: &Range<usize>| it.end <= other.start || other.end <= it.start;
+        if chosen.iter().all(is_apart) {
+            chosen.push(it);
+            if chosen.len() == MOST {
+                break;
+            }
+        }
+    }
+    if chosen.is_empty() {
+        chosen.push(around(line, 0));
+    }
+    chosen
+}
+
+/// Where any of `words` stand in `line`, in any case, by where they end.
+fn places(line: &str, words: &AhoCorasick) -> Vec<Place> {
+    let lower = line.to_lowercase();
+    let mut characters = line.char_indices();
+    let (mut below, mut at) = (0, 0);
+    let found = words.find_overlapping_iter(&lower).map(|it| {
+        // Another case may have another length.
+        while below < it.end()
+            && let Some((start, c)) = characters.next()
+        {
+            below += c.to_lowercase().map(char::len_utf8).sum::<usize>();
+            at = start + c.len_utf8();
+        }
+        let word = it.pattern().as_usize();
+        Place { at, word }
+    });
+    found.take(MOST_PLACES).collect()
+}
+
+/// The stretch of `line` around `middle`: whole characters, and from where a value begins to where one ends if that is near.
+fn around(line: &str, middle: usize) -> Range<usize> {
+    let end = line.len().min(middle.saturating_sub(STRETCH / 2) + STRETCH);
+    let start = line.ceil_char_boundary(end.saturating_sub(STRETCH));
+    let end = line.floor_char_boundary(end);
+    let bytes = &line.as_bytes()[start..end];
+    let before = |it: &u8| b",;{[( \t".contains(it);
+    let behind = |it: &u8| b",;}]) \t".contains(it);
+    let first = bytes.iter().take(NEAR).position(before);
+    let last = bytes.iter().rev().take(NEAR).position(behind);
+    let first = first
+        .filter(|_| start > 0)
+        .map_or(start, |it| start + it + 1);
+    let last = last.filter(|_| end < line.len()).map_or(end, |it| end - it);
+    first..last
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_syntax::{Limits, Source};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Keywords;
+
+    #[test]
+    fn stretches_are_around_the_rarest_words_and_hold_whole_values() {
+        let value = |it: usize| format!("{{\"user\":\"u{it}\",\"role\":\"reader\"}},");
+        let line = (0..900).map(|it| match it {
+            700 => "{\"user\":\"u700\",\"role\":\"Admin\"},".to_owned(),
+            it => value(it),
+        });
+        let line = format!("[{}]", line.collect::<String>());
+        let words = Keywords::new(&["user".to_owned(), "admin".to_owned()]);
+        let found = stretches(&line, words.all());
+        assert_eq!(found.len(), MOST);
+        let best = &line[found[0].clone()];
+        assert!(best.contains("\"u700\",\"role\":\"Admin\"},"), "{best}");
+        assert!(best.len() > STRETCH - 2 * NEAR && best.len() <= STRETCH);
+        for it in found {
+            let it = &line[it];
+            assert!(it.ends_with([',', '}', ']']), "{it}");
+            assert!(it.starts_with(['[', '{', '"']), "{it}");
+        }
+        assert_eq!(stretches(&line, None).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn stretches_are_of_whole_characters_and_apart(
+            text in "[a-cäßİ,{ ]{1,30}",
+            times in 1..700_usize,
+            words in prop::collection::vec("[a-cäßi̇]{1,3}", 0..5),
+            most in 1..9_usize,
+        ) {
+            let line = text.repeat(times);
+            let words = Keywords::new(&words);
+            let mut found = stretches(&line, words.all());
+            prop_assert!(found.iter().all(|it| it.len() <= STRETCH && line.get(it.clone()).is_some()));
+            found.sort_unstable_by_key(|it| it.start);
+            prop_assert!(found.windows(2).all(|it| it[0].end <= it[1].start));
+            let source = Source::new("a.x", &line, &Limits::default());
+            let mut long = LongLines::default();
+            long.note(1, &line, words.all());
+            let lines = source.render(source.whole(), ctx_syntax::RenditionKind::Full, &[]);
+            let cut = long.cut(&lines, most);
+            prop_assert_eq!(cut.is_some(), line.len() > LONGEST_LINE);
+            let Some(cut) = cut else { return Ok(()) };
+            prop_assert!(cut.stretches <= most);
+            prop_assert_eq!(cut.text.split('\n').count(), cut.numbers.len());
+            let parts: Vec<&str> = cut.text.split('\n').filter(|it| *it != MARK).collect();
+            let mut rest = &line[..];
+            for part in parts {
+                let (_, behind) = rest.split_once(part).expect("it is there, and in this order");
+                rest = behind;
+            }
+        }
+    }
+}
