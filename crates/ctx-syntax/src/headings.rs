@@ -277,7 +277,7 @@ fn block(line: &str, before: &str) -> Option<usize> {
     let is_it = |it: &&str| it.eq_ignore_ascii_case(name);
     start
         .eq_ignore_ascii_case(before)
-        .then(|| VERBATIM.iter().position(|it| is_it(it)))?
+        .then(|| VERBATIM.iter().position(is_it))?
 }
 
 /// `** TODO Title  :tag:`: its level, and its words.
