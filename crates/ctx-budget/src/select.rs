@@ -222,9 +222,8 @@ impl<'p> Run<'p> {
     fn density(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
         let mut tally = self.tally();
         let finished = in_time(self.greedy(&mut tally, ticker))?;
-        if !finished {
-            tally.fill(ticker)?;
-        }
+        // What is worth nothing has no density to be taken by.
+        tally.fill(ticker)?;
         Ok(Answer {
             bound: None,
             tally,

@@ -38,7 +38,8 @@ const SELDOM: [&str; 24] = [
 pub(crate) fn may_be_name(word: &str, is_alone: bool) -> bool {
     let is_one = |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(word));
     let is_identifier = word.chars().all(|it| it.is_alphanumeric() || it == '_');
-    word.len() > 1 && is_identifier && !is_one(&NEVER) && (is_alone || !is_one(&SELDOM))
+    let is_long_enough = (2..=MOST_NAME_BYTES).contains(&word.len());
+    is_long_enough && is_identifier && !is_one(&NEVER) && (is_alone || !is_one(&SELDOM))
 }
 
 /// Whether `name` is a stop word or shorter than three bytes, as many names are and most such words are not.

@@ -1,5 +1,7 @@
 //! What the tests share: short ways to make chunks and build contexts.
 
+use std::collections::HashMap;
+
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Relevance, Tokens, lines};
 use ctx_tokens::TokenCounter;
@@ -86,11 +88,12 @@ pub(crate) fn is_sound(
 /// What is shown whole and said to be lines is as many, or that is told.
 #[track_caller]
 fn shows_the_lines_it_tells(chunks: &[Chunk], built: &BuiltContext) {
+    let by_id: HashMap<&str, &Chunk> = chunks.iter().map(|it| (&*it.id, it)).collect();
     for citation in &built.citations {
         let Some((start, end)) = citation.start_line.zip(citation.end_line) else {
             continue;
         };
-        let chunk = chunks.iter().find(|it| it.id == citation.chunk_id).unwrap();
+        let chunk = by_id[&*citation.chunk_id];
         let text = chunk.full_text();
         let hash = blake3::hash(text.as_bytes()).to_hex();
         let (count, said) = (lines(text).count(), (end - start) as usize + 1);

@@ -10,7 +10,7 @@ use secrets_scanner::rules::BUNDLED_RULES;
 const MOST: usize = 255;
 
 /// The longest runs that each match of `expression` has in it: of letters and digits, and of those with `_` and `-`.
-pub fn needed(expression: &str) -> [usize; 2] {
+pub(crate) fn needed(expression: &str) -> [usize; 2] {
     let parsed = parsed(expression);
     KINDS.map(|is| parsed.as_ref().map_or(0, |it| run(it, &is).within))
 }
