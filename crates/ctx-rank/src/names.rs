@@ -29,9 +29,11 @@ const NEVER: [&str; 46] = [
     "this", "those", "ve", "were", "what", "which", "who", "why", "you", "your",
 ];
 /// and others that are none beside words that are not of these.
-const SELDOM: [&str; 24] = [
-    "also", "and", "as", "at", "be", "by", "can", "could", "did", "do", "does", "for", "if", "in",
-    "is", "of", "on", "or", "should", "so", "to", "was", "when", "where",
+const SELDOM: [&str; 46] = [
+    "about", "above", "also", "although", "and", "as", "at", "be", "because", "but", "by", "can",
+    "could", "did", "do", "does", "during", "for", "if", "in", "is", "just", "maybe", "more",
+    "most", "much", "of", "on", "or", "should", "so", "some", "such", "than", "there", "to", "too",
+    "very", "was", "we", "when", "where", "whether", "while", "will", "would",
 ];
 
 /// Whether `word`, which nothing marks as a name, may be one: a stop word, of a question that has no other words.

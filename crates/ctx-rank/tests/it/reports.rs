@@ -211,7 +211,7 @@ fn a_common_word_is_a_name_where_a_typed_question_marks_it_as_one() {
         ("what does main.rs do, e.g. a.go", ""),
         ("`README.md` of `a.py` at crates.io", ""),
         ("main.rs(7:13) fails", ""),
-        ("`for it in all`", ""),
+        ("why does `for it in all` wait", ""),
         ("callers of all the functions", ""),
         ("get the parser", ""),
         ("the", ""),

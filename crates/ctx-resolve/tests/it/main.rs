@@ -488,7 +488,7 @@ fn hits_with_good_places_are_all_resolved() {
     }
     assert!(hits.len() > 300, "{}", hits.len());
     let resolved = run(&Resolver::new(sources, limits), hits.clone());
-    assert!(resolved.omitted.is_empty() && resolved.warnings.is_empty());
+    assert_eq!((resolved.omitted, resolved.warnings), (vec![], vec![]));
     for (hit, chunk) in hits.iter().zip(&resolved.chunks) {
         assert_eq!(
             (&hit.content, hit.span),
