@@ -106,7 +106,7 @@ impl Features<'_> {
         told.sort_unstable();
         told.dedup_by_key(|(id, _)| *id);
         // Names that no word can be, since those hold no NUL.
-        if let Some(symbol) = chunk.qualified_name.as_ref().or(chunk.name.as_ref()) {
+        if let Some(symbol) = chunk.symbol() {
             told.push((self.id(format!("\0symbol {symbol}")), until(None)));
         }
         told.push((self.id(format!("\0id {}", chunk.id)), until(None)));

@@ -34,7 +34,7 @@ pub(crate) fn merge<'a>(
             units.push(Unit::One(chunk));
             continue;
         }
-        let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
+        let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
         let place = chunk.path.as_deref().zip(chunk.span);
         let Some((path, span)) = place.filter(|_| is_plain) else {
             units.push(Unit::One(chunk));
@@ -72,7 +72,7 @@ pub(crate) fn mismatches(
     let mut warnings = Vec::new();
     for chunk in chunks {
         let mut count = 0_usize;
-        if chunk.span.is_some() && chunk.expanded_context.is_none() {
+        if chunk.span.is_some() && chunk.wider_text().is_none() {
             for _ in survey::lines(&chunk.content) {
                 if count.is_multiple_of(LINES) {
                     control.check()?;
@@ -91,7 +91,7 @@ pub(crate) fn mismatches(
 /// and is not looked at where there is expanded context.
 fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
     let span = chunk.span?;
-    if chunk.expanded_context.is_none() {
+    if chunk.wider_text().is_none() {
         let is_wrong = Fit::of(span, &chunk.content, lines) == Fit::None;
         return is_wrong.then(|| contradiction(chunk, span));
     }

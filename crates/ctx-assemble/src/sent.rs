@@ -115,7 +115,7 @@ impl<'a> Sent<'a> {
 
 /// The file of a chunk that may be merged.
 fn file_of(chunk: &Chunk) -> Option<File<'_>> {
-    let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
+    let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
     let path = chunk.path.as_deref().filter(|_| is_plain)?;
     chunk.span.map(|_| (path, chunk.content_hash.as_deref()))
 }

@@ -41,7 +41,7 @@ impl<'a> Block<'a> {
             id: &chunk.id,
             kind: &chunk.kind,
             path: chunk.path.as_deref(),
-            name: chunk.name.as_deref(),
+            name: chunk.short_name(),
             span: chunk.span,
             language: chunk.language.as_deref(),
             relevance: chunk.relevance,

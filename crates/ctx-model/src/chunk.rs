@@ -44,9 +44,9 @@ pub struct Chunk {
     pub kind: ChunkKind,
     /// Where it came from.
     pub origin: Origin,
-    /// A short name: a symbol, a title.
+    /// A short name: a symbol, a title. An empty one is none.
     pub name: Option<String>,
-    /// The name with its enclosing scopes.
+    /// The name with its enclosing scopes. An empty one is none.
     pub qualified_name: Option<String>,
     /// The file it is in, as the reader should see it.
     pub path: Option<String>,
@@ -56,7 +56,7 @@ pub struct Chunk {
     pub language: Option<String>,
     /// Its text.
     pub content: String,
-    /// A wider text to show instead of `content`. Which lines it is, is told where the lines of `content` stand in it
+    /// A wider text to show instead of `content`; an empty one is none. Which lines it is, is told where the lines of `content` stand in it
     /// exactly once.
     pub expanded_context: Option<String>,
     /// A shorter text to show beside or instead of `content`.
@@ -168,13 +168,28 @@ impl Chunk {
 
     /// The text to show in full: the expanded context where there is one.
     pub fn full_text(&self) -> &str {
-        self.expanded_context.as_deref().unwrap_or(&self.content)
+        self.wider_text().unwrap_or(&self.content)
+    }
+
+    /// The expanded context, where there is one.
+    pub fn wider_text(&self) -> Option<&str> {
+        filled(self.expanded_context.as_ref())
+    }
+
+    /// The name, where there is one.
+    pub fn short_name(&self) -> Option<&str> {
+        filled(self.name.as_ref())
+    }
+
+    /// What it is called among all symbols: its qualified name, else its name.
+    pub fn symbol(&self) -> Option<&str> {
+        filled(self.qualified_name.as_ref()).or_else(|| self.short_name())
     }
 
     /// The lines of the file that [`full_text`](Chunk::full_text) holds: those of the content, and with expanded context
     /// as many round them as it has. `None` where that cannot be told: see [`widened`]. O(bytes) with expanded context.
     pub fn full_span(&self) -> Option<LineSpan> {
-        match &self.expanded_context {
+        match self.wider_text() {
             Some(wider) => widened(self.span?, &self.content, wider),
             None => self.span,
         }
@@ -184,7 +199,7 @@ impl Chunk {
     pub fn title(&self) -> &str {
         self.path
             .as_deref()
-            .or(self.name.as_deref())
+            .or_else(|| self.short_name())
             .unwrap_or(&self.id)
     }
 
@@ -201,6 +216,11 @@ impl Chunk {
         }
         Ok(())
     }
+}
+
+/// A text that says something: many write an empty one for none.
+fn filled(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
 /// A chunk as it is written on the wire: flat, every field but three optional. What it says is not checked: whoever wants to know which

@@ -407,10 +407,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let count = chunks.len();
     let mut by_file: BTreeMap<Option<String>, Vec<(usize, Chunk)>> = BTreeMap::new();
     for (index, chunk) in chunks.into_iter().enumerate() {
-        let path = chunk
-            .path
-            .clone()
-            .filter(|_| chunk.expanded_context.is_none());
+        let path = chunk.path.clone().filter(|_| chunk.wider_text().is_none());
         by_file.entry(path).or_default().push((index, chunk));
     }
     let mut words = by_file.values().flatten().map(|it| &it.1.matched_keywords);

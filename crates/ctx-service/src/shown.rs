@@ -152,7 +152,7 @@ fn merged(citation: &Citation, speaker: &Chunk, all: &[Chunk]) -> Option<String>
     let is_part = |it: &&Chunk| {
         it.path == speaker.path
             && it.content_hash == speaker.content_hash
-            && it.expanded_context.is_none()
+            && it.wider_text().is_none()
             && it.renditions.is_empty()
             && it.span.is_some_and(|its| span.contains(its))
     };

@@ -339,3 +339,18 @@ fn citations_stand_for_what_is_shown() {
     assert_eq!(again.citations.len(), 2);
     assert!(again.citations.iter().all(|it| it.id.starts_with("chu-")));
 }
+
+#[test]
+fn an_empty_name_or_expanded_context_is_none() {
+    let mut empty = chunk("a", 1.0, "some text");
+    (empty.name, empty.qualified_name) = (Some(String::new()), Some(String::new()));
+    empty.expanded_context = Some(String::new());
+    for format in Format::ALL {
+        let options = options(1_000).with_format(format).with_sources(true);
+        let built = build(std::slice::from_ref(&empty), &options);
+        let without = build(&[chunk("a", 1.0, "some text")], &options);
+        assert_eq!(built.context, without.context);
+        assert_eq!(built.citations[0].source, "a");
+        assert!(built.context.contains("some text"), "{}", built.context);
+    }
+}
