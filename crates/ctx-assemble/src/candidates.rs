@@ -55,8 +55,10 @@ impl<'u> Candidates<'u> {
                 .min()
         };
         let was_sent = |index: usize| {
-            let mut parts = units[index].parts().iter();
-            parts.all(|part| places.contains_key(part.id.as_str()))
+            let unit = &units[index];
+            let mut parts = unit.parts().iter();
+            matches!(unit, Unit::Many(merged) if merged.was_sent())
+                || parts.all(|part| places.contains_key(part.id.as_str()))
         };
         let sections = keep_places(arrange(&chunks, options), place);
         let ordered: Vec<&'u Unit<'u>> = sections

@@ -21,7 +21,15 @@ impl<'p> Everything<'p> {
         if plan.leaves_out || count == 0 || problem.max_items.is_some_and(|most| most < count) {
             return None;
         }
-        let choices = plan.candidates.all.iter().map(whole).collect();
+        let items = problem.items.iter().zip(&plan.candidates.all);
+        let choices = items.map(|(item, candidate)| {
+            // Whatever is pinned may be shown at its cheapest.
+            let cap = item.cap.filter(|_| !item.pinned).unwrap_or(u64::MAX);
+            let mut choices = whole(candidate);
+            choices.retain(|choice| item.choices[*choice].weight <= cap);
+            (!choices.is_empty()).then_some(choices)
+        });
+        let choices = choices.collect::<Option<_>>()?;
         Some(Everything { problem, choices })
     }
 

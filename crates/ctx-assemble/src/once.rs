@@ -8,9 +8,13 @@ use ctx_tokens::TokenCounter;
 
 use crate::{AssembleError, Control, assemble};
 
+/// No context is assembled more often.
+const MOST: usize = 8;
+
 /// [`assemble`], and where chunks with renditions are shown in full and their lines overlap, once more with those merged as plain text is:
 /// each line is there once, and what that saves is spent on others. What is shown in part stays apart, and so do all chunks where
-/// `merge` is false. Cost: that of [`assemble`], once more for each time that such chunks come to be shown.
+/// `merge` is false. Cost: that of [`assemble`], once more for each time that such chunks come to be shown, eight times at most; none
+/// after the deadline.
 ///
 /// # Errors
 /// Those of [`assemble`].
@@ -25,10 +29,10 @@ pub fn assemble_each_line_once(
         return Ok(built);
     }
     let mut chunks = Cow::Borrowed(chunks);
-    loop {
+    for _ in 0..MOST {
         let again = shown_again(&built, &chunks);
         if again.is_empty() {
-            return Ok(built);
+            break;
         }
         for chunk in chunks.to_mut() {
             if again.contains(&chunk.id) {
@@ -36,12 +40,18 @@ pub fn assemble_each_line_once(
             }
         }
         match assemble(&chunks, options, counter, control) {
-            Ok(merged) if is_all_shown(&merged, &again) => built = merged,
             Err(AssembleError::Cancelled) => return Err(AssembleError::Cancelled),
+            // What was chosen in a hurry may be worse.
+            _ if control.is_late() => break,
+            Ok(mut merged) if is_all_shown(&merged, &again) => {
+                merged.build_time += built.build_time;
+                built = merged;
+            }
             // Better twice than in part, or not at all.
-            _ => return Ok(built),
+            _ => break,
         }
     }
+    Ok(built)
 }
 
 /// The ids of those of `chunks` that have renditions, are shown in full, and have lines that another shows in full, too.

@@ -68,7 +68,17 @@ impl Plan<'_, '_> {
     /// whatever is chosen.
     pub(crate) fn full(&self, slack: u64) -> Option<Tokens> {
         let weight = Everything::of(self)?.weight();
-        Some(self.count_with(weight.saturating_add(slack), false))
+        let limit = self.count_with(weight.saturating_add(slack), false);
+        if self.options.caps {
+            // They come with the budget.
+            let mut capped = Plan {
+                problem: self.problem.clone(),
+                ..*self
+            };
+            capped.cap(limit);
+            Everything::of(&capped)?;
+        }
+        Some(limit)
     }
 
     /// What a context needs with chunks of this weight, each with a separator after it.

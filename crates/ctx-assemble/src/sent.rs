@@ -8,7 +8,7 @@ use ctx_model::{BuildOptions, Chunk, LineSpan, Previous, Rendition, widened, wit
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::lines::Fit;
-use crate::survey;
+use crate::{AssembleError, Control, survey};
 
 /// What was sent: the chunks that blocks were shown under, and the lines of these blocks.
 #[derive(Debug, Default)]
@@ -42,10 +42,14 @@ struct Block<'a> {
 impl<'a> Sent<'a> {
     /// What `options` tell of the context before, as far as it is among `chunks`. Which lines its blocks had is known where
     /// the text of that context is. O(bytes of that text and of the chunks it shows), and O(n log n) for n chunks.
-    pub(crate) fn new(chunks: &'a [Chunk], options: &BuildOptions) -> Self {
+    pub(crate) fn new(
+        chunks: &'a [Chunk],
+        options: &BuildOptions,
+        control: &Control,
+    ) -> Result<Self, AssembleError> {
         let mut sent = Sent::default();
         let Some(previous) = &options.previous else {
-            return sent;
+            return Ok(sent);
         };
         let by_id: RapidHashMap<&str, &Chunk> =
             chunks.iter().map(|chunk| (&*chunk.id, chunk)).collect();
@@ -53,10 +57,12 @@ impl<'a> Sent<'a> {
         let ids: Vec<Option<&'a Chunk>> = ids.collect();
         sent.named = ids.iter().flatten().map(|chunk| &*chunk.id).collect();
         if !ids.iter().flatten().any(|chunk| file_of(chunk).is_some()) {
-            return sent;
+            return Ok(sent);
         }
-        for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids)) {
-            let lines = chunk.and_then(|chunk| Some((chunk, lines_of(chunk, &block)?)));
+        for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids, control)?) {
+            control.check()?;
+            let lines =
+                chunk.and_then(|chunk| Some((chunk, Expected::new(chunk).lines_in(&block)?)));
             if let Some((chunk, lines)) = lines
                 && let Some(file) = file_of(chunk)
                 && sent.known.insert(&chunk.id)
@@ -78,7 +84,7 @@ impl<'a> Sent<'a> {
             widest_so_far(&mut blocks.merged);
             widest_so_far(&mut blocks.single);
         }
-        sent
+        Ok(sent)
     }
 
     /// Whether a block was shown under `chunk`.
@@ -170,16 +176,27 @@ impl Body {
 }
 
 /// The blocks of the context before, one for each of its ids; none where they are not found.
-fn blocks(previous: &Previous, options: &BuildOptions, ids: &[Option<&Chunk>]) -> Vec<ParsedBlock> {
+fn blocks(
+    previous: &Previous,
+    options: &BuildOptions,
+    ids: &[Option<&Chunk>],
+    control: &Control,
+) -> Result<Vec<ParsedBlock>, AssembleError> {
     let Some(text) = &previous.context else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    let found = |is_it: &dyn Fn(&Chunk, &ParsedBlock) -> bool| {
-        let mut next = 0;
+    let found = |is_it: &dyn Fn(&Expected<'_>, &ParsedBlock) -> bool| {
+        let (mut next, mut known) = (0, None);
         let mut is_next = |block: &ParsedBlock| {
-            let chunk = ids.get(next).copied();
-            let is_next = chunk.is_some_and(|it| it.is_none_or(|chunk| is_it(chunk, block)));
-            next += usize::from(is_next);
+            // What is refused from here on is looked at no further.
+            let Some(chunk) = ids.get(next).filter(|_| control.check().is_ok()) else {
+                return false;
+            };
+            let expected = known.get_or_insert_with(|| chunk.map(Expected::new));
+            let is_next = expected.as_ref().is_none_or(|it| is_it(it, block));
+            if is_next {
+                (next, known) = (next + 1, None);
+            }
             is_next
         };
         // In another format nothing of it is kept, whatever is joined.
@@ -187,36 +204,72 @@ fn blocks(previous: &Previous, options: &BuildOptions, ids: &[Option<&Chunk>]) -
         Some(parsed.blocks).filter(|blocks| blocks.len() == ids.len())
     };
     // The caller's own text may look like blocks; and a chunk may say something else by now.
-    let is_it = |chunk: &Chunk, block: &ParsedBlock| may_be(chunk, block) && says(chunk, block);
-    let blocks = found(&is_it).or_else(|| found(&may_be));
-    blocks.unwrap_or_default()
+    let blocks = found(&|it, block| it.may_be(block) && it.says(block));
+    let blocks = blocks.or_else(|| found(&|it, block| it.may_be(block)));
+    control.check()?;
+    Ok(blocks.unwrap_or_default())
 }
 
-/// Whether `block` says nothing that speaks against its being shown under `chunk`.
-fn may_be(chunk: &Chunk, block: &ParsedBlock) -> bool {
-    let is_said = |told: &Option<String>, is: &str| {
-        told.as_ref()
-            .is_none_or(|told| *told == neutralise(is, Slot::Line))
-    };
-    is_said(&block.title, chunk.title()) && is_said(&block.id, &chunk.id)
+/// What a block that was shown under a chunk says.
+struct Expected<'a> {
+    chunk: &'a Chunk,
+    title: String,
+    id: String,
+    /// All that it may be shown as.
+    texts: Vec<String>,
+    content: String,
+    /// So many bytes the lines of the content have at least, whatever ends them, and the last may have lost that.
+    least: usize,
 }
 
-/// Whether the text of `block` is one that `chunk` has, or has it among its lines.
-fn says(chunk: &Chunk, block: &ParsedBlock) -> bool {
-    let is_it = |text: &str| neutralise(text, Slot::Text) == block.body;
-    is_it(chunk.full_text())
-        || chunk.renditions.iter().map(Rendition::text).any(is_it)
-        || file_of(chunk).is_some() && lines_of(chunk, block).is_some()
+impl<'a> Expected<'a> {
+    /// O(bytes of the chunk).
+    fn new(chunk: &'a Chunk) -> Self {
+        let renditions = chunk.renditions.iter().map(Rendition::text);
+        let texts = iter::once(chunk.full_text()).chain(renditions);
+        let content = neutralise(&chunk.content, Slot::Text).into_owned();
+        Expected {
+            chunk,
+            title: neutralise(chunk.title(), Slot::Line).into_owned(),
+            id: neutralise(&chunk.id, Slot::Line).into_owned(),
+            texts: texts
+                .map(|it| neutralise(it, Slot::Text).into_owned())
+                .collect(),
+            least: least(&content),
+            content,
+        }
+    }
+
+    /// Whether `block` says nothing that speaks against its being shown under the chunk.
+    fn may_be(&self, block: &ParsedBlock) -> bool {
+        let is_said = |told: &Option<String>, is: &String| told.as_ref().is_none_or(|it| it == is);
+        is_said(&block.title, &self.title) && is_said(&block.id, &self.id)
+    }
+
+    /// Whether the text of `block` is one that the chunk has, or has it among its lines. O(bytes of the block).
+    fn says(&self, block: &ParsedBlock) -> bool {
+        self.texts.contains(&block.body)
+            || file_of(self.chunk).is_some() && self.lines_in(block).is_some()
+    }
+
+    /// The lines that `block` shows of the file of the chunk, which speaks for it. O(bytes of the block).
+    fn lines_in(&self, block: &ParsedBlock) -> Option<LineSpan> {
+        let span = self.chunk.span.filter(|_| self.may_be(block))?;
+        // What is shorter does not have them, and is not looked through for each of many blocks.
+        if block.body.len() < self.least {
+            return None;
+        }
+        let told = block
+            .span
+            .or_else(|| widened(span, &self.content, &block.body));
+        told.filter(|lines| Body::new(block.body.clone()).says(self.chunk, *lines))
+    }
 }
 
-/// The lines that `block` shows of the file of `chunk`, which speaks for it.
-fn lines_of(chunk: &Chunk, block: &ParsedBlock) -> Option<LineSpan> {
-    let span = chunk.span.filter(|_| may_be(chunk, block))?;
-    let content = || neutralise(&chunk.content, Slot::Text);
-    let told = block
-        .span
-        .or_else(|| widened(span, &content(), &block.body));
-    told.filter(|lines| Body::new(block.body.clone()).says(chunk, *lines))
+fn least(content: &str) -> usize {
+    let lines = content.split_inclusive('\n');
+    let bytes = lines.map(|it| without_line_end(it).len() + 1);
+    bytes.sum::<usize>().saturating_sub(2)
 }
 
 #[cfg(test)]

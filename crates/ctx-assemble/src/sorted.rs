@@ -34,12 +34,15 @@ impl<'a> Sorted<'a> {
     ) -> Result<Self, AssembleError> {
         let compares = options.merge && options.include_content;
         let sent = if compares {
-            Sent::new(chunks, options)
+            Sent::new(chunks, options, control)?
         } else {
             Sent::default()
         };
-        let ranked = chunks.iter().map(|chunk| (sent.has(chunk), chunk));
-        let mut ranked: Vec<(bool, &Chunk)> = ranked.collect();
+        let ranked = chunks.iter().map(|chunk| {
+            control.check()?;
+            Ok((sent.has(chunk), chunk))
+        });
+        let mut ranked = ranked.collect::<Result<Vec<(bool, &Chunk)>, AssembleError>>()?;
         ranked.sort_unstable_by(|(was_sent, a), (was_too, b)| {
             // What was sent stays, whatever says the same now.
             let best_first =

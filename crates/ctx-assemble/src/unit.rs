@@ -89,6 +89,11 @@ impl<'a> Merged<'a> {
         }
     }
 
+    /// Whether it stood in the context before, under the part that speaks for it.
+    pub(crate) fn was_sent(&self) -> bool {
+        self.speaker.is_some()
+    }
+
     /// Lets the part with this id speak for the others, if there is one, also where another is more relevant.
     pub(crate) fn let_speak(&mut self, id: &str) {
         let Some(&speaker) = self.parts.iter().find(|part| part.id == id) else {

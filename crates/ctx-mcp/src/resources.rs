@@ -20,6 +20,8 @@ const FILE: &str = "ctx://file/";
 const OUTLINE: &str = "ctx://outline/";
 /// Resources of one page.
 const PAGE: usize = 100;
+/// Files that are read for one page, at most.
+const LOOKED_AT: usize = 1_000;
 
 pub(crate) const PROMPT: &str = "answer";
 
@@ -52,9 +54,13 @@ pub(crate) fn list(
     let rest = paths.partition_point(|path| after.is_some_and(|after| &**path <= after));
     let (mut page, mut last) = (Vec::new(), None);
     let mut rest = paths.drain(rest..).peekable();
+    // A page may be short: most of what a folder has may be pictures.
+    let mut left = LOOKED_AT;
     while page.len() < PAGE
+        && left > 0
         && let Some(path) = rest.next()
     {
+        left -= 1;
         if cancel.is_cancelled() {
             return Err(Fault::cancelled());
         }

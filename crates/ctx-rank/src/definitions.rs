@@ -99,11 +99,12 @@ fn asked_where(tokens: &[&str]) -> Option<Defined> {
     let name = name.trim_end_matches("()");
     let (ident, rest) = identifier(name)?;
     let is_name = rest.is_empty() && may_be_name(ident, true);
+    let is_all = tokens.len() == at + 2;
     let mut said: Vec<String> = lower[2..at].iter().map(|&it| it.to_owned()).collect();
     said.push(behind.to_owned());
     is_name.then(|| Defined {
         name: Name::alone(ident),
-        said: Some(said),
+        said: is_all.then_some(said),
     })
 }
 
@@ -137,17 +138,19 @@ fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
         // `the function route`, `function route`; not `the route function name`.
         let is_asked = is_start || at == 1 && tokens[0].eq_ignore_ascii_case("the");
         let is_plain = after.is_empty() && is_asked && may_be_name(ident, false);
-        let is_name = is_of_code && may_be_name(ident, true)
+        let is_name = is_of_code && (is_asked || after.is_empty()) && may_be_name(ident, true)
             || stands_out && !says_nothing(ident)
             || rest.starts_with('(') && may_be_name(ident, true)
             || is_plain;
         if !is_name || rest.starts_with(['.', '\'', '"']) || rest.starts_with("::") {
             return None;
         }
-        // What goes on in words is a sentence about it; `impl A for B` does not.
-        let is_word = |it: &&str| says_nothing(it) && !(keyword == "impl" && *it == "for");
-        let goes_on = !rest.contains(['(', '<', '{']) && after.iter().any(is_word);
-        let is_all = is_start && (is_of_code || stands_out) && !goes_on;
+        // What goes on in words asks something of it.
+        let is_code_behind = rest.starts_with(['(', '<', '{', ':'])
+            || next.starts_with(['(', '<', '{', ':', '='])
+            || KINDS.contains(&next)
+            || keyword == "impl" && next == "for";
+        let is_all = is_start && (is_of_code || stands_out) && (after.is_empty() || is_code_behind);
         let said = tokens[..=at].iter().map(|&it| it.to_owned());
         let mut name = Name::alone(ident);
         if receiver > 0 {

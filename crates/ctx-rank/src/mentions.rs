@@ -141,7 +141,9 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
         place_of(word)?.line?;
         let trimmed = word.trim_end_matches(['.', ':', '!', '?', '*']);
         let (path, _) = with_lines(trimmed);
-        Some(start + path.len()..start + trimmed.len())
+        let lines = &trimmed[path.len()..];
+        let end = lines.find(is_unspaced).unwrap_or(lines.len());
+        Some(start + path.len()..start + path.len() + end)
     })
 }
 
@@ -203,10 +205,16 @@ pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32
         .iter()
         .find_map(|it| after.strip_prefix(it))
         .unwrap_or(after);
-    let number = ["line ", "lines ", "Line ", "Lines "]
+    let said = ["line ", "Line "]
         .iter()
         .find_map(|it| after.strip_prefix(it));
-    if let Some(lines) = number.and_then(leading_lines) {
+    if let Some(lines) = said.and_then(leading_lines) {
+        return Some(lines);
+    }
+    let said = ["lines ", "Lines "]
+        .iter()
+        .find_map(|it| after.strip_prefix(it));
+    if let Some(lines) = said.and_then(|it| lines_joined(it, &[" - ", " to "])) {
         return Some(lines);
     }
     let before = before.trim_end_matches(is_between);
@@ -320,11 +328,16 @@ fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
 
 /// The line that `text` begins with, and where another follows that is no less, the last of them: `12-40`, `12-L40`, `12C5-L40C9`.
 fn leading_lines(text: &str) -> Option<(u32, Option<u32>)> {
+    lines_joined(text, &[])
+}
+
+/// The same where these signs may join the two as well: behind one line ` - ` begins what is said of it.
+fn lines_joined(text: &str, signs: &[&str]) -> Option<(u32, Option<u32>)> {
     let first = leading_number(text)?;
     let rest = behind_digits(text);
     let rest = rest.strip_prefix('C').map_or(rest, behind_digits);
-    let signs = ["-", "\u{2013}", "..", " - ", " to "];
-    let last = signs.iter().find_map(|it| rest.strip_prefix(it));
+    let mut signs = ["-", "\u{2013}", ".."].iter().chain(signs);
+    let last = signs.find_map(|it| rest.strip_prefix(it));
     let last = last.map(|it| it.strip_prefix('L').unwrap_or(it));
     let last = last.and_then(leading_number);
     Some((first, last.filter(|&it| it >= first)))

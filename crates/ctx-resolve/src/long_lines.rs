@@ -71,8 +71,16 @@ impl LongLines {
             let mut stretches = stretches.to_vec();
             stretches.sort_unstable_by_key(|it| it.start);
             count += stretches.len();
-            let mut next = 0;
+            let mut joined: Vec<Range<usize>> = Vec::with_capacity(stretches.len());
             for it in stretches {
+                match joined.last_mut() {
+                    // What touches is one piece of the line.
+                    Some(last) if last.end == it.start => last.end = it.end,
+                    _ => joined.push(it),
+                }
+            }
+            let mut next = 0;
+            for it in joined {
                 if it.start > next && !(next == 0 && is_marked) {
                     shown.push((MARK, None));
                 }
@@ -235,7 +243,9 @@ mod tests {
             let Some(cut) = cut else { return Ok(()) };
             prop_assert!(cut.stretches <= most);
             prop_assert_eq!(cut.text.split('\n').count(), cut.numbers.len());
-            let parts: Vec<&str> = cut.text.split('\n').filter(|it| *it != MARK).collect();
+            let shown: Vec<&str> = cut.text.split('\n').collect();
+            prop_assert!(shown.windows(2).all(|it| it.contains(&MARK)), "{:?}", shown);
+            let parts = shown.into_iter().filter(|it| *it != MARK);
             let mut rest = &line[..];
             for part in parts {
                 let (_, behind) = rest.split_once(part).expect("it is there, and in this order");

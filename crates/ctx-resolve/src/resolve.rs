@@ -14,6 +14,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::changed::{Changed, Indexed, is_by_lines, why};
 use crate::front::lines_of_pictures;
+use crate::long_lines::LONGEST_LINE;
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
 use crate::renditions::{Known, LONG, renditions_while};
@@ -559,7 +560,7 @@ fn of_file(
     }
 }
 
-/// The indexes of those that are short, and have lines that overlap or touch another's. O(n log n).
+/// The indexes of those that are short, and have lines that overlap or touch another's. O(n log n), and O(bytes).
 fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
     let mut short: BTreeMap<Option<&str>, Vec<(LineSpan, usize)>> = BTreeMap::new();
     for it in found.iter().filter(|it| it.own.is_some()) {
@@ -568,6 +569,8 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
             && !chunk.pinned
             && chunk.renditions.is_empty()
             && (span.line_count() as usize) < LONG
+            // A line that is too long is shown in part, or not at all.
+            && chunk.content.lines().all(|line| line.len() <= LONGEST_LINE)
         {
             // An assembler merges what is of one state of its file.
             let of_state = short.entry(chunk.content_hash.as_deref()).or_default();

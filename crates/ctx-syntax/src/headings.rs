@@ -176,10 +176,14 @@ fn title_of_rst<'t>(lines: &[&'t str]) -> Option<(u8, bool, &'t str)> {
 /// Titles behind `=` or `#`, and those with a line below, outside of blocks between two equal lines.
 fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     let mut headings = Vec::new();
-    let mut row = 0;
+    // Where the last title or block ended.
+    let (mut row, mut end) = (0, 0);
     while row < lines.len() {
         let title = marked(lines[row]).map(|it| (it, 1));
-        let is_first = row == 0 || is_blank(lines[row - 1]) || lines[row - 1].starts_with('[');
+        let is_first = row == end
+            || is_blank(lines[row - 1])
+            || lines[row - 1].starts_with('[')
+            || lines[row - 1].starts_with("//");
         let underlined = || is_first.then(|| underlined(&lines[row..])).flatten();
         if let Some(((level, name), count)) = title.or_else(|| Some((underlined()?, 2))) {
             headings.push(Heading {
@@ -189,13 +193,15 @@ fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
                 name,
             });
             row += count;
+            end = row;
             continue;
         }
         row += 1;
-        if let Some(end) = delimiter(lines[row - 1]) {
+        if let Some(close) = delimiter(lines[row - 1]) {
             // One that nothing ends goes on to the end.
-            let behind = lines[row..].iter().position(|it| it.trim_end() == end);
+            let behind = lines[row..].iter().position(|it| it.trim_end() == close);
             row = behind.map_or(lines.len(), |it| row + it + 1);
+            end = row;
         }
     }
     headings

@@ -283,6 +283,20 @@ fn caps_keep_one_large_chunk_from_taking_all() {
 }
 
 #[test]
+fn caps_hold_where_everything_would_fit() {
+    let chunks: Vec<Chunk> = [("large", 240), ("b", 12), ("c", 12), ("d", 12)]
+        .map(|(id, words)| chunk(id, 0.5, &format!("{id} ").repeat(words)).with_path(id))
+        .into();
+    for selection in POLICIES {
+        let options = options(700).with_selection(selection);
+        assert_eq!(build(&chunks, &options).included.len(), 4);
+        let capped = build(&chunks, &options.with_caps(true));
+        assert_eq!(capped.omitted.len(), 1, "{selection}");
+        assert_eq!(capped.omitted[0].id, "large");
+    }
+}
+
+#[test]
 fn the_receipt_says_why_each_chunk_is_in() {
     let mut chunks = uneven(30);
     chunks[3].pinned = true;

@@ -7,6 +7,7 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, GroupBy, LineSpan, Order, Previous, Selection, Tokens,
 };
+use ctx_testkit::laws::linear;
 use ctx_tokens::{Additivity, TokenCounter};
 
 use crate::support::{build, chunk, files, options, try_build};
@@ -419,4 +420,30 @@ fn twenty_turns_keep_several_times_more_than_relevance_order_does() {
     println!("shared: relevance {by_relevance:.3}, stable {stable:.3}, previous {kept:.3}");
     assert!(kept > 3.0 * by_relevance, "{kept} against {by_relevance}");
     assert!(kept > stable, "{kept} against {stable}");
+}
+
+/// Whatever a context before is made of to look like the blocks of long chunks.
+#[test]
+fn an_earlier_context_is_read_in_linear_time() {
+    for piece in [
+        "Shown: nothing\n",
+        "```text\n```\n\n",
+        "```text\nline\n```\n\n",
+        "### a.txt\n\n",
+    ] {
+        let input = |n: usize| {
+            let lines = u32::try_from(n / 5).unwrap();
+            let span = LineSpan::new(1, lines).unwrap();
+            let chunk = chunk("a", 0.5, &"line\n".repeat(n / 5));
+            let context = piece.repeat(n / piece.len());
+            let previous = Previous {
+                digest: blake3::hash(context.as_bytes()).to_hex().to_string(),
+                ids: vec!["a".to_owned()],
+                context: Some(context),
+            };
+            let options = options(100).with_previous(Some(previous));
+            ([chunk.with_path("a.txt").with_span(span)], options)
+        };
+        linear(piece, input, |(chunks, options)| build(chunks, options));
+    }
 }

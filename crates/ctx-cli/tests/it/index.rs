@@ -611,7 +611,10 @@ fn a_watch_heeds_settings_as_they_are_and_keeps_the_last_where_they_are_broken()
     let asked = Asked::small();
     let settings = |size: &str| {
         let text = format!("[index]\nmax-file-size = {size}\n");
-        asked.root.write("ctx.toml", text);
+        // At once, as a watch looks at whatever there is.
+        let beside = asked.root.path().with_extension("toml");
+        fs::write(&beside, text).unwrap();
+        fs::rename(beside, asked.root.path().join("ctx.toml")).unwrap();
     };
     let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();

@@ -1347,6 +1347,8 @@ fn what_stands_behind_the_keyword_of_a_definition_is_a_name() {
         ("how does class Session keep cookies", "Session"),
         ("function route", "route"),
         ("the function get", "get"),
+        ("class Session parse_header", "parse_header Session"),
+        ("class Session cookie persistence", "Session"),
     ] {
         let query = Query::analyse(text);
         assert!(!query.asks_for_definition(), "{text}");
@@ -1354,8 +1356,17 @@ fn what_stands_behind_the_keyword_of_a_definition_is_a_name() {
         let kept = ["class", "function"].map(|it| weight(&query, it));
         assert!(kept.iter().any(|&it| it > 0.0), "{text}");
     }
+    // What is asked of is what the verb is about.
+    for text in ["which fn calls parse", "which func calls parse"] {
+        assert_eq!(names(text), ["parse"], "{text}");
+    }
+    let of_both = names("where is Session defined and how is parse_header used");
+    assert!(
+        of_both.contains(&"parse_header".to_owned()) && of_both.contains(&"Session".to_owned())
+    );
     for text in [
         "type conversion of values",
+        "which fn is called first",
         "which type is returned",
         "what does this function do",
         "which function to call",

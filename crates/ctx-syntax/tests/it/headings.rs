@@ -112,6 +112,21 @@ Kurz
 }
 
 #[test]
+fn a_title_of_asciidoc_may_follow_a_title_or_a_comment() {
+    let text =
+        "// A comment.\nGuide\n=====\nOne\n---\ntext\n\n////\nhidden\n////\nTwo\n---\ntext\n";
+    has(
+        "a.adoc",
+        text,
+        &[
+            ("Guide", 2, 13),
+            ("Guide > One", 4, 10),
+            ("Guide > Two", 11, 13),
+        ],
+    );
+}
+
+#[test]
 fn titles_of_asciidoc_are_not_in_its_blocks() {
     let text = "\
 = Guide
