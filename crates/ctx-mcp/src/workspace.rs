@@ -328,8 +328,8 @@ impl Workspace {
             }
         }
         for ((prefix, folder), chunks) in self.folders().zip(by_folder) {
-            let resolver = Resolver::clone(folder.resolver()).with_overlaps(overlaps);
-            let resolved = resolver.resolve(chunks);
+            let reading = Resolver::clone(folder.resolver()).with_overlaps(overlaps);
+            let resolved = reading.resolve(chunks);
             all.chunks.extend(
                 resolved
                     .chunks

@@ -309,7 +309,9 @@ impl Query {
             let words: Vec<&str> = self.words().collect();
             let names = words.iter().filter(|it| may_be_name(it, is_alone));
             let names: Vec<Name> = names.map(|it| Name::alone(it)).collect();
-            names.into_iter().for_each(|it| keep(&mut self.names, it));
+            for name in names {
+                keep(&mut self.names, name);
+            }
         }
     }
 }
@@ -615,8 +617,9 @@ impl Reader {
                 let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
                 let bare = bare.map(str::to_owned);
                 keep(&mut self.query.folders, folder);
-                bare.into_iter()
-                    .for_each(|it| keep(&mut self.query.folders, it));
+                if let Some(bare) = bare {
+                    keep(&mut self.query.folders, bare);
+                }
             }
         }
         for phrase in quoted(line) {

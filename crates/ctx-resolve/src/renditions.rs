@@ -348,10 +348,11 @@ fn long_lines(
         }
         long.note(line, text, keywords.all());
     }
-    if asked.is_empty() && source.said(span) == 1 {
-        if let Some((line, text)) = source.lines(span).find(is_long) {
-            long.note(line, text, None);
-        }
+    if asked.is_empty()
+        && source.said(span) == 1
+        && let Some((line, text)) = source.lines(span).find(is_long)
+    {
+        long.note(line, text, None);
     }
     long
 }

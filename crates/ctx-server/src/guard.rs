@@ -45,7 +45,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let mut response = Arc::clone(&asked).within(answering).await;
     app.door.tell(asking, response.headers_mut());
     if let Some(rest) = rest
-        && !rest.is_read_off(response.headers()).await
+        && !rest.read_off(response.headers()).await
     {
         end_with(response.headers_mut());
     }

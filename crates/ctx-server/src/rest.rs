@@ -41,8 +41,8 @@ impl Rest {
         })
     }
 
-    /// Whether the connection can go on behind an answer of these headers. Waits a little for what is still to come.
-    pub(crate) async fn is_read_off(mut self, headers: &HeaderMap) -> bool {
+    /// Reads the rest off; whether the connection can go on behind an answer of these headers. Waits a little for what is still to come.
+    pub(crate) async fn read_off(mut self, headers: &HeaderMap) -> bool {
         let left = {
             let read = self.shared.lock();
             if read.is_over || read.body.is_end_stream() {

@@ -387,15 +387,20 @@ impl Service {
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
         let found = found.await?;
         let mut clock = Instant::now();
-        let (build, chunks) = (build.clone(), found.chunks);
+        let largest = retrieve.largest_budget(build.max_tokens.get(), PARTS);
+        let (options, chunks) = (build.clone(), found.chunks);
         let work = move || -> Result<_, ServiceError> {
             let counter: &dyn TokenCounter = &*counter.counter;
-            let built = assemble(&chunks, &build, &counter, &control)?;
-            Ok((chunks, built))
+            let context = assemble(&chunks, &options, &counter, &control)?;
+            Ok((chunks, context))
         };
-        let (chunks, mut built) = Hold::current().blocking(work).await??;
-        built.omitted.extend(found.omitted);
-        built.warnings.extend(found.warnings);
+        let (chunks, mut context) = Hold::current().blocking(work).await??;
+        // Beyond that more is looked for, and other parts are chosen from.
+        for omitted in &mut context.omitted {
+            omitted.enters_at = omitted.enters_at.filter(|it| it.get() <= largest);
+        }
+        context.omitted.extend(found.omitted);
+        context.warnings.extend(found.warnings);
         let mut timings = found.timings;
         timings.assemble = lap(&mut clock);
         debug!(?timings, "answered");
@@ -404,7 +409,7 @@ impl Service {
             retrieved: found.retrieved,
             chunks,
             unlikely: found.unlikely,
-            built,
+            built: context,
             timings,
         })
     }

@@ -548,9 +548,8 @@ fn a_file_of_one_long_line_that_is_pinned_is_mentioned() {
 
 #[test]
 fn with_a_root_lines_of_hits_that_overlap_are_there_once() {
-    let text: String = (1..=200)
-        .map(|it| format!("    call(url_for({it}))\n"))
-        .collect();
+    let lines = (1..=200).map(|it| format!("    call(url_for({it}))\n"));
+    let text = lines.collect::<Vec<_>>().concat();
     let folder = Folder::of([("app.py", text.as_bytes())]);
     let hit = |id: &str, start: u32, end: u32| json!({"id": id, "relevance": 0.5, "filePath": "app.py", "startLine": start, "endLine": end});
     let hits = [

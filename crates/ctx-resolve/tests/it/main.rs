@@ -706,8 +706,8 @@ fn a_file_of_one_long_line_has_a_short_rendition() {
     let text = format!("{{\"all\": [{}1]}}", "1, ".repeat(13_000));
     for path in ["a.json", "a.txt", "a.csv"] {
         fs::write(folder.path().join(path), &text).unwrap();
-        let resolved = run(&resolver, vec![hit("a", path, (1, 1), "")]);
-        let shortest = resolved.chunks[0].renditions.last().unwrap();
+        let found = run(&resolver, vec![hit("a", path, (1, 1), "")]);
+        let shortest = found.chunks[0].renditions.last().unwrap();
         assert!(shortest.text().len() < 300, "{path}");
     }
 }
@@ -715,9 +715,8 @@ fn a_file_of_one_long_line_has_a_short_rendition() {
 #[test]
 fn hits_that_meet_are_left_to_be_merged_whatever_their_order() {
     let (folder, resolver) = setting();
-    let text: String = (1..=400)
-        .map(|it| format!("fn f{it}() {{\n    g({it});\n    h({it});\n}}\n"))
-        .collect();
+    let functions = (1..=400).map(|it| format!("fn f{it}() {{\n    g({it});\n    h({it});\n}}\n"));
+    let text = functions.collect::<Vec<_>>().concat();
     fs::write(folder.path().join("a.rs"), text).unwrap();
     let mut pinned = hit("pinned", "a.rs", (31, 35), "");
     pinned.pinned = true;
@@ -732,10 +731,10 @@ fn hits_that_meet_are_left_to_be_merged_whatever_their_order() {
         hit("in-long", "a.rs", (101, 108), ""),
     ];
     let plain = |hits: Vec<Chunk>, overlaps: Overlaps| {
-        let resolved = resolver.clone().with_overlaps(overlaps).resolve(hits);
-        let plain = resolved.chunks.into_iter();
-        let plain = plain.filter(|it| it.renditions.is_empty());
-        let mut ids: Vec<String> = plain.map(|it| it.id).collect();
+        let of = resolver.clone().with_overlaps(overlaps);
+        let chunks = of.resolve(hits).chunks.into_iter();
+        let chunks = chunks.filter(|it| it.renditions.is_empty());
+        let mut ids: Vec<String> = chunks.map(|it| it.id).collect();
         ids.sort_unstable();
         ids
     };
@@ -753,7 +752,7 @@ fn hits_that_meet_are_left_to_be_merged_whatever_their_order() {
     // Lines around a hit are shown with it.
     let around = resolver.clone().with_context_lines(3);
     let two = vec![hit("a", "a.rs", (1, 4), ""), hit("b", "a.rs", (9, 12), "")];
-    let resolved = around.with_overlaps(Overlaps::Merged).resolve(two.clone());
-    assert!(resolved.chunks.iter().all(|it| it.renditions.is_empty()));
+    let found = around.with_overlaps(Overlaps::Merged).resolve(two.clone());
+    assert!(found.chunks.iter().all(|it| it.renditions.is_empty()));
     assert_eq!(plain(two, Overlaps::Merged), [""; 0]);
 }

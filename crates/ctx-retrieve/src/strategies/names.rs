@@ -87,13 +87,11 @@ fn is_of_just(name: &Name, hit: &Hit) -> bool {
         return false;
     };
     let is_between = |c: char| !c.is_alphanumeric() && c != '_';
-    match member_of(hit) {
-        Some(outer) => outer.rsplit(is_between).find(|it| !it.is_empty()) == Some(within),
-        None => {
-            let mut names = hit.path.split('/');
-            names.any(|it| it.split('.').next() == Some(within))
-        }
+    if let Some(outer) = member_of(hit) {
+        return outer.rsplit(is_between).find(|it| !it.is_empty()) == Some(within);
     }
+    let mut names = hit.path.split('/');
+    names.any(|it| it.split('.').next() == Some(within))
 }
 
 /// What `hit` is defined in, as its qualified name tells.

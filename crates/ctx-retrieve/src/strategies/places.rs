@@ -202,11 +202,15 @@ impl Told<'_> {
         let worth = if place.is_part() { 1.0 } else { OF_FILE };
         for path in self.files_of(place) {
             let at_place = self.parts_at(path, place);
-            at_place.iter().for_each(|it| found.add(it, worth));
+            for part in &at_place {
+                found.add(part, worth);
+            }
             // It may be called otherwise now, or not be told from its lines.
             if place.name.is_some() && at_place.is_empty() {
                 let all = self.parts.get(&PartQuery::new(path)).into_iter().flatten();
-                all.for_each(|it| found.add(&it.part, OF_FILE));
+                for it in all {
+                    found.add(&it.part, OF_FILE);
+                }
             }
         }
     }

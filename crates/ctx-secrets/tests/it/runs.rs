@@ -7,7 +7,7 @@ use secrets_scanner::RulesetConfig;
 use secrets_scanner::rules::BUNDLED_RULES;
 
 /// No longer run is asked for, in bytes.
-const MOST: usize = 255;
+const MOST: u32 = 255;
 
 /// The longest runs that each match of `expression` has in it: of letters and digits, and of those with `_` and `-`.
 pub(crate) fn needed(expression: &str) -> [usize; 2] {
@@ -42,7 +42,7 @@ struct Run {
 
 impl Run {
     fn whole(bytes: usize) -> Self {
-        let bytes = bytes.min(MOST);
+        let bytes = bytes.min(MOST as usize);
         Run {
             whole: Some(bytes),
             before: bytes,
@@ -52,7 +52,7 @@ impl Run {
     }
 
     fn then(self, next: Run) -> Run {
-        let sum = |one: usize, other: usize| (one + other).min(MOST);
+        let sum = |one: usize, other: usize| (one + other).min(MOST as usize);
         let whole = self
             .whole
             .zip(next.whole)
@@ -109,7 +109,7 @@ fn run(hir: &Hir, is: &dyn Fn(u8) -> bool) -> Run {
         HirKind::Capture(capture) => run(&capture.sub, is),
         HirKind::Repetition(repeated) => {
             let of = run(&repeated.sub, is);
-            let times = repeated.min.min(MOST as u32);
+            let times = repeated.min.min(MOST);
             let least = (0..times).fold(Run::whole(0), |sum, _| sum.then(of));
             // Of more there are no fewer, but what is no run may stand between.
             let more = (repeated.max != Some(repeated.min)).then(|| least.then(of));

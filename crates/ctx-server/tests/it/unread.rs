@@ -118,7 +118,7 @@ fn who_sends_more_or_does_not_send_it_is_told_that_the_connection_ends() {
     for _ in 0..2 {
         let head = head(&server, "POST /v1/threads", &headers);
         stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(&[b' '; 65_537]).unwrap();
+        stream.write_all(" ".repeat(65_537).as_bytes()).unwrap();
         let answered = next(&mut stream);
         assert!(
             answered.starts_with("http/1.1 400") && !is_last(&answered),
