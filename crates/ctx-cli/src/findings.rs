@@ -73,6 +73,12 @@ struct Place<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
+    /// The last of several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<u32>,
+    /// What is defined there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
 }
 
 /// A call of a stack trace, and the parts that it was taken for: none where it was not found.
@@ -241,6 +247,8 @@ impl<'a> Asked<'a> {
         let place = |it: &'a ctx::rank::Place| Place {
             path: &it.path,
             line: it.line,
+            end: it.end,
+            name: it.name.as_ref().map(|it| it.text.as_str()),
         };
         Asked {
             terms: query.terms.iter().map(weighed).collect(),
@@ -385,7 +393,12 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
     if more > 0 {
         terms.push(format!("and {more} more"));
     }
-    let place = |it: &Place<'_>| at(it.path, it.line);
+    let place = |it: &Place<'_>| {
+        let mut place = at(it.path, it.line);
+        place.extend(it.end.map(|end| format!("-{end}")));
+        place.extend(it.name.map(|name| format!("#{}", clean(name))));
+        place
+    };
     let rows = [
         ("terms", terms),
         (

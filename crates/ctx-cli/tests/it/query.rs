@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use ctx_testkit::git::Repository;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run::{Folder, Ran, command};
 
@@ -331,8 +331,8 @@ fn what_may_name_folders_and_files_is_told() {
     let question = "how does `src/**/*.rs` use the LICENSE?";
     let result = asked.run(&["query", question, "--json"]).json();
     let query = &result["retrieval"]["query"];
-    assert_eq!(query["folders"], serde_json::json!(["src"]));
-    assert_eq!(query["fileNames"], serde_json::json!(["LICENSE"]));
+    assert_eq!(query["folders"], json!(["src"]));
+    assert_eq!(query["fileNames"], json!(["LICENSE"]));
     let table = asked.run(&["query", question, "--explain"]).stderr;
     let row = |what: &str, item: &str| {
         let rows = table.lines().map(str::trim);
@@ -493,7 +493,7 @@ fn the_lines_of_an_answer_are_those_that_are_shown_by_their_numbers() {
         (&5.into(), &7.into())
     );
     let show = |place: &str| asked.run(&["show", place, "--json"]).json()["lines"].clone();
-    let expected = serde_json::json!([
+    let expected = json!([
         {"number": 5, "text": "fn tariff() {"},
         {"number": 6, "text": "    due();\r"},
         {"number": 7, "text": "}"},
@@ -574,10 +574,7 @@ fn the_receipt_tells_how_things_were_found_and_holds() {
     let signals = best["signals"].as_array().unwrap();
     let valued = signals.iter().map(|it| it.get("value").is_some());
     assert_eq!(valued.collect::<Vec<_>>(), [true, true, true, true, false]);
-    assert_eq!(
-        signals[4],
-        serde_json::json!({"name": "usageFrequency", "weight": 0.0})
-    );
+    assert_eq!(signals[4], json!({"name": "usageFrequency", "weight": 0.0}));
     assert!(!best["contributions"].as_array().unwrap().is_empty());
     asked.root.write("receipt.json", &run.stdout);
     asked.run(&["verify", "receipt.json", "--root", "."]).ok();
@@ -630,6 +627,27 @@ fn explain_tells_question_settings_strategies_and_parts() {
 }
 
 #[test]
+fn a_place_is_told_with_all_that_was_read_of_it() {
+    let asked = Asked::small();
+    for (question, place, told) in [
+        (
+            "src/budget.rs:2-4",
+            json!({"path": "src/budget.rs", "line": 2, "end": 4}),
+            "src/budget.rs:2-4",
+        ),
+        (
+            "src/budget.rs#fits",
+            json!({"path": "src/budget.rs", "name": "fits"}),
+            "src/budget.rs#fits",
+        ),
+    ] {
+        let run = asked.run(&["query", question, "--json", "--explain"]);
+        assert_eq!(run.json()["retrieval"]["query"]["places"][0], place);
+        assert!(run.stderr.contains(&format!("places  {told}")), "{run:?}");
+    }
+}
+
+#[test]
 fn the_calls_of_a_trace_are_told_with_what_they_were_taken_for() {
     let asked = Asked::small();
     let question = "It fails:\n\nTraceback (most recent call last):\n  \
@@ -643,7 +661,7 @@ fn the_calls_of_a_trace_are_told_with_what_they_were_taken_for() {
         (&4.into(), &"fits".into())
     );
     assert_eq!(frames[0]["found"][0]["path"], "src/budget.rs", "{frames}");
-    assert_eq!(frames[1]["found"], serde_json::json!([]), "{frames}");
+    assert_eq!(frames[1]["found"], json!([]), "{frames}");
     let explained = asked.run(&["query", question, "--explain"]).stderr;
     for part in [
         "trace\n",
@@ -972,7 +990,7 @@ fn files_are_found_by_a_pattern_of_their_names() {
     let mut said = items.flat_map(|it| it["contributions"].as_array().unwrap());
     assert!(!said.any(|it| it["strategy"] == "places"), "{result}");
     let query = &result["retrieval"]["query"];
-    assert_eq!(query["patterns"], serde_json::json!(["*.yaml"]));
+    assert_eq!(query["patterns"], json!(["*.yaml"]));
 }
 
 #[test]
@@ -1539,7 +1557,7 @@ fn the_first_question_in_a_folder_of_an_indexed_repository_is_told_of_its_index(
     forget();
     let (is_told, ran) = ask(&["--json"]);
     assert!(is_told, "{ran:?}");
-    assert_eq!(ran.json()["files"], serde_json::json!(["budget.rs"]));
+    assert_eq!(ran.json()["files"], json!(["budget.rs"]));
     let all = root.to_string_lossy().replace('\\', "/");
     let hint = format!("hint: an index of {all} exists; --root {all} asks all of it\n");
     assert!(ran.stderr.contains(&hint), "{ran:?}");
