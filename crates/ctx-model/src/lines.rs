@@ -37,11 +37,14 @@ pub fn widened(span: LineSpan, content: &str, wider: &str) -> Option<LineSpan> {
     let part: Vec<&str> = lines(content).collect();
     let said = span.line_count() as usize;
     // A last line that is empty may have lost its own end.
-    let is_said = part.len() == said || part.len() + 1 == said && content.ends_with('\n');
-    if !is_said {
+    let is_short = part.len() + 1 == said && content.ends_with('\n');
+    if part.len() != said && !is_short {
         return None;
     }
     let (before, count) = found_once(&part, lines(wider))?;
+    // So may that of the wider text, where it is the same.
+    let is_end = is_short && before + part.len() == count && wider.ends_with('\n');
+    let count = count + usize::from(is_end);
     let start = span.start().checked_sub(u32::try_from(before).ok()?)?;
     let end = start.checked_add(u32::try_from(count - 1).ok()?)?;
     LineSpan::new(start, end).ok()

@@ -157,6 +157,11 @@ fn a_wider_text_is_as_many_lines_round_the_content() {
     let span = LineSpan::new(5, 7).unwrap();
     assert_eq!(widened(span, "c\nd", "b\nc\nd"), None);
     assert_eq!(widened(span, "c\nd\n", "b\nc\nd"), LineSpan::new(4, 6).ok());
+    assert_eq!(
+        widened(span, "c\nd\n", "b\nc\nd\n"),
+        LineSpan::new(4, 7).ok()
+    );
+    assert_eq!(widened(span, "\n\n", "\n\n"), Some(span));
 }
 
 proptest! {

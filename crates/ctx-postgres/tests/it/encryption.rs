@@ -39,7 +39,12 @@ async fn connections_are_encrypted_where_that_is_asked_for_and_only_to_whom_it_i
         ),
     ] {
         let store = connect(url("127.0.0.1", &more)).await.unwrap();
-        assert_eq!(encrypted().await, (1, 1), "{more}");
+        // The second looks whether there is a pooler, and goes.
+        let (with, all) = encrypted().await;
+        assert!(
+            with == all && (1..=2).contains(&all),
+            "{more}: {with} of {all}"
+        );
         drop(store);
         while encrypted().await.1 > 0 {
             tokio::task::yield_now().await;
