@@ -477,7 +477,7 @@ async fn an_answer_cites_what_is_shown_in_every_rendition() {
     let body: Vec<String> = (2..305).map(said).collect();
     let long = format!("fn long(x: u32) {{\n    {}\n}}\n", body.join("\n    "));
     let mut renditions = BTreeSet::new();
-    for tokens in (44..100).step_by(8).chain([150, 3_000]) {
+    for tokens in (28..100).step_by(4).chain([150, 3_000]) {
         let world = world(&[("src/long.rs", &long)]);
         let options = options_of(tokens);
         let context = world
