@@ -41,7 +41,7 @@ struct Block<'a> {
 
 impl<'a> Sent<'a> {
     /// What `options` tell of the context before, as far as it is among `chunks`. Which lines its blocks had is known where
-    /// the text of that context is. O(bytes of that text and of the chunks it shows), and O(n log n) for n chunks.
+    /// the text of that context tells them, or has those of who spoke for a block in one place of it alone. O(bytes of that text and of the chunks it shows), and O(n log n) for n chunks.
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,

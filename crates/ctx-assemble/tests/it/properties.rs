@@ -8,7 +8,7 @@ use ctx_budget::BudgetError;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, Omitted, OmittedReason,
-    Previous, Rendition, Selection, Tokens, Warning, lines,
+    Previous, Relevance, Rendition, Selection, Tokens, Warning, lines,
 };
 use ctx_testkit::generate;
 use ctx_tokens::{CachedCounter, TokenCounter};
@@ -295,18 +295,28 @@ proptest! {
         }
     }
 
+    /// Where blocks tell their lines, and have texts that say something: blank lines stand in many places, and lose their ends.
     #[test]
     fn one_more_hit_changes_no_block_that_was_sent(
-        mut chunks in any_chunks().prop_filter("there is one", |chunks| !chunks.is_empty()),
+        mut chunks in any_chunks().prop_filter("there is one, and all say something", |chunks| {
+            let says = |it: &Chunk| !it.content.lines().any(|line| line.trim().is_empty());
+            !chunks.is_empty() && chunks.iter().all(|it| says(it) && !it.content.is_empty())
+        }),
         options in generate::options(),
         new in any::<Index>(),
     ) {
         let options = options
             .with_max_tokens(Tokens::new(10_000_000))
+            .with_line_numbers(true)
+            .with_relevance_power(1)
             .with_max_chunks(None)
             .with_min_relevance(None)
             .with_caps(false)
             .with_previous(None);
+        // What is worth nothing is not shown for its own sake.
+        for chunk in &mut chunks {
+            chunk.relevance = chunk.relevance.max(Relevance::new(0.1).unwrap());
+        }
         let new = new.index(chunks.len());
         chunks.swap(0, new);
         let Ok(first) = build(&chunks[1..], &options) else {
