@@ -357,13 +357,7 @@ fn stage<T>(
 fn count_left_out(candidates: &Candidates<'_>, outcome: &Outcome) -> usize {
     let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
         let parts = candidate.unit.parts().len();
-        let shown = choice.map_or(0, |choice| {
-            candidate.showings[choice]
-                .pieces
-                .iter()
-                .map(|piece| piece.parts.len())
-                .sum()
-        });
+        let shown = choice.map_or(0, |choice| candidate.showings[choice].part_count());
         parts - shown
     };
     candidates

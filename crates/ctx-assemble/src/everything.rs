@@ -92,13 +92,6 @@ impl<'p> Everything<'p> {
 fn whole(candidate: &Candidate<'_>) -> SmallVec<[usize; 4]> {
     let parts = candidate.unit.parts().len();
     let showings = candidate.showings.iter().enumerate();
-    let is_whole = |pieces: &[_]| {
-        pieces
-            .iter()
-            .map(|it: &crate::showing::Piece<'_>| it.parts.len())
-            .sum::<usize>()
-            == parts
-    };
-    let whole = showings.filter(|(_, showing)| is_whole(&showing.pieces));
+    let whole = showings.filter(|(_, showing)| showing.part_count() == parts);
     whole.map(|(choice, _)| choice).collect()
 }

@@ -8,7 +8,7 @@ use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::lines::{Fit, Line, lines_of};
-use crate::sent::Sent;
+use crate::sent::{Sent, file_of};
 use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
@@ -34,17 +34,13 @@ pub(crate) fn merge<'a>(
             units.push(Unit::One(chunk));
             continue;
         }
-        let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
-        let place = chunk.path.as_deref().zip(chunk.span);
-        let Some((path, span)) = place.filter(|_| is_plain) else {
+        let Some((file, span)) = file_of(chunk).zip(chunk.span) else {
             units.push(Unit::One(chunk));
             continue;
         };
         let fit = Fit::of(span, &chunk.content, survey.lines);
         let speaker = sent.speaker(chunk);
-        let number = numbers
-            .entry((path, chunk.content_hash.as_deref(), speaker))
-            .or_insert(lists.len());
+        let number = numbers.entry((file, speaker)).or_insert(lists.len());
         if *number == lists.len() {
             lists.push((speaker, Vec::new()));
         }

@@ -20,7 +20,7 @@ pub(crate) struct Sent<'a> {
 }
 
 /// A file in one of its versions.
-type File<'a> = (&'a str, Option<&'a str>);
+pub(crate) type File<'a> = (&'a str, Option<&'a str>);
 
 /// The blocks of one file.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl<'a> Sent<'a> {
 }
 
 /// The file of a chunk that may be merged.
-fn file_of(chunk: &Chunk) -> Option<File<'_>> {
+pub(crate) fn file_of(chunk: &Chunk) -> Option<File<'_>> {
     let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
     let path = chunk.path.as_deref().filter(|_| is_plain)?;
     chunk.span.map(|_| (path, chunk.content_hash.as_deref()))

@@ -38,6 +38,11 @@ impl<'u> Showing<'u> {
         self.pieces.iter().map(|piece| piece.value).sum()
     }
 
+    /// How many chunks it shows.
+    pub(crate) fn part_count(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.parts.len()).sum()
+    }
+
     fn one(block: Block<'u>, chunk: &'u Chunk, value: f64) -> Self {
         Showing {
             pieces: smallvec![Piece::new(block, smallvec![chunk], value)],

@@ -23,7 +23,7 @@ use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
 use crate::options::{PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
-use crate::service::{lap, told_by_lines};
+use crate::service::{forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
@@ -473,10 +473,7 @@ impl Making {
         let arranged = arranged(&options.build);
         let unread = candidates.omitted.len();
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
-        let largest = options.largest_budget();
-        for omitted in &mut built.omitted {
-            omitted.enters_at = omitted.enters_at.filter(|it| *it <= largest);
-        }
+        forget_entries_beyond(options.largest_budget(), &mut built);
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len() - unread;
         // Of a file that could not be read no text has the hash, so the answer is not given again.

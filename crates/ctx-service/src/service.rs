@@ -387,7 +387,7 @@ impl Service {
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
         let found = found.await?;
         let mut clock = Instant::now();
-        let largest = retrieve.largest_budget(build.max_tokens.get(), PARTS);
+        let largest = Tokens::new(retrieve.largest_budget(build.max_tokens.get(), PARTS));
         let (options, chunks) = (build.clone(), found.chunks);
         let work = move || -> Result<_, ServiceError> {
             let counter: &dyn TokenCounter = &*counter.counter;
@@ -395,10 +395,7 @@ impl Service {
             Ok((chunks, context))
         };
         let (chunks, mut context) = Hold::current().blocking(work).await??;
-        // Beyond that more is looked for, and other parts are chosen from.
-        for omitted in &mut context.omitted {
-            omitted.enters_at = omitted.enters_at.filter(|it| it.get() <= largest);
-        }
+        forget_entries_beyond(largest, &mut context);
         context.omitted.extend(found.omitted);
         context.warnings.extend(found.warnings);
         let mut timings = found.timings;
@@ -412,6 +409,13 @@ impl Service {
             built: context,
             timings,
         })
+    }
+}
+
+/// For a budget beyond `largest` more is looked for, and what is shown is chosen from more: what enters there is not known.
+pub(crate) fn forget_entries_beyond(largest: Tokens, built: &mut BuiltContext) {
+    for omitted in &mut built.omitted {
+        omitted.enters_at = omitted.enters_at.filter(|it| *it <= largest);
     }
 }
 

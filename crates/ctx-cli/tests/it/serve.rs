@@ -19,6 +19,20 @@ struct Serving {
 }
 
 impl Serving {
+    /// A request that was let in, and has ten seconds for its body.
+    #[cfg(unix)]
+    fn unfinished(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.addr).unwrap();
+        let head = format!(
+            "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
+            self.addr, self.token
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.read_exact(&mut [0; 25]).unwrap();
+        stream
+    }
+
     fn start(folder: &Folder) -> Self {
         Serving::telling(folder, &[], Stdio::null())
     }
@@ -452,16 +466,7 @@ fn a_second_signal_does_not_wait_for_requests() {
     let folder = Folder::new();
     for (first, second) in [("TERM", "TERM"), ("INT", "TERM"), ("TERM", "INT")] {
         let mut serving = Serving::heeding_signals(&folder);
-        let mut stream = TcpStream::connect(&serving.addr).unwrap();
-        // It has ten seconds for its body.
-        let head = format!(
-            "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
-            serving.addr, serving.token
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        // It was let in so far.
-        stream.read_exact(&mut [0; 25]).unwrap();
+        let _stream = serving.unfinished();
         serving.signal(first);
         // It takes no more.
         wait_until(|| TcpStream::connect(&serving.addr).is_err());
@@ -511,15 +516,7 @@ fn a_standard_error_that_nobody_reads_keeps_nobody_waiting() {
         }
         let mut streams = Vec::new();
         if is_told_twice {
-            let mut stream = TcpStream::connect(&serving.addr).unwrap();
-            let head = format!(
-                "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
-                 Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
-                serving.addr, serving.token
-            );
-            stream.write_all(head.as_bytes()).unwrap();
-            stream.read_exact(&mut [0; 25]).unwrap();
-            streams.push(stream);
+            streams.push(serving.unfinished());
         }
         serving.signal("TERM");
         wait_until(|| TcpStream::connect(&serving.addr).is_err());
