@@ -8,7 +8,7 @@ use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, Tokens
 use ctx_tokens::Counters;
 
 use crate::assemble::formatter_of;
-use crate::{AssembleError, Cancel, Clock, Control, assemble};
+use crate::{AssembleError, Clock, Control, assemble};
 
 /// One chunk, formatted on its own: a fragment, not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Assembler for ContextAssembler {
             ..control
         };
         // Should the future be dropped, nobody waits for the answer any more.
-        let _stop = CancelOnDrop(cancel);
+        let _guard = cancel.drop_guard();
         let span = tracing::Span::current();
         let build = move || {
             // Where it is a file, it is read now, or another waited for who reads it.
@@ -141,14 +141,5 @@ impl Assembler for ContextAssembler {
 
     fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError> {
         Ok(self.counters.get(counter)?.count(text))
-    }
-}
-
-/// Raises the flag when it goes out of scope.
-struct CancelOnDrop(Cancel);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }

@@ -50,6 +50,22 @@ impl Cancel {
             }
         }
     }
+
+    /// Raises it when the guard is dropped: hold that in a future, and dropping the future ends the work.
+    pub fn drop_guard(self) -> CancelGuard {
+        CancelGuard(self)
+    }
+}
+
+/// Raises its flag when it is dropped; see [`Cancel::drop_guard`].
+#[derive(Debug)]
+#[must_use = "dropping it raises the flag"]
+pub struct CancelGuard(Cancel);
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl From<Cancel> for Control {
@@ -123,7 +139,8 @@ impl Control {
             .map_or(Duration::ZERO, |clock| clock.now())
     }
 
-    pub(crate) fn is_late(&self) -> bool {
+    /// Whether the deadline has come, and selection may have been cut short.
+    pub fn is_late(&self) -> bool {
         self.clock.is_some() && self.deadline.is_some_and(|deadline| self.now() >= deadline)
     }
 

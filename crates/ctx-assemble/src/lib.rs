@@ -33,7 +33,7 @@ pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
 /// What implementations of [`Assembler`] are written with.
 pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
-pub use control::{Cancel, Clock, Control};
+pub use control::{Cancel, CancelGuard, Clock, Control};
 pub use ctx_budget::BudgetError;
 pub use ctx_format::FormatError;
 pub use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, ModelError, Tokens};

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     // What is wrong with it is told before a folder is indexed for nothing.
     let counters = Arc::new(counters());
     counters.get(&build.counter)?;
-    retrieve.now = now();
+    retrieve.now = Some(now());
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
     }

@@ -145,6 +145,19 @@ pub fn recency(age_hours: f64, decay: f64) -> f64 {
 /// The recency of what has no date.
 pub const UNDATED: f64 = 0.5;
 
+/// The [`recency`] of what is of `at`, both times in milliseconds since 1970: [`UNDATED`] where one of them is not known.
+pub fn recency_at(now: Option<i64>, at: Option<i64>, decay: f64) -> f64 {
+    let Some((now, at)) = now.zip(at) else {
+        return UNDATED;
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the decay of an age is no finer"
+    )]
+    let milliseconds = now.saturating_sub(at) as f64;
+    recency(milliseconds / 3_600_000.0, decay)
+}
+
 /// A tenth for each use, 1 at most.
 pub fn usage_frequency(uses: u64) -> f64 {
     f64::from(u32::try_from(uses.min(10)).unwrap_or(10)) / 10.0

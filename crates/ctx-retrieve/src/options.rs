@@ -282,8 +282,8 @@ pub struct Options {
     pub weights: Weights,
     /// What each signal is worth.
     pub profile: Profile,
-    /// Now, in seconds since 1970.
-    pub now: i64,
+    /// Now, in seconds since 1970; where it is not known, everything counts as undated.
+    pub now: Option<i64>,
 }
 
 impl Options {
@@ -365,7 +365,7 @@ impl Default for Options {
             deadline: Duration::from_secs(2),
             weights: Weights::default(),
             profile: search_profile(),
-            now: 0,
+            now: None,
         }
     }
 }
@@ -389,7 +389,7 @@ ctx_model::setters! {
     /// Sets what each signal is worth.
     with_profile: profile: Profile;
     /// Sets the time, in seconds since 1970.
-    with_now: now: i64;
+    with_now: now: Option<i64>;
 }
 
 /// What the signals are worth in a search through files: what the question says, and little else.

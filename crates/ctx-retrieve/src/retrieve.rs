@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin, Warning};
 use ctx_rank::{
-    Contribution, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
+    Contribution, Query, Role, Signals, keyword_match, recency_at, source_priority,
     usage_frequency,
 };
 use futures_util::future::join_all;
@@ -455,9 +455,12 @@ fn may_quote(query: &Query) -> bool {
 fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
-    signals.recency = ranked.part.modified_at.map_or(UNDATED, |at| {
-        recency(hours(options.now, at), options.profile.decay)
-    });
+    let milliseconds = |seconds: i64| seconds.saturating_mul(1_000);
+    signals.recency = recency_at(
+        options.now.map(milliseconds),
+        ranked.part.modified_at.map(milliseconds),
+        options.profile.decay,
+    );
     signals.source_priority = source_priority(Origin::Chunk);
     signals.usage_frequency = uses.map(usage_frequency);
     signals
@@ -468,16 +471,6 @@ fn names_in(part: &Part, query: &Query) -> f64 {
     keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
         part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
     })
-}
-
-/// Hours from `at` to `now`, both in seconds since 1970.
-fn hours(now: i64, at: i64) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "seconds since 1970 are far below 2^52"
-    )]
-    let seconds = now.saturating_sub(at) as f64;
-    seconds / 3600.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "what is counted are parts")]

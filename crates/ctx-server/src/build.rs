@@ -78,7 +78,7 @@ pub async fn build(
         .with_build(request.options)
         .with_references(request.references)
         .with_deadline(patience)
-        .with_now(now() / 1_000);
+        .with_now(Some(now() / 1_000));
     options.retrieve.deadline = patience;
     let telling = job.clone();
     let begins = move |stage| {

@@ -3,8 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use ctx_assemble::Cancel;
-use ctx_retrieve::{Ended, Hold, Watch};
+use ctx_retrieve::{Ended, Hold};
 use tokio::sync::oneshot;
 
 use crate::Owner;
@@ -77,11 +76,8 @@ where
         None => Hold::default(),
     };
     let (hold, watch) = hold.watched();
-    let guard = Guard {
-        cancel,
-        _stop: stop,
-        _watch: watch,
-    };
+    // Dropped when nobody waits any more.
+    let guards = (cancel.drop_guard(), stop, watch);
     let store = (needs == Needs::Store).then(|| Arc::clone(&app.backend));
     let task = tokio::spawn(async move {
         job.begin(Stage::Queued)?;
@@ -112,7 +108,7 @@ where
     });
     let left = limit.saturating_sub(since.elapsed());
     let done = tokio::time::timeout(left, task).await;
-    drop(guard);
+    drop(guards);
     match done {
         Err(_) => {
             app.meter.late();
@@ -137,17 +133,4 @@ pub(crate) fn refused(full: Full) -> Problem {
         Full::Bodies => "the bodies that are sent take all the memory that they may",
         Full::OwnBodies => "the bodies that one owner sends may take no more memory",
     })
-}
-
-/// Raises the flag when nobody waits any more.
-struct Guard {
-    cancel: Cancel,
-    _stop: oneshot::Sender<()>,
-    _watch: Watch,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
-    Bag, Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
+    Bag, Contribution, Corpus, Profile, Query, Signals, keyword_match, recency_at,
     source_priority, usage_frequency,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
@@ -62,6 +62,17 @@ pub(crate) struct Candidates {
     pub(crate) called: BTreeSet<String>,
     /// The ids of what was taken out, and of what holds it.
     pub(crate) held: BTreeMap<String, String>,
+}
+
+/// What chunks are scored by.
+pub(crate) struct Scoring<'s> {
+    /// What was asked, as it was said, and as it was analysed.
+    pub(crate) asked: &'s str,
+    pub(crate) query: &'s Query,
+    /// What each signal is worth.
+    pub(crate) profile: &'s Profile,
+    /// Seconds since 1970.
+    pub(crate) now: i64,
 }
 
 impl Candidates {
@@ -187,28 +198,32 @@ impl Candidates {
 
     /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
     /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`].
+    ///
     /// Once nobody waits, what is left is not looked through for quotations. O(their terms).
     pub(crate) fn score(
         &mut self,
         bags: Vec<Arc<Bag>>,
-        asked: &str,
-        query: &Query,
+        scoring: &Scoring<'_>,
         gathered: &Gathered,
-        (profile, now): (&Profile, i64),
         is_awaited: &dyn Fn() -> bool,
     ) -> BTreeMap<String, [Contribution; 5]> {
+        let Scoring {
+            asked,
+            query,
+            profile,
+            now,
+        } = *scoring;
         let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
+        let now = now.saturating_mul(1_000);
         let mut signals_of = BTreeMap::new();
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
             let mut signals = Signals::default();
             signals.text_similarity = question.cosine(&text);
             signals.keyword_match = keyword_match(keywords, |word| text.has(word));
-            signals.recency = chunk
-                .created_at
-                .map_or(UNDATED, |at| recency(hours(now, at), profile.decay));
+            signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);
             let uses = gathered.uses.as_ref().zip(chunk.path.as_ref());
             let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
@@ -332,17 +347,6 @@ impl Candidates {
             chunk.pinned = is_named && chunk.origin != Origin::Message;
         }
     }
-}
-
-/// Hours from `at`, in milliseconds since 1970, to `now`, in seconds.
-fn hours(now: i64, at: i64) -> f64 {
-    let milliseconds = now.saturating_mul(1_000).saturating_sub(at);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the decay of an age is no finer"
-    )]
-    let milliseconds = milliseconds as f64;
-    milliseconds / 3_600_000.0
 }
 
 /// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from, to `away` the file

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::history::read_for;
 
 /// So many parts of files are found at least: there are other sources.
-pub(crate) const PARTS: usize = 40;
+pub(crate) const LEAST_PARTS: usize = 40;
 
 /// How a prime context is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,14 +34,14 @@ pub struct PrimeOptions {
     pub recent: usize,
     /// How long each source may take but the search, whose strategies have the deadline of [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
-    /// Now, in seconds since 1970: by the clock of the system, when these options were made, where nobody says another time. Handles
-    /// for feedback expire by it, and ages are told by it.
-    pub now: i64,
+    /// Now, in seconds since 1970; `None` is the time by the clock of the system when a context is made. Handles for feedback expire
+    /// by it, and ages are told by it.
+    pub now: Option<i64>,
 }
 
 impl Default for PrimeOptions {
     /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, as many parts of files as the budget may
-    /// hold but 40 at least, a quarter of a second for each source, and the time that it is.
+    /// hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
         PrimeOptions {
@@ -55,15 +55,9 @@ impl Default for PrimeOptions {
             messages: 20,
             recent: 5,
             deadline,
-            now: seconds_now(),
+            now: None,
         }
     }
-}
-
-/// The time by the clock of the system, in seconds since 1970.
-fn seconds_now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
 }
 
 impl PrimeOptions {
@@ -78,15 +72,23 @@ impl PrimeOptions {
     #[must_use]
     pub fn largest_budget(&self) -> Tokens {
         let max_tokens = self.build.max_tokens.get();
-        Tokens::new(self.retrieve.largest_budget(max_tokens, PARTS))
+        Tokens::new(self.retrieve.largest_budget(max_tokens, LEAST_PARTS))
+    }
+
+    /// The time that contexts are made at, in seconds since 1970.
+    pub(crate) fn time(&self) -> i64 {
+        self.now.unwrap_or_else(|| {
+            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
+        })
     }
 
     /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the
     /// options is part of how they are written for debugging.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut timeless = self.clone();
-        timeless.now = 0;
-        timeless.retrieve.now = 0;
+        timeless.now = None;
+        timeless.retrieve.now = None;
         *blake3::hash(format!("{timeless:?}").as_bytes()).as_bytes()
     }
 }
@@ -108,7 +110,7 @@ ctx_model::setters! {
     /// Sets how long each source may take but the search.
     with_deadline: deadline: Duration;
     /// Sets the time, in seconds since 1970.
-    with_now: now: i64;
+    with_now: now: Option<i64>;
 }
 
 /// How long each stage took.

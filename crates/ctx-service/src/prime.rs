@@ -12,7 +12,7 @@ use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
 use crate::cache::{Key, Served};
-use crate::candidates::{Candidates, Gathered};
+use crate::candidates::{Candidates, Gathered, Scoring};
 use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
@@ -21,7 +21,7 @@ use crate::history::in_order;
 use crate::keywords::Keywords;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
-use crate::options::{PARTS, PrimeOptions, PrimeStage, PrimeTimings};
+use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::service::{forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
@@ -32,15 +32,6 @@ const FORM: &[u8] = b"prime context 2";
 /// So much of the deadline, one part in so many, is for what was said alone, whatever others take of it.
 const FOR_WHAT_WAS_SAID: u32 = 4;
 
-/// Raises the flag when it goes out of scope.
-pub(crate) struct CancelOnDrop(pub(crate) Cancel);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 /// One request, taken apart as far as the cache needs it.
 struct Request<'r> {
     thread_name: &'r str,
@@ -50,6 +41,8 @@ struct Request<'r> {
     counter: SharedCounter,
     thread: Thread,
     timings: PrimeTimings,
+    /// Seconds since 1970.
+    now: i64,
 }
 
 /// Whether a mention was asked for.
@@ -157,11 +150,12 @@ impl Service {
             counter,
             thread: state,
             timings,
+            now: options.time(),
         };
         request.check_pins()?;
         let (context, served) = self.cached(&request).await?;
         debug!(?served, timings = ?context.timings, "primed");
-        let recording = self.record(&context, options.now);
+        let recording = self.record(&context, request.now);
         Ok(Prime {
             context,
             served,
@@ -190,7 +184,7 @@ impl Service {
             }
             match cache.make(key, &self.owner, || self.make(request)).await {
                 Ok((context, served)) => {
-                    if !context.is_whole() || is_late(request.control) {
+                    if !context.is_whole() || request.control.is_late() {
                         cache.forget(&key).await;
                     }
                     return Ok((context, served));
@@ -225,7 +219,7 @@ impl Service {
         let said = Key::of(&said);
         let pinned = Key::of(&pinned.iter().map(String::as_bytes).collect::<Vec<_>>());
         // Ages are told by the hour.
-        let hour = options.now.div_euclid(3_600).to_le_bytes();
+        let hour = request.now.div_euclid(3_600).to_le_bytes();
         Some(Key::of(&[
             FORM,
             self.owner.as_str().as_bytes(),
@@ -268,7 +262,7 @@ impl Service {
         let cancel = request.control.cancel.child();
         let control = Service::control_here(request.control).with_cancel(cancel.clone());
         // Should the future be dropped, nobody waits for the answer any more.
-        let _stop = CancelOnDrop(cancel.clone());
+        let _guard = cancel.clone().drop_guard();
         let mut clock = Instant::now();
         self.begin(PrimeStage::Search, &cancel)?;
         let query = Arc::new(self.analyse(request.asked));
@@ -288,6 +282,7 @@ impl Service {
             failures,
             reports,
             timings,
+            now: request.now,
         };
         let made = Hold::current().blocking(move || making.finish(clock));
         made.await?
@@ -336,8 +331,8 @@ impl Service {
             .recalled(thread, &mentioned.all, options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
         let max_tokens = options.build.max_tokens.get();
-        let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
-        retrieve.now = options.now;
+        let mut retrieve = options.retrieve.clone().for_budget(max_tokens, LEAST_PARTS);
+        retrieve.now = Some(request.now);
         let found = self.retriever.retrieve(query, &retrieve);
         let ((named, looked_up, said), recalled, recent, retrieved) =
             tokio::join!(named, recalled, recent, found);
@@ -429,6 +424,8 @@ struct Making {
     failures: Vec<Failure>,
     reports: Vec<Report>,
     timings: PrimeTimings,
+    /// Seconds since 1970.
+    now: i64,
 }
 
 impl Making {
@@ -441,6 +438,7 @@ impl Making {
             control,
             counter,
             mut timings,
+            now,
             ..
         } = self;
         let begin = |stage| service.begin(stage, &control.cancel);
@@ -456,13 +454,16 @@ impl Making {
             Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);
         begin(PrimeStage::Score)?;
-        let now = options.now;
-        let profile = (&options.profile, now);
         let is_awaited = || !control.cancel.is_cancelled();
         let bags = service.memory.bags(candidates.texts(), &is_awaited);
         let bags = bags.ok_or(AssembleError::Cancelled)?;
-        let (asked, query) = (&self.asked, &self.query);
-        let signals = candidates.score(bags, asked, query, &gathered, profile, &is_awaited);
+        let scoring = Scoring {
+            asked: &self.asked,
+            query: &self.query,
+            profile: &options.profile,
+            now,
+        };
+        let signals = candidates.score(bags, &scoring, &gathered, &is_awaited);
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
         if let Some((what, source)) = candidates.missed(&gathered) {
@@ -541,13 +542,6 @@ fn items(candidates: &Candidates, signals: &BTreeMap<String, [Contribution; 5]>)
         .collect();
     items.sort_by(|a, b| a.id.cmp(&b.id));
     items
-}
-
-/// Whether selection may have been cut short.
-fn is_late(control: &Control) -> bool {
-    let now = control.clock.as_ref().map(|clock| clock.now());
-    now.zip(control.deadline)
-        .is_some_and(|(now, deadline)| now >= deadline)
 }
 
 fn is_cancelled(error: &ServiceError) -> bool {

@@ -26,7 +26,6 @@ use crate::memory::Memory;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
-use crate::prime::CancelOnDrop;
 use crate::prose::{Prose, below_min_chance};
 use crate::{verbatim, whole};
 
@@ -279,7 +278,7 @@ impl Service {
         let cancel = control.cancel.child();
         let control = Service::control_here(control).with_cancel(cancel.clone());
         // Should the future be dropped, nobody waits for the answer any more.
-        let _stop = CancelOnDrop(cancel);
+        let _guard = cancel.drop_guard();
         let counter = self.counter_aside(counter).await?;
         self.find_by(question, retrieve, max_tokens, counter, &control)
             .await
@@ -381,7 +380,7 @@ impl Service {
     ) -> Result<Answer, ServiceError> {
         let cancel = control.cancel.child();
         let control = Service::control_here(control).with_cancel(cancel.clone());
-        let _stop = CancelOnDrop(cancel);
+        let _guard = cancel.drop_guard();
         let counter = self.counter_aside(&build.counter).await?;
         let same = counter.clone();
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);

@@ -1153,7 +1153,7 @@ async fn what_is_new_comes_first_where_that_counts() {
     ];
     let mut options = options();
     options.profile.recency = 0.5;
-    options.now = 1_000_000;
+    options.now = Some(1_000_000);
     let mut store = Store::of(&parts);
     store.parts[0].0.modified_at = Some(i64::MIN);
     store.parts[1].0.modified_at = Some(999_000);

@@ -142,7 +142,7 @@ async fn whatever_an_answer_depends_on_makes_another() {
         .await;
     assert_eq!(prime.served, Served::Miss, "an option");
     let prime = world
-        .prime_with(QUESTION, &other.with_now(NOW + 3_600))
+        .prime_with(QUESTION, &other.with_now(Some(NOW + 3_600)))
         .await;
     assert_eq!(prime.served, Served::Miss, "an hour");
     let prime = world

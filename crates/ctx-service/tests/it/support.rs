@@ -476,7 +476,7 @@ pub(crate) fn options() -> PrimeOptions {
     PrimeOptions::default()
         .with_build(build)
         .with_deadline(Duration::from_secs(5))
-        .with_now(NOW)
+        .with_now(Some(NOW))
 }
 
 /// The same with this budget and no reserve.
