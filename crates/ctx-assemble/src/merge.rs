@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ctx_model::{Chunk, LineSpan, Warning, lines};
+use ctx_model::{Chunk, LineSpan, Warning, WarningCode, lines};
 use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -96,7 +96,7 @@ fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
     }
     let detail =
         format!("lines {span} do not stand once in the expanded context, whose lines are not told");
-    Some(Warning::new("span_mismatch", detail).of(&*chunk.id))
+    Some(Warning::new(WarningCode::SpanMismatch, detail).of(&*chunk.id))
 }
 
 /// A chunk that is lines of a file.
@@ -239,11 +239,11 @@ impl<'a> Open<'a> {
 fn contradiction(chunk: &Chunk, span: LineSpan) -> Warning {
     let (said, lines) = (span.line_count(), lines(&chunk.content).count());
     let detail = format!("lines {span} are {said} lines, but the text has {lines}");
-    Warning::new("span_mismatch", detail).of(&*chunk.id)
+    Warning::new(WarningCode::SpanMismatch, detail).of(&*chunk.id)
 }
 
 fn disagreement(chunk: &Chunk, open: &Open<'_>) -> Warning {
     let other = &open.parts[0].id;
     let detail = format!("its lines overlap those of {other:?}, with other text");
-    Warning::new("overlap_conflict", detail).of(&*chunk.id)
+    Warning::new(WarningCode::OverlapConflict, detail).of(&*chunk.id)
 }

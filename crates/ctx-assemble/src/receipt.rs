@@ -6,7 +6,7 @@ use ctx_budget::Outcome;
 use ctx_format::{Block, Slot};
 use ctx_model::{
     BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, RenditionKind,
-    TokenSplit, Tokens, Warning,
+    TokenSplit, Tokens, Warning, WarningCode,
 };
 use ctx_tokens::TokenCounter;
 use rapidhash::RapidHashMap;
@@ -311,7 +311,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let footer = self.plan.options.footer.as_deref();
         if !self.plan.pricer.formatter.joins_safely(footer) {
             warnings.push(Warning::new(
-                "unsafe_joint",
+                WarningCode::UnsafeJoint,
                 "the separator or footer begins with '/', so some tokens may be kept in hand",
             ));
         }
@@ -322,7 +322,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 1 => "1 invisible or control character is shown as an escape".to_owned(),
                 _ => format!("{changed} invisible or control characters are shown as escapes"),
             };
-            (changed > 0).then(|| Warning::new("neutralised", detail).of(piece.block.id))
+            (changed > 0).then(|| Warning::new(WarningCode::Neutralised, detail).of(piece.block.id))
         }));
         warnings
     }

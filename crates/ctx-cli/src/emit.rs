@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use ctx::format::{Slot, count_neutralised, neutralise};
-use ctx::model::{BuiltContext, Exactness, Omitted, OmittedReason, Warning};
+use ctx::model::{BuiltContext, Exactness, Omitted, OmittedReason, Warning, WarningCode};
 
 use crate::args::Output;
 use crate::explain;
@@ -100,7 +100,7 @@ fn of_gone(built: &BuiltContext) -> Option<String> {
 
 /// Whether it tells of secrets.
 pub(crate) fn is_masked(warning: &Warning) -> bool {
-    warning.code == "masked"
+    warning.code == WarningCode::Masked
 }
 
 /// Who reads standard output.

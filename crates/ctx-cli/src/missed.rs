@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ctx::index::{Index, Passed, Reason};
-use ctx::model::{Warning, listed};
+use ctx::model::{Warning, WarningCode, listed};
 use ctx::service::{Answer, FILES_NAMED, no_such_file};
 use ctx::source::{LeftOut, Root};
 
@@ -11,11 +11,6 @@ use crate::report;
 use crate::settings::Settings;
 use crate::skipped;
 use crate::walk::shown;
-
-/// The code of the warning that generated or vendored files were not searched,
-const GENERATED: &str = "generated_not_searched";
-/// and that another file was not.
-const PASSED: &str = "file_not_searched";
 
 /// What of a folder is not searched, as far as it was looked at.
 #[derive(Default)]
@@ -85,9 +80,10 @@ impl Missed {
                 listed(files.iter().map(|it| shown(&it.path)), FILES_NAMED)
             )),
         };
-        let generated = detail.map(|it| Warning::new(GENERATED, it));
+        let generated = detail.map(|it| Warning::new(WarningCode::GeneratedNotSearched, it));
         let others = others.iter().take(FILES_NAMED);
-        let others = others.map(|it| Warning::new(PASSED, it.detail(settings)));
+        let others =
+            others.map(|it| Warning::new(WarningCode::FileNotSearched, it.detail(settings)));
         let told: Vec<Warning> = generated
             .into_iter()
             .chain(others)

@@ -3,7 +3,7 @@
 use ctx::assemble::Cancel;
 use ctx::model::{
     BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance,
-    Rendition, Selection, Warning,
+    Rendition, Selection, Warning, WarningCode,
 };
 use ctx::resolve::{Keywords, file_kind, masked, renditions};
 use ctx::syntax::{self, Limits, Source};
@@ -199,7 +199,9 @@ impl Packed {
             built.warnings.push(warning.of(skipped.shown));
         }
         for (id, detail) in self.converted {
-            built.warnings.push(Warning::new("decoded", detail).of(id));
+            built
+                .warnings
+                .push(Warning::new(WarningCode::Decoded, detail).of(id));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
-use ctx::model::{BuildOptions, BuiltContext, Warning, with_causes};
+use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, with_causes};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
@@ -389,7 +389,7 @@ fn tell_decoded(built: &mut BuiltContext, sources: &Sources, report: Report) {
             let converted = sources.text(path).ok()?.converted()?;
             Some(conversion(converted.from, converted.replaced))
         });
-        let warning = |detail| Warning::new("decoded", detail).of(&*shown.id);
+        let warning = |detail| Warning::new(WarningCode::Decoded, detail).of(&*shown.id);
         built.warnings.extend(what.clone().map(warning));
     }
     let files = files

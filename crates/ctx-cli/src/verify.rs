@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
 use ctx::model::{
-    BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, with_causes,
+    BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, WarningCode,
+    with_causes,
 };
 use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx::tokens::{TokenCounter as _, TokensError};
@@ -408,7 +409,7 @@ fn entries(receipt: &BuiltContext) -> Result<Vec<Entry<'_>>, String> {
     let escaped: BTreeSet<&str> = receipt
         .warnings
         .iter()
-        .filter(|warning| warning.code == "neutralised")
+        .filter(|warning| warning.code == WarningCode::Neutralised)
         .filter_map(|warning| warning.id.as_deref())
         .collect();
     let entries = receipt.included.iter().enumerate();

@@ -367,6 +367,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_passed_over_has_the_words_of_warnings() {
+        for reason in Reason::ALL {
+            let code = ctx::model::WarningCode::from(reason.code());
+            assert!(ctx::model::WarningCode::KNOWN.contains(&code), "{code}");
+        }
+    }
+
+    #[test]
     fn paths_are_shown_plainly() {
         check("./a/./b.rs", "a/b.rs");
         check("a//b", "a/b");

@@ -54,7 +54,7 @@ impl Rest {
         let given = given.map(|it| it.len() + size_of::<String>());
         let warnings = self.warnings.iter().map(|it| {
             let id = it.id.as_ref().map_or(0, String::len);
-            size_of::<Warning>() + id + it.code.len() + it.detail.len()
+            size_of::<Warning>() + id + it.code.as_str().len() + it.detail.len()
         });
         let chunks = self.chunks.iter().map(bytes_of);
         chunks.chain(given).chain(warnings).sum()

@@ -8,7 +8,7 @@ use ctx_budget::BudgetError;
 use ctx_index::FileSearch;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Selection,
-    Tokens, Warning, listed,
+    Tokens, Warning, WarningCode, listed,
 };
 use ctx_resolve::Overlaps;
 use ctx_retrieve::{Hold, Options as RetrieveOptions};
@@ -366,7 +366,8 @@ fn unreadable(omitted: &[Omitted]) -> usize {
 
 /// The ids of what is shown as it was stored, since its file does not say it.
 fn stored(warnings: &[Warning]) -> BTreeSet<String> {
-    let is_stored = |it: &&Warning| matches!(&*it.code, "stale" | "moved_or_deleted");
+    let is_stored =
+        |it: &&Warning| matches!(it.code, WarningCode::Stale | WarningCode::MovedOrDeleted);
     let warnings = warnings.iter().filter(is_stored);
     warnings.filter_map(|it| it.id.clone()).collect()
 }

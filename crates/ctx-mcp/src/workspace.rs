@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::Cancel;
 use ctx_git::{GitChanges, GitError};
 use ctx_index::{Index, IndexError, Progress};
-use ctx_model::{Chunk, Omitted, OmittedReason, Warning};
+use ctx_model::{Chunk, Omitted, OmittedReason, Warning, WarningCode};
 use ctx_resolve::{Overlaps, Resolved, Resolver};
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
@@ -356,7 +356,9 @@ impl Workspace {
                 chunk.path = Some(rest.to_owned());
                 Ok((at.unwrap_or_default(), chunk))
             }
-            Err(fault) => Err(Warning::new("unreadable", fault.to_string()).of(chunk.id)),
+            Err(fault) => {
+                Err(Warning::new(WarningCode::Unreadable, fault.to_string()).of(chunk.id))
+            }
         }
     }
 }

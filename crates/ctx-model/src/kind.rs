@@ -1,9 +1,5 @@
 //! What a chunk is.
 
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// What a chunk is. On the wire one lower-case word; a word that is not listed is kept as
@@ -58,34 +54,6 @@ pub enum Category {
 }
 
 impl ChunkKind {
-    const KNOWN: [(&'static str, ChunkKind); 14] = [
-        ("function", ChunkKind::Function),
-        ("method", ChunkKind::Method),
-        ("class", ChunkKind::Class),
-        ("interface", ChunkKind::Interface),
-        ("type", ChunkKind::Type),
-        ("file", ChunkKind::File),
-        ("module", ChunkKind::Module),
-        ("document", ChunkKind::Document),
-        ("section", ChunkKind::Section),
-        ("requirement", ChunkKind::Requirement),
-        ("feature", ChunkKind::Feature),
-        ("session", ChunkKind::Session),
-        ("message", ChunkKind::Message),
-        ("decision", ChunkKind::Decision),
-    ];
-
-    /// The word for it on the wire.
-    pub fn as_str(&self) -> &str {
-        if let ChunkKind::Other(word) = self {
-            return word;
-        }
-        Self::KNOWN
-            .iter()
-            .find_map(|(word, kind)| (kind == self).then_some(*word))
-            .expect("every kind but Other is in the table")
-    }
-
     /// The family it belongs to.
     pub fn category(&self) -> Category {
         use ChunkKind as K;
@@ -97,44 +65,6 @@ impl ChunkKind {
             K::Session | K::Message | K::Decision => Category::Conversation,
             K::Other(_) => Category::Other,
         }
-    }
-}
-
-impl From<String> for ChunkKind {
-    fn from(word: String) -> Self {
-        match Self::KNOWN.into_iter().find(|(known, _)| *known == word) {
-            Some((_, kind)) => kind,
-            None => ChunkKind::Other(word),
-        }
-    }
-}
-
-impl From<&str> for ChunkKind {
-    fn from(word: &str) -> Self {
-        ChunkKind::from(word.to_owned())
-    }
-}
-
-impl FromStr for ChunkKind {
-    type Err = Infallible;
-
-    fn from_str(word: &str) -> Result<Self, Infallible> {
-        Ok(ChunkKind::from(word))
-    }
-}
-
-impl From<ChunkKind> for String {
-    fn from(kind: ChunkKind) -> String {
-        match kind {
-            ChunkKind::Other(word) => word,
-            known => known.as_str().to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for ChunkKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -13,6 +13,7 @@ mod said;
 mod setters;
 mod span;
 mod tokens;
+mod warning;
 mod wire;
 mod words;
 
@@ -28,9 +29,10 @@ pub use options::{
 pub use relevance::Relevance;
 pub use rendition::{Rendition, RenditionKind};
 pub use result::{
-    BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit, Warning,
+    BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit,
 };
 pub use said::{in_words_of_json, listed, with_causes};
 pub use span::LineSpan;
 pub use tokens::Tokens;
+pub use warning::{Warning, WarningCode};
 pub use wire::Wire;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Format, Omitted, RenditionKind, Tokens};
+use crate::{Format, Omitted, RenditionKind, Tokens, Warning};
 
 /// How a count relates to what the consumer's tokenizer will find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -134,38 +134,6 @@ pub struct SharedPrefix {
     /// The first chunk that is not repeated whole, in or before which the first difference lies; none where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<String>,
-}
-
-/// Something the caller should know that is no reason to refuse.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Warning {
-    /// The chunk it is about, where it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// What happened, in one stable word: `neutralised`, … The front page of this crate has a table of them.
-    pub code: String,
-    /// The same for people.
-    pub detail: String,
-}
-
-impl Warning {
-    /// One that is about no chunk in particular.
-    pub fn new(code: impl Into<String>, detail: impl Into<String>) -> Self {
-        Warning {
-            id: None,
-            code: code.into(),
-            detail: detail.into(),
-        }
-    }
-
-    /// Names the chunk that it is about.
-    #[must_use]
-    pub fn of(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
 }
 
 /// One prompt-ready context, and its receipt.

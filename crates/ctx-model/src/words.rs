@@ -1,5 +1,6 @@
 //! The words by which choices are written: the same on the wire, on screens and in settings.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
@@ -7,8 +8,8 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::{
-    Category, Exactness, Format, GroupBy, ModelError, OmittedReason, Order, Origin, RenditionKind,
-    Selection, XmlContent,
+    Category, ChunkKind, Exactness, Format, GroupBy, ModelError, OmittedReason, Order, Origin,
+    RenditionKind, Selection, WarningCode, XmlContent,
 };
 
 /// `Display`, `FromStr` and `Deserialize` by the words that serde writes.
@@ -74,4 +75,84 @@ words! {
     OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", BelowMinRelevance = "below_min_relevance",
         BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
         Stale = "stale";
+}
+
+/// The same for choices that have more in time: a word that is not known is kept as `Other`. Serde is told to go by `String`.
+macro_rules! open_words {
+    ($($name:ident: $($variant:ident = $word:literal),+;)*) => {$(
+        impl $name {
+            /// All that are known, in the order of their declaration.
+            pub const KNOWN: &[$name] = &[$($name::$variant),+];
+
+            /// The word for it on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $($name::$variant => $word,)+
+                    $name::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(word: &str) -> Self {
+                match word {
+                    $($word => $name::$variant,)+
+                    _ => $name::Other(word.to_owned()),
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(word: String) -> Self {
+                $name::from(word.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Infallible;
+
+            fn from_str(word: &str) -> Result<Self, Infallible> {
+                Ok($name::from(word))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(it: $name) -> String {
+                match it {
+                    $name::Other(word) => word,
+                    known => known.as_str().to_owned(),
+                }
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, word: &str) -> bool {
+                self.as_str() == word
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, word: &&str) -> bool {
+                self.as_str() == *word
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )*};
+}
+
+open_words! {
+    ChunkKind: Function = "function", Method = "method", Class = "class", Interface = "interface", Type = "type", File = "file",
+        Module = "module", Document = "document", Section = "section", Requirement = "requirement", Feature = "feature",
+        Session = "session", Message = "message", Decision = "decision";
+    WarningCode: Neutralised = "neutralised", SpanMismatch = "span_mismatch", OverlapConflict = "overlap_conflict",
+        UnsafeJoint = "unsafe_joint", Masked = "masked", Moved = "moved", Stale = "stale", MovedOrDeleted = "moved_or_deleted",
+        Unreadable = "unreadable", NoSuchLine = "no_such_line", PatternLimited = "pattern_limited", NoSuchFile = "no_such_file",
+        UnknownReference = "unknown_reference", SourceFailed = "source_failed", Decoded = "decoded",
+        GeneratedNotSearched = "generated_not_searched", FileNotSearched = "file_not_searched", TooLarge = "too_large",
+        Binary = "binary", Empty = "empty", Link = "link", Special = "special", Limit = "limit", Secret = "secret";
 }

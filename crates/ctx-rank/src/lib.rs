@@ -33,8 +33,8 @@ pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{
-    Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, recency_at, source_priority,
-    usage_frequency,
+    Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, recency_at,
+    source_priority, usage_frequency,
 };
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
 pub use traces::Frame;

@@ -1,6 +1,6 @@
 //! Secrets in what chunks bring along.
 
-use ctx_model::{Chunk, LineSpan, Rendition, Warning};
+use ctx_model::{Chunk, LineSpan, Rendition, Warning, WarningCode};
 use ctx_source::Text;
 
 /// Masks the secrets in the texts that `chunk` brings along, and tells how many there are. The texts stay as
@@ -48,5 +48,5 @@ pub fn masked(chunk: &Chunk, secrets: usize) -> Option<Warning> {
         1 => "1 secret is masked".to_owned(),
         n => format!("{n} secrets are masked"),
     };
-    Some(Warning::new("masked", detail).of(&*chunk.id))
+    Some(Warning::new(WarningCode::Masked, detail).of(&*chunk.id))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
+use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning, WarningCode};
 use ctx_source::{Located, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx_syntax::{Fallback, Language, Limits, Outline, Outlines, Source};
 use quick_cache::Weighter;
@@ -299,10 +299,10 @@ impl Resolver {
             content_hash: chunk.content_hash.as_deref(),
         };
         let located = locate(text, wanted);
-        let warning = |code: &str, detail: String| Some(Warning::new(code, detail).of(&*chunk.id));
+        let warning = |code, detail: String| Some(Warning::new(code, detail).of(&*chunk.id));
         let moved = |from: LineSpan, to: LineSpan| {
             let detail = format!("lines {from} of {path} are lines {to} now");
-            warning("moved", detail)
+            warning(WarningCode::Moved, detail)
         };
         let (warning, shown) = match located {
             Located::Fresh { text, span } | Located::Unverified { text, span } => {
@@ -312,11 +312,11 @@ impl Resolver {
             Located::Moved { text, from, to } => (moved(from, to), Some((text, to))),
             Located::Stale { why, .. } => {
                 let detail = format!("shown as it was stored: {why}");
-                (warning("stale", detail), None)
+                (warning(WarningCode::Stale, detail), None)
             }
             Located::MovedOrDeleted { .. } => {
                 let detail = format!("shown as it was stored: {path} does not exist any more");
-                (warning("moved_or_deleted", detail), None)
+                (warning(WarningCode::MovedOrDeleted, detail), None)
             }
             Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
             _ => (None, None),
@@ -629,9 +629,9 @@ fn widened(span: LineSpan, more: u32, count: u32) -> LineSpan {
 
 fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Found {
     let (reason, code) = if is_unreadable {
-        (OmittedReason::Unreadable, "unreadable")
+        (OmittedReason::Unreadable, WarningCode::Unreadable)
     } else {
-        (OmittedReason::Stale, "stale")
+        (OmittedReason::Stale, WarningCode::Stale)
     };
     Found {
         index,

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin, Warning};
 use ctx_rank::{
-    Contribution, Query, Role, Signals, keyword_match, recency_at, source_priority,
-    usage_frequency,
+    Contribution, Query, Role, Signals, keyword_match, recency_at, source_priority, usage_frequency,
 };
 use futures_util::future::join_all;
 use tracing::debug;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
-use ctx_model::{BuiltContext, Omitted, Tokens, Warning};
+use ctx_model::{BuiltContext, Omitted, Tokens, Warning, WarningCode};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
@@ -144,9 +144,9 @@ fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc
     built.warnings.extend(unresolved.map(|it| {
         let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
         let code = if it.is_untold {
-            "source_failed"
+            WarningCode::SourceFailed
         } else {
-            "unknown_reference"
+            WarningCode::UnknownReference
         };
         Warning::new(code, detail)
     }));
@@ -157,7 +157,7 @@ fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc
             "{:?} has no say in the context: it was late or failed",
             it.source
         );
-        Warning::new("source_failed", detail)
+        Warning::new(WarningCode::SourceFailed, detail)
     }));
     Arc::new(built)
 }

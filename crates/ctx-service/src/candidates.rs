@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
-    Bag, Contribution, Corpus, Profile, Query, Signals, keyword_match, recency_at,
-    source_priority, usage_frequency,
+    Bag, Contribution, Corpus, Profile, Query, Signals, keyword_match, recency_at, source_priority,
+    usage_frequency,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};

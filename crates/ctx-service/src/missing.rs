@@ -1,6 +1,6 @@
 //! Files that a question means and no store has.
 
-use ctx_model::{Warning, listed};
+use ctx_model::{Warning, WarningCode, listed};
 use ctx_rank::Query;
 use ctx_retrieve::FileSearch;
 
@@ -46,5 +46,5 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
             listed(names, FILES_NAMED)
         ),
     };
-    Some(Warning::new("no_such_file", detail))
+    Some(Warning::new(WarningCode::NoSuchFile, detail))
 }

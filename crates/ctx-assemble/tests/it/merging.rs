@@ -173,7 +173,7 @@ fn text_that_contradicts_its_lines_is_reported_whatever_else_it_has() {
         let options = options(10_000).with_merge(merge);
         for chunk in [&plain, &rendered] {
             let built = build(std::slice::from_ref(chunk), &options);
-            let codes: Vec<&str> = built.warnings.iter().map(|it| &*it.code).collect();
+            let codes: Vec<&str> = built.warnings.iter().map(|it| it.code.as_str()).collect();
             assert_eq!(codes, ["span_mismatch"], "{} {merge}", chunk.id);
         }
         // Nobody sees it.

@@ -1,11 +1,13 @@
 //! Words that are written and read.
 
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use ctx_model::{
     Category, ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError,
-    OmittedReason, Order, Origin, RenditionKind, Selection, Tokens, XmlContent, in_words_of_json,
+    OmittedReason, Order, Origin, RenditionKind, Selection, Tokens, WarningCode, XmlContent,
+    in_words_of_json,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,6 +48,9 @@ fn choices_are_shown_and_read_by_their_words_on_the_wire() {
     same(&RenditionKind::ALL);
     same(&[Exactness::Exact, Exactness::UpperBound, Exactness::Estimate]);
     same(&[ChunkKind::Function, ChunkKind::Other("recipe".to_owned())]);
+    same(ChunkKind::KNOWN);
+    same(WarningCode::KNOWN);
+    same(&[WarningCode::Other("late".to_owned())]);
     same(&Category::ALL);
     same(&[
         OmittedReason::OverBudget,
@@ -121,4 +126,15 @@ fn tokens_add_up_and_never_wrap_round() {
     assert_eq!(tokens, Tokens::new(3));
     tokens += Tokens::MAX;
     assert_eq!(tokens, Tokens::MAX);
+}
+
+#[test]
+fn the_front_page_tells_every_code_of_a_warning_and_no_other() {
+    let page = include_str!("../../README.md");
+    let rows = page.lines().skip_while(|it| !it.starts_with("| `code`"));
+    let rows = rows.skip(2).take_while(|it| it.starts_with('|'));
+    let cells = rows.filter_map(|it| it.split('|').nth(1));
+    let words = cells.flat_map(|it| it.split(',').map(|word| word.trim().trim_matches('`')));
+    let told: BTreeSet<WarningCode> = words.map(WarningCode::from).collect();
+    assert_eq!(told, WarningCode::KNOWN.iter().cloned().collect());
 }

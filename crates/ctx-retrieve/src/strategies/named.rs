@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use ctx_model::Warning;
+use ctx_model::{Warning, WarningCode};
 use ctx_rank::{Analyzer, FRONTS, Query};
 
 use super::pattern::fits;
@@ -175,7 +175,7 @@ fn may_fit_more(
         });
     }
     let detail = format!("the pattern {pattern} {}", told.join(", and "));
-    (!told.is_empty()).then(|| Warning::new("pattern_limited", detail))
+    (!told.is_empty()).then(|| Warning::new(WarningCode::PatternLimited, detail))
 }
 
 /// The first part of each of `files`.

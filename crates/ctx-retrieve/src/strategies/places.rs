@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use ctx_model::{Warning, listed};
+use ctx_model::{Warning, WarningCode, listed};
 use ctx_rank::{Frame, Name, Place, Query};
 
 use super::named::{below, called, fitting};
@@ -262,7 +262,7 @@ async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<
     });
     let told = told.map(|(line, files)| {
         let detail = format!("no part of {} has line {line}", listed(*files, MOST_FILES));
-        Warning::new("no_such_line", detail)
+        Warning::new(WarningCode::NoSuchLine, detail)
     });
     Ok(told.collect())
 }

@@ -834,7 +834,7 @@ async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_i
     let told = async |question: &str| {
         let retrieved = ask(library(), question, &options()).await;
         let warnings = retrieved.warnings.into_iter();
-        let told = warnings.map(|it| (it.code, it.detail));
+        let told = warnings.map(|it| (String::from(it.code), it.detail));
         told.collect::<Vec<_>>()
     };
     let beyond = "no part of src/pool.py has line 9000".to_owned();
@@ -1339,7 +1339,7 @@ async fn that_a_pattern_may_fit_more_files_is_told() {
         let store = many_files(count);
         let retrieved = ask(store, question, &Options::default()).await;
         let warnings = retrieved.warnings.iter();
-        let told = warnings.map(|it| (it.code.clone(), it.detail.clone()));
+        let told = warnings.map(|it| (it.code.to_string(), it.detail.clone()));
         told.collect::<Vec<_>>()
     };
     let limited = |detail: &str| vec![("pattern_limited".to_owned(), detail.to_owned())];
