@@ -488,7 +488,7 @@ pub struct Removed {
 
 impl Removed {
     /// Of `paths`, those that were there are removed.
-    pub(crate) fn of(paths: Vec<String>, was_there: impl Fn(&str) -> bool) -> Self {
+    pub fn of(paths: Vec<String>, was_there: impl Fn(&str) -> bool) -> Self {
         let file = |path: String| {
             let status = if was_there(&path) {
                 "removed"

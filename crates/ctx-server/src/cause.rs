@@ -7,14 +7,16 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 
-use ctx_index::IndexError;
 use ctx_retrieve::{Ended, PortError};
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
-use rusqlite::ErrorCode;
 use tokio::task::JoinError;
 
 use crate::backend::BackendError;
+#[cfg(feature = "embedded")]
+use crate::embedded::cause as embedded;
+#[cfg(feature = "postgres")]
+use crate::postgres::cause as postgres;
 
 /// Something that went wrong, in words of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,32 +70,30 @@ fn has(error: &(dyn Error + 'static), is: fn(&(dyn Error + 'static)) -> bool) ->
 
 fn is_itself_full(error: &(dyn Error + 'static)) -> bool {
     #[cfg(feature = "postgres")]
-    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
-        return error.is_full();
+    if postgres::is_full(error) {
+        return true;
     }
-    if let Some(error) = error.downcast_ref::<io::Error>() {
-        return matches!(
-            error.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        );
+    #[cfg(feature = "embedded")]
+    if embedded::is_full(error) {
+        return true;
     }
-    let error = error.downcast_ref::<rusqlite::Error>();
-    let code = error.and_then(rusqlite::Error::sqlite_error_code);
-    code == Some(ErrorCode::DiskFull)
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    matches!(
+        kind,
+        Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    )
 }
 
 fn is_itself_away(error: &(dyn Error + 'static)) -> bool {
     #[cfg(feature = "postgres")]
-    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
-        return error.is_transient();
+    if postgres::is_away(error) {
+        return true;
     }
-    if let Some(error) = error.downcast_ref::<io::Error>() {
-        return is_out_of_files(error);
+    #[cfg(feature = "embedded")]
+    if embedded::is_away(error) {
+        return true;
     }
-    // SQLite says no more of it.
-    let error = error.downcast_ref::<rusqlite::Error>();
-    let code = error.and_then(rusqlite::Error::sqlite_error_code);
-    code == Some(ErrorCode::CannotOpen)
+    error.downcast_ref().is_some_and(is_out_of_files)
 }
 
 /// Whether the process, or the system, has as many files open as it may: `EMFILE` and `ENFILE`, which have these numbers on every
@@ -112,14 +112,13 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_system(error);
     }
-    if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
-        return of_database(error);
+    #[cfg(feature = "embedded")]
+    if let Some(fact) = embedded::fact(error) {
+        return fact;
     }
-    if let Some(error) = error.downcast_ref::<rusqlite::ffi::Error>() {
-        return error.to_string().into();
-    }
-    if let Some(error) = error.downcast_ref::<IndexError>() {
-        return of_index(error).into();
+    #[cfg(feature = "postgres")]
+    if let Some(fact) = postgres::fact(error) {
+        return fact;
     }
     if let Some(error) = error.downcast_ref::<PortError>() {
         return match fact(error.get_ref()) {
@@ -138,10 +137,6 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
             Ended::Cancelled
         };
         return ended.to_string().into();
-    }
-    #[cfg(feature = "postgres")]
-    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
-        return of_store(error);
     }
     if let Some(ServiceError::Thread(_)) = error.downcast_ref() {
         return "finish".into();
@@ -171,35 +166,6 @@ fn of_system(error: &io::Error) -> Cow<'static, str> {
     match error.raw_os_error() {
         Some(_) => error.to_string().into(),
         None => error.kind().to_string().into(),
-    }
-}
-
-fn of_database(error: &rusqlite::Error) -> Cow<'static, str> {
-    match error.sqlite_error() {
-        Some(error) => error.to_string().into(),
-        None => "a value of a database is not what it should be".into(),
-    }
-}
-
-fn of_index(error: &IndexError) -> &'static str {
-    match error {
-        IndexError::Root(_) => "open the folder that is indexed",
-        IndexError::Folder { .. } => "use the folder of the index",
-        IndexError::Busy { .. } => "write the index: another process is writing it",
-        IndexError::Text { .. } => "use the text index",
-        IndexError::Manifest { .. } => "use a database of the index",
-        IndexError::Damaged { .. } => "read the index: it is damaged",
-        IndexError::Cancelled => "it was cancelled",
-        _ => "use the index",
-    }
-}
-
-/// What it says quotes nothing of what was sent, but for a path.
-#[cfg(feature = "postgres")]
-fn of_store(error: &ctx_postgres::StoreError) -> Cow<'static, str> {
-    match error {
-        ctx_postgres::StoreError::Place { .. } => "store a file where there is a folder".into(),
-        error => error.to_string().into(),
     }
 }
 

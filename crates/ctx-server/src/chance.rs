@@ -8,6 +8,7 @@ pub(crate) fn random_id() -> Result<String, BackendError> {
 }
 
 /// 64 random bits.
+#[cfg(feature = "embedded")]
 pub(crate) fn random_number() -> Result<u64, BackendError> {
     Ok(u64::from_be_bytes(of_id()?))
 }

@@ -1,6 +1,7 @@
 //! How many files, connections and folders the process may have open at once: what the system lets it.
 
 /// An owner's folder that is open has fifteen descriptors, and some more while it is written.
+#[cfg(any(test, feature = "embedded"))]
 const OF_FOLDER: usize = 16;
 /// What is read and written for requests that run.
 const AT_WORK: usize = 64;
@@ -12,7 +13,7 @@ const ENOUGH: u64 = 8_192;
 /// lets it begin with, often 1,024, is less than the folders of 64 owners and 1,024 connections take. For a program that is a
 /// server, before it opens a store. Elsewhere than on Unix there is no such bound.
 ///
-/// Where the system does not let it, it stays as it is: [`Embedded`](crate::Embedded) and [`Server`](crate::Server) keep within
+/// Where the system does not let it, it stays as it is: the embedded store and [`Server`](crate::Server) keep within
 /// what there is.
 pub fn raise_descriptors() {
     #[cfg(unix)]
@@ -44,6 +45,7 @@ pub(crate) fn allowed() -> usize {
 }
 
 /// Of `wanted` folders so many can be open: half of what is `allowed` is theirs.
+#[cfg(any(test, feature = "embedded"))]
 pub(crate) fn folders(wanted: usize, allowed: usize) -> usize {
     wanted.min(allowed / 2 / OF_FOLDER).max(1)
 }

@@ -4,12 +4,16 @@ mod admission;
 mod asked;
 mod auth;
 mod backend;
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 mod batch;
 mod bodies;
 mod build;
 mod cause;
 mod chance;
+#[cfg(any(feature = "embedded", feature = "postgres"))]
+mod checks;
 mod descriptors;
+#[cfg(feature = "embedded")]
 mod embedded;
 mod error;
 mod guard;
@@ -22,11 +26,14 @@ mod once;
 mod openapi;
 mod owner;
 mod page;
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 mod paths;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;
+mod quota;
 mod readiness;
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 mod recall;
 mod reserve;
 mod rest;
@@ -35,7 +42,6 @@ mod schema;
 mod server;
 mod state;
 mod tally;
-mod told;
 mod wire;
 
 pub use asked::Asked;
@@ -56,7 +62,8 @@ pub use ctx_model::BuildOptions;
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::{Limits as DatabaseLimits, check_address as check_database_url};
 pub use descriptors::raise_descriptors;
-pub use embedded::{Embedded, Keeping, Quota};
+#[cfg(feature = "embedded")]
+pub use embedded::Embedded;
 pub use error::ServerError;
 pub use limits::Limits;
 pub use nest::Routes;
@@ -64,5 +71,6 @@ pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::{Breakdown, Problem, Shortfall};
+pub use quota::{Keeping, Quota};
 pub use reserve::Reserve;
 pub use server::{Options, Server};

@@ -3,6 +3,9 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+/// The longest path, id, title or reference, in bytes: they are in keys of a database. A description counts characters and nothing else,
+/// so that it says of these in words what they may have.
+pub(crate) const LONGEST_NAME: usize = 1024;
 /// So many builds wait for each that may run.
 const QUEUED: usize = 16;
 /// Batches that run at once, at least: one that takes long is to keep no other owner's waiting;

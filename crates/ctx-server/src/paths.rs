@@ -2,15 +2,15 @@
 
 use std::path::{Component, Path};
 
-use crate::told;
+use crate::limits;
 
 /// The longest name in a path, in bytes, with room for what an unfinished file is called.
-const LONGEST_NAME: usize = 200;
+const LONGEST_PART: usize = 200;
 /// The deepest path, in names.
 const DEEPEST: usize = 32;
 /// What is wrong with `path` as the path of a file to be kept, if anything is.
 pub(crate) fn fault(path: &str) -> Option<&'static str> {
-    if path.len() > told::LONGEST {
+    if path.len() > limits::LONGEST_NAME {
         return Some("the path has more than 1024 bytes");
     }
     if path.chars().any(|it| it.is_control() || it == '\\') {
@@ -31,7 +31,7 @@ pub(crate) fn fault(path: &str) -> Option<&'static str> {
                     "the path has the name of a file of keys or settings in it, and such are not kept",
                 );
             }
-            name if name.len() > LONGEST_NAME => {
+            name if name.len() > LONGEST_PART => {
                 return Some("the path has a name of more than 200 bytes in it");
             }
             _ => {}

@@ -39,6 +39,7 @@ impl<'a> Recalling<'a> {
     }
 
     /// Whether there is nothing left to look for.
+    #[cfg(feature = "embedded")]
     pub(crate) fn is_done(&self) -> bool {
         self.places.iter().all(Option::is_some)
     }

@@ -13,12 +13,12 @@ pub(crate) use self::context::{
 };
 use crate::backend::Stage;
 use crate::json::{Input, convert, unfit};
+use crate::limits;
 use crate::limits::Limits;
 use crate::once;
 use crate::problem::Problem;
 use crate::reserve::Reserve;
 use crate::schema;
-use crate::told;
 
 /// The largest whole number that every JSON reader takes for what it is.
 const MOST: u64 = (1 << 53) - 1;
@@ -544,7 +544,7 @@ fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
 /// A path or a reference is measured by its bytes, as it is where it is kept. One that has too many characters, too, is not as
 /// the description has it; of another that says it in words alone.
 fn check_key(field: &str, key: &str) -> Result<(), Problem> {
-    const MOST: usize = told::LONGEST;
+    const MOST: usize = limits::LONGEST_NAME;
     if (1..=MOST).contains(&key.len()) {
         return Ok(());
     }

@@ -5,6 +5,7 @@
 //! come, and `contexts.db` the contexts that were built and when files were shown. Whoever opens the whole folder has
 //! it alone. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
 
+pub(crate) mod cause;
 mod database;
 mod files;
 mod folders;
@@ -29,7 +30,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use cap_std::ambient_authority;
@@ -49,70 +49,11 @@ use crate::backend::{
 use crate::build::Priming;
 use crate::cause::Fact;
 use crate::chance::random_id;
+use crate::quota::{Keeping, Quota};
 use crate::{Owner, ServerError, descriptors};
 
 /// So many owners' folders stay open, and no more are in use at once, where the process may open as many files.
 const OPEN: usize = 64;
-
-/// How much one owner may keep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Quota {
-    /// Files.
-    pub files: u64,
-    /// Bytes of all files together.
-    pub bytes: u64,
-    /// Threads.
-    pub threads: u64,
-    /// Messages of all threads together.
-    pub messages: u64,
-    /// Receipts of contexts.
-    pub contexts: Keeping,
-}
-
-/// How long receipts of contexts are kept: until they are older than `age`, as far as all of an owner's come to no more than
-/// `bytes`. The oldest make room for new ones, the latest is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keeping {
-    /// Since they were given last; older ones go when others are written.
-    pub age: Duration,
-    /// All of one owner's together.
-    pub bytes: u64,
-}
-
-impl Default for Keeping {
-    /// A day, and 256 MiB.
-    fn default() -> Self {
-        Keeping {
-            age: Duration::from_hours(24),
-            bytes: 256 << 20,
-        }
-    }
-}
-
-impl fmt::Display for Keeping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hours = self.age.as_secs_f64() / 3_600.0;
-        let mebibytes = self.bytes >> 20;
-        write!(
-            f,
-            "for {hours} hours, and shorter where they come to more than {mebibytes} MiB"
-        )
-    }
-}
-
-impl Default for Quota {
-    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, and receipts as [`Keeping::default`] says.
-    fn default() -> Self {
-        Quota {
-            files: 100_000,
-            bytes: 1 << 30,
-            threads: 100_000,
-            messages: 1_000_000,
-            contexts: Keeping::default(),
-        }
-    }
-}
 
 /// The store without a server.
 pub struct Embedded {

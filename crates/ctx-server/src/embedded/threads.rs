@@ -9,7 +9,7 @@ use crate::backend::{
     Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
 };
 use crate::build::now;
-use crate::told;
+use crate::checks;
 
 impl Database {
     /// Begins a thread.
@@ -25,7 +25,7 @@ impl Database {
             pinned: new.pinned,
             created_at: now(),
         };
-        told::check_thread(&thread.id, thread.title.as_deref(), &thread.pinned)?;
+        checks::check_thread(&thread.id, thread.title.as_deref(), &thread.pinned)?;
         self.change(|transaction| {
             if find(transaction, &thread.id)?.is_some() {
                 return Err(BackendError::Exists {
@@ -94,7 +94,7 @@ impl Database {
         new: NewMessage,
         quota: &Quota,
     ) -> Result<Appended> {
-        told::check_message(&id, &new.role, &new.content)?;
+        checks::check_message(&id, &new.role, &new.content)?;
         self.change(|transaction| {
             let (seq, _) = Database::thread(transaction, thread, "threadId")?;
             if let Some(kept) = message(transaction, seq, &id)? {
@@ -176,7 +176,7 @@ impl Database {
 
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
-        told::check_pinned(&pinned)?;
+        checks::check_pinned(&pinned)?;
         self.change(|transaction| {
             let Some((number, mut thread)) = find(transaction, &id)? else {
                 return Err(BackendError::NotFound {

@@ -4,6 +4,7 @@
 //! found at, and their outlines; what the cache of contexts holds; and in the store, what searches have read. Each request looks at the database as it is when it begins, or
 //! later, through a [`View`] of its own.
 
+pub(crate) mod cause;
 mod files;
 mod recall;
 mod view;
@@ -28,7 +29,7 @@ use crate::backend::{
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::chance::random_id;
-use crate::told;
+use crate::checks;
 use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;
@@ -188,7 +189,7 @@ impl Backend for Postgres {
             Some(id) => id,
             None => format!("thr-{}", random_id()?),
         };
-        told::check_thread(&id, new.title.as_deref(), &new.pinned)?;
+        checks::check_thread(&id, new.title.as_deref(), &new.pinned)?;
         let created_at = now();
         let most = self.quota.threads;
         let store = self.owned(owner)?;
@@ -237,7 +238,7 @@ impl Backend for Postgres {
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
-        told::check_pinned(&pinned)?;
+        checks::check_pinned(&pinned)?;
         let set = self.owned(owner)?.set_pins(thread, &pinned).await;
         let set = set.map_err(failed)?;
         set.map(self::thread).ok_or_else(|| no_thread(thread))
@@ -248,7 +249,7 @@ impl Backend for Postgres {
             Some(id) => id.clone(),
             None => format!("msg-{}", random_id()?),
         };
-        told::check_message(&id, &new.role, &new.content)?;
+        checks::check_message(&id, &new.role, &new.content)?;
         let message = StoredMessage::new(id, new.role.clone(), new.content.clone(), now());
         let most = self.quota.messages;
         let store = self.owned(owner)?;

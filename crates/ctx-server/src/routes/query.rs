@@ -8,9 +8,9 @@ use axum::http::request::Parts;
 
 use crate::backend::{FilePage, Page, PageLimit};
 use crate::json::fault;
+use crate::limits;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::told;
 use crate::wire::{FilesQuery, PageQuery, check_id, is_longer};
 
 /// The id in a path.
@@ -53,7 +53,7 @@ impl FromRequestParts<Shared> for FilePage {
         let after = query.after;
         if after
             .as_ref()
-            .is_some_and(|it| is_longer(it, told::LONGEST))
+            .is_some_and(|it| is_longer(it, limits::LONGEST_NAME))
         {
             return Err(Problem::invalid("after", "it is the `next` of an answer"));
         }

@@ -1,10 +1,7 @@
 //! Threads and messages: what can be kept of them, whatever store it is for.
 
 use crate::backend::BackendError;
-
-/// The longest path, id, title or reference, in bytes: they are in keys of a database. A description counts characters and nothing else,
-/// so that it says of these in words what they may have.
-pub(crate) const LONGEST: usize = 1024;
+use crate::limits::LONGEST_NAME;
 
 /// Sees to it that a thread can begin so.
 ///
@@ -15,8 +12,8 @@ pub(crate) fn check_thread(
     title: Option<&str>,
     pinned: &[String],
 ) -> Result<(), BackendError> {
-    check("id", id, LONGEST)?;
-    check("title", title.unwrap_or_default(), LONGEST)?;
+    check("id", id, LONGEST_NAME)?;
+    check("title", title.unwrap_or_default(), LONGEST_NAME)?;
     check_pinned(pinned)
 }
 
@@ -26,7 +23,7 @@ pub(crate) fn check_thread(
 /// [`BackendError::Invalid`], which names the first that cannot.
 pub(crate) fn check_pinned(pinned: &[String]) -> Result<(), BackendError> {
     for (number, what) in pinned.iter().enumerate() {
-        check(&format!("pinned[{number}]"), what, LONGEST)?;
+        check(&format!("pinned[{number}]"), what, LONGEST_NAME)?;
     }
     Ok(())
 }
@@ -36,8 +33,8 @@ pub(crate) fn check_pinned(pinned: &[String]) -> Result<(), BackendError> {
 /// # Errors
 /// [`BackendError::Invalid`], which names the field.
 pub(crate) fn check_message(id: &str, role: &str, content: &str) -> Result<(), BackendError> {
-    check("id", id, LONGEST)?;
-    check("role", role, LONGEST)?;
+    check("id", id, LONGEST_NAME)?;
+    check("role", role, LONGEST_NAME)?;
     check("content", content, usize::MAX)
 }
 
