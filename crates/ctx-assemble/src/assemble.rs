@@ -1,18 +1,19 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
-use ctx_budget::{BudgetError, Outcome};
+use ctx_budget::BudgetError;
 use ctx_format::{FormatOptions, Formatter, Notice};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, ModelError, Tokens};
 use ctx_tokens::TokenCounter;
 use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
-use crate::candidates::{Candidate, Candidates};
+use crate::candidates::Candidates;
 use crate::emit::{Shown, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
-use crate::plan::{Budget, Plan};
+use crate::plan::{Budget, Plan, count_left_out};
 use crate::price::Pricer;
+use crate::reach::Reach;
 use crate::receipt::Receipt;
 use crate::showing::Piece;
 use crate::sorted::Sorted;
@@ -159,27 +160,27 @@ impl Run<'_> {
             total,
         };
         let empty = emit(&self.pricer, self.options, &[], &all_out, 0)?;
+        let problem = candidates.problem(&fixed, self.options, control)?;
+        let is_one_price = fixed.notices(0).len() == 1;
+        let reach = (!is_one_price).then(|| Reach::of(&candidates, &problem));
         let plan = Plan {
             options: self.options,
             pricer: &self.pricer,
             candidates: &candidates,
             fixed: &fixed,
-            problem: candidates.problem(&fixed, self.options, control)?,
+            problem,
             least: self.pricer.recount(&empty.text)?,
-            leaves_out: sorted.leaves_out(),
+            sorted: &sorted,
+            reach: reach.as_ref(),
         };
-        self.fill(&sorted, plan)
+        self.fill(plan)
     }
 
     /// Selects and emits, until the final count agrees.
     ///
     /// What does not add up, and what rounds, is found by that count. Each round then has less to
     /// spend; the empty context is known to fit.
-    fn fill<'u>(
-        &self,
-        sorted: &Sorted<'u>,
-        mut plan: Plan<'_, 'u>,
-    ) -> Result<BuiltContext, AssembleError> {
+    fn fill(&self, mut plan: Plan<'_, '_>) -> Result<BuiltContext, AssembleError> {
         let limit = plan.limit()?;
         let mut budget = Budget {
             limit,
@@ -190,9 +191,7 @@ impl Run<'_> {
             let control = self.pricer.control;
             let outcome = stage("select", control, || plan.select(&budget))?;
             let shown = shown(plan.candidates, &outcome, self.options);
-            let parts = shown.iter().flat_map(Shown::pieces);
-            let parts = parts.flat_map(|(_, piece)| piece.parts.iter().map(|it| &*it.id));
-            let left_out = sorted.count_out(parts) + count_left_out(plan.candidates, &outcome);
+            let left_out = plan.left_out(&outcome.chosen);
             let notice = Notice {
                 omitted: left_out,
                 total: self.chunks.len(),
@@ -216,7 +215,7 @@ impl Run<'_> {
                 "selected"
             );
             if total <= limit {
-                let entries = if count_left_out(plan.candidates, &outcome) == 0 {
+                let entries = if count_left_out(plan.candidates, &outcome.chosen) == 0 {
                     no_entries(&plan)
                 } else {
                     let is_empty = shown.is_empty();
@@ -227,7 +226,6 @@ impl Run<'_> {
                 let receipt = Receipt {
                     plan: &plan,
                     entries,
-                    sorted,
                     outcome: &outcome,
                     shown: &shown,
                     limit,
@@ -243,7 +241,7 @@ impl Run<'_> {
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");
-            if plan.allow(&budget, self.options.include_notice).safe == 0 {
+            if plan.allow(&budget, plan.fixed.any_notice()).safe == 0 {
                 // What is left weighs nothing by itself, and something together.
                 let items = outcome.chosen.iter().flatten().count();
                 budget.max_items = Some(items / 2);
@@ -351,19 +349,4 @@ fn stage<T>(
     let milliseconds = control.now().saturating_sub(started).as_secs_f64() * 1_000.0;
     debug!(milliseconds, is_ok = done.is_ok(), "done");
     done
-}
-
-/// How many chunks are neither shown nor part of what is shown.
-fn count_left_out(candidates: &Candidates<'_>, outcome: &Outcome) -> usize {
-    let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
-        let parts = candidate.unit.parts().len();
-        let shown = choice.map_or(0, |choice| candidate.showings[choice].part_count());
-        parts - shown
-    };
-    candidates
-        .all
-        .iter()
-        .zip(&outcome.chosen)
-        .map(left_out)
-        .sum()
 }

@@ -156,7 +156,7 @@ impl<'u> Candidates<'u> {
                 )
             });
         let groups = self.group_prices.iter().map(|price| price.bytes);
-        fixed.around(true).bytes + shown.sum::<usize>() + groups.sum::<usize>()
+        fixed.bytes() + shown.sum::<usize>() + groups.sum::<usize>()
     }
 }
 

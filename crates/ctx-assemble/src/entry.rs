@@ -142,15 +142,20 @@ fn first_of_all(
     found: &mut [Entries],
 ) -> Result<(), AssembleError> {
     let Problem { items, groups, .. } = &plan.problem;
-    let least = |item: &Item| {
-        let choice = item.choices.iter().map(|it| it.weight).min()?;
+    let least = |(index, item): (usize, &Item)| {
+        let choices = item.choices.iter().enumerate();
+        let (choice, cheapest) = choices.min_by_key(|(_, it)| it.weight)?;
         let heading = item.group.map_or(0, |group| groups[group as usize]);
-        Some(choice.saturating_add(heading))
+        Some((cheapest.weight.saturating_add(heading), index, choice))
     };
-    let Some(least) = items.iter().filter_map(least).min() else {
+    let Some((weight, index, choice)) = items.iter().enumerate().filter_map(least).min() else {
         return Ok(());
     };
-    let limit = limit_for(plan, least).max(plan.least);
+    let mut chosen = vec![None; items.len()];
+    chosen[index] = Some(choice);
+    let notice = plan.fixed.notice(plan.left_out(&chosen));
+    let weight = plan.fixed.weight_with(weight, notice);
+    let limit = smallest_limit(plan.pricer.counter, weight).max(plan.least);
     let limit = plan.full(0).map_or(limit, |full| full.min(limit));
     if limit > present {
         try_out(plan, limit, found)?;
@@ -213,6 +218,8 @@ fn between(low: Tokens, high: Tokens, n: u32, of: u32) -> Tokens {
 }
 
 fn limit_for(plan: &Plan<'_, '_>, weight: u64) -> Tokens {
-    let weight = plan.fixed.weight_with(weight, plan.options.include_notice);
+    let weight = plan
+        .fixed
+        .weight_with(weight, plan.fixed.any_notice().notice);
     smallest_limit(plan.pricer.counter, weight)
 }

@@ -18,7 +18,10 @@ impl<'p> Everything<'p> {
     pub(crate) fn of(plan: &'p Plan<'_, '_>) -> Option<Self> {
         let problem = &plan.problem;
         let count = problem.items.len();
-        if plan.leaves_out || count == 0 || problem.max_items.is_some_and(|most| most < count) {
+        if plan.sorted.leaves_out()
+            || count == 0
+            || problem.max_items.is_some_and(|most| most < count)
+        {
             return None;
         }
         let items = problem.items.iter().zip(&plan.candidates.all);

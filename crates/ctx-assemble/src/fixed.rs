@@ -3,12 +3,13 @@
 use ctx_budget::{BudgetError, Capacity, Reservation};
 use ctx_format::Notice;
 use ctx_model::{BuildOptions, Tokens};
+use smallvec::SmallVec;
 
 use crate::AssembleError;
 use crate::price::{Price, Pricer};
 
 /// The prices of the pieces that do not depend on which chunks are chosen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     pub(crate) open: Price,
     pub(crate) close_chunks: Price,
@@ -17,10 +18,65 @@ pub(crate) struct Fixed {
     pub(crate) separator: Price,
     pub(crate) source_separator: Price,
     pub(crate) close: Price,
-    /// The notice that everything was left out.
-    notice_of_all: Price,
-    /// The dearest notice there can be.
-    dearest_notice: Price,
+    notices: Notices,
+    /// Whether the pieces weigh together what they weigh one by one, so that what weighs more has no room.
+    joins_safely: bool,
+}
+
+/// What is set aside for the notice that something is left out, in weight. Nothing by default: that of a context that leaves
+/// nothing out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SetAside {
+    /// What chunks may not take.
+    pub(crate) notice: u64,
+    /// What a notice weighs at least that may be written in the end: no context has more room than it leaves.
+    pub(crate) least: u64,
+}
+
+/// What notices cost, by the number of chunks that they say are left out.
+#[derive(Clone, Debug, Default)]
+struct Notices(
+    /// For one number of each length, the largest of the chunks there are, ascending. Should a counter find another number of a
+    /// length dearer, the final count finds out.
+    SmallVec<[(usize, Price); 6]>,
+);
+
+impl Notices {
+    /// Of those about `total` chunks.
+    fn price(
+        pricer: &Pricer<'_>,
+        options: &BuildOptions,
+        total: usize,
+    ) -> Result<Self, AssembleError> {
+        if !options.include_notice {
+            return Ok(Self::default());
+        }
+        let all = |length| 10_usize.saturating_pow(length).saturating_sub(1);
+        let nines = (1..).map(all).take_while(|&it| it < total);
+        let numbers = nines.chain((total > 0).then_some(total));
+        let price = |omitted| Ok((omitted, notice(pricer, options, omitted, total)?));
+        numbers.map(price).collect::<Result<_, _>>().map(Notices)
+    }
+
+    /// Of so many or more that are left out.
+    fn from(&self, omitted: usize) -> impl Iterator<Item = Price> {
+        let notices = self.0.iter().filter(move |it| it.0 >= omitted);
+        notices.map(|it| it.1)
+    }
+
+    /// Of so many that are left out: nothing where none is.
+    fn of(&self, omitted: usize) -> Price {
+        let notice = self.from(omitted).next().filter(|_| omitted > 0);
+        notice.unwrap_or_default()
+    }
+
+    fn dearest(&self) -> Price {
+        let prices = self.0.iter().map(|it| it.1);
+        prices.fold(Price::default(), |dearest, it| Price {
+            weight: dearest.weight.max(it.weight),
+            bytes: dearest.bytes.max(it.bytes),
+        })
+    }
 }
 
 impl Fixed {
@@ -48,37 +104,69 @@ impl Fixed {
             separator: pricer.piece(|out| formatter.separator(out))?,
             source_separator,
             close: pricer.piece(|out| formatter.close(options.footer.as_deref(), out))?,
-            notice_of_all: notice(pricer, options, total, total)?,
-            dearest_notice: dearest_notice(pricer, options, total)?,
+            notices: Notices::price(pricer, options, total)?,
+            joins_safely: formatter.joins_safely(options.footer.as_deref()),
         })
     }
 
-    /// The price of everything around the chunks, in a context that has some.
-    pub(crate) fn around(&self, notice: bool) -> Price {
-        let notice = if notice {
-            self.dearest_notice
-        } else {
-            Price::default()
-        };
-        self.open + self.close_chunks + self.sources + self.close + notice
+    /// The price of everything around the chunks but the notice, in a context that has some.
+    fn around(&self) -> Price {
+        self.open + self.close_chunks + self.sources + self.close
     }
 
-    /// The weights that chunks may take, each with a separator after it, in a context that needs
-    /// at most `limit` tokens.
-    pub(crate) fn capacity(&self, pricer: &Pricer<'_>, limit: Tokens, notice: bool) -> Capacity {
-        let around = self.around(notice).weight;
-        let left = |weight: u64| weight.saturating_add(self.spare()).saturating_sub(around);
-        let capacity = pricer.counter.capacity(limit);
-        Capacity {
-            safe: left(capacity.safe),
-            loose: left(capacity.loose),
+    /// How many bytes there are around chunks, at most.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.around() + self.notices.dearest()).bytes
+    }
+
+    /// What the notice weighs that so many are left out; nothing where none is.
+    pub(crate) fn notice(&self, omitted: usize) -> u64 {
+        self.notices.of(omitted).weight
+    }
+
+    /// The weights of all notices that so many or more are left out, each once, the lightest first; never none.
+    pub(crate) fn notices(&self, omitted: usize) -> SmallVec<[u64; 6]> {
+        let mut weights: SmallVec<[u64; 6]> =
+            self.notices.from(omitted).map(|it| it.weight).collect();
+        weights.sort_unstable();
+        weights.dedup();
+        if weights.is_empty() {
+            weights.push(0);
+        }
+        weights
+    }
+
+    /// What holds the heaviest notice.
+    pub(crate) fn any_notice(&self) -> SetAside {
+        SetAside {
+            notice: self.notices.dearest().weight,
+            least: self.notices(0)[0],
         }
     }
 
-    /// The weight of a context with chunks of this weight, each with a separator after it.
-    pub(crate) fn weight_with(&self, chunks: u64, notice: bool) -> u64 {
-        let whole = self.around(notice).weight.saturating_add(chunks);
-        whole.saturating_sub(self.spare())
+    /// The weights that chunks may take, each with a separator after it, in a context that needs
+    /// at most `limit` tokens. Where a joint may save tokens, nothing bounds the larger one.
+    pub(crate) fn capacity(&self, pricer: &Pricer<'_>, limit: Tokens, aside: SetAside) -> Capacity {
+        let around = self.around().weight;
+        let left = |weight: u64, notice: u64| {
+            let weight = weight.saturating_add(self.spare());
+            weight.saturating_sub(around.saturating_add(notice))
+        };
+        let capacity = pricer.counter.capacity(limit);
+        Capacity {
+            safe: left(capacity.safe, aside.notice),
+            loose: if self.joins_safely {
+                left(capacity.loose, aside.least)
+            } else {
+                u64::MAX
+            },
+        }
+    }
+
+    /// The weight of a context with a notice and chunks of these weights, each chunk with a separator after it.
+    pub(crate) fn weight_with(&self, chunks: u64, notice: u64) -> u64 {
+        let around = self.around().weight.saturating_add(notice);
+        around.saturating_add(chunks).saturating_sub(self.spare())
     }
 
     /// Every chunk is priced with a separator, but none follows the last one.
@@ -98,7 +186,8 @@ impl Fixed {
         let tokens = |price: Price| pricer.counter.count_of(price.weight);
         let header = tokens(self.open).min(least);
         let left = least.saturating_sub(header);
-        let notices = tokens(self.notice_of_all).min(left);
+        let of_all = self.notices.0.last().map(|it| it.1);
+        let notices = tokens(of_all.unwrap_or_default()).min(left);
         let parts = Reservation {
             header,
             footer: left.saturating_sub(notices),
@@ -120,24 +209,4 @@ pub(crate) fn notice(
         return Ok(Price::default());
     }
     pricer.piece(|out| pricer.formatter.notice(&Notice { omitted, total }, out))
-}
-
-/// The dearest of the notices for one number of each length; should a counter find another number
-/// of that length dearer, the final count finds out.
-fn dearest_notice(
-    pricer: &Pricer<'_>,
-    options: &BuildOptions,
-    total: usize,
-) -> Result<Price, AssembleError> {
-    let mut dearest = notice(pricer, options, total, total)?;
-    let mut nines = 9;
-    while nines < total {
-        let price = notice(pricer, options, nines, total)?;
-        dearest = Price {
-            weight: dearest.weight.max(price.weight),
-            bytes: dearest.bytes.max(price.bytes),
-        };
-        nines = nines.saturating_mul(10).saturating_add(9);
-    }
-    Ok(dearest)
 }

@@ -19,6 +19,7 @@ mod once;
 mod parallel;
 mod plan;
 mod price;
+mod reach;
 mod receipt;
 mod sent;
 mod shared_prefix;

@@ -1,16 +1,19 @@
 //! What is chosen, within a number of tokens.
 
 use ctx_budget::{
-    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Pin, Poll, Problem, Settings,
+    BudgetError, CapRule, CapUnit, Capacity, Claim, Item, Outcome, Pin, Poll, Problem, Settings,
     kind_budget, proportional_caps,
 };
 use ctx_model::{BuildOptions, Selection, Tokens};
+use smallvec::SmallVec;
 
 use crate::AssembleError;
-use crate::candidates::Candidates;
+use crate::candidates::{Candidate, Candidates};
 use crate::everything::Everything;
-use crate::fixed::Fixed;
+use crate::fixed::{Fixed, SetAside};
 use crate::price::Pricer;
+use crate::reach::Reach;
+use crate::sorted::Sorted;
 
 /// The share of a token's price that a provider takes off for one it has cached. Providers take off
 /// half to nine tenths; see `docs/design/0004-order-and-prompt-caches.md`.
@@ -29,8 +32,10 @@ pub(crate) struct Plan<'p, 'u> {
     pub(crate) problem: Problem,
     /// What the context needs with nothing in it.
     pub(crate) least: Tokens,
-    /// Whether something is left out whatever is chosen.
-    pub(crate) leaves_out: bool,
+    /// What may be shown, and what may not, whatever is chosen.
+    pub(crate) sorted: &'p Sorted<'u>,
+    /// How many chunks may be shown, where what the notice weighs depends on that.
+    pub(crate) reach: Option<&'p Reach>,
 }
 
 /// What one round of selection may spend.
@@ -68,7 +73,7 @@ impl Plan<'_, '_> {
     /// whatever is chosen.
     pub(crate) fn full(&self, slack: u64) -> Option<Tokens> {
         let weight = Everything::of(self)?.weight();
-        let limit = self.count_with(weight.saturating_add(slack), false);
+        let limit = self.count_with(weight.saturating_add(slack), 0);
         if self.options.caps {
             // They come with the budget.
             let mut capped = Plan {
@@ -81,8 +86,8 @@ impl Plan<'_, '_> {
         Some(limit)
     }
 
-    /// What a context needs with chunks of this weight, each with a separator after it.
-    fn count_with(&self, chunks: u64, notice: bool) -> Tokens {
+    /// What a context needs with a notice and chunks of these weights, each chunk with a separator after it.
+    fn count_with(&self, chunks: u64, notice: u64) -> Tokens {
         let weight = self.fixed.weight_with(chunks, notice);
         self.pricer.counter.count_of(weight)
     }
@@ -104,10 +109,10 @@ impl Plan<'_, '_> {
 
     /// Everything at its fullest, where there is room for that.
     fn all_in_full(&mut self, budget: &Budget) -> Result<Option<Outcome>, AssembleError> {
-        if self.leaves_out {
+        if self.sorted.leaves_out() {
             return Ok(None);
         }
-        self.allow(budget, false);
+        self.allow(budget, SetAside::default());
         let Problem { items, groups, .. } = &self.problem;
         let weights = items.iter().map(|item| item.choices[0].weight);
         let mut weights = weights.chain(groups.iter().copied());
@@ -116,29 +121,70 @@ impl Plan<'_, '_> {
             .max_items
             .is_none_or(|most| items.len() <= most);
         let weight = weights.try_fold(0, u64::checked_add);
-        let room = weight.and_then(|it| self.room(budget, false, it));
+        let room = weight.and_then(|it| self.room(budget, SetAside::default(), it));
         let Some(room) = room.filter(|_| has_places) else {
             return Ok(None);
         };
         self.problem.capacity = room;
         let outcome = self.solve(&self.problem, budget)?;
-        // A policy may leave out what is worth nothing; then the notice needs its room.
-        let is_all = outcome.chosen.iter().all(Option::is_some);
+        // A policy may leave out what is worth nothing, or parts that are; then the notice needs its room.
+        let is_all = count_left_out(self.candidates, &outcome.chosen) == 0;
         Ok(is_all.then_some(outcome))
     }
 
-    /// The best with room for a notice, whether or not it needs one.
+    /// The best with room for a notice, whether or not it needs one. What that weighs depends on how many are left out, and how many
+    /// on what it weighs: the lightest that may be written is tried first, as it leaves the most room.
     fn some(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
-        let notice = self.options.include_notice;
-        self.allow(budget, notice);
+        let notices = self.notices(budget);
+        let least = notices[0];
+        let mut steps = 0;
+        for (tried, &notice) in notices.iter().enumerate() {
+            let mut some = self.some_beside(budget, SetAside { notice, least })?;
+            some.steps += steps;
+            let is_last = tried + 1 == notices.len();
+            if is_last || self.fixed.notice(self.left_out(&some.chosen)) <= notice {
+                return Ok(some);
+            }
+            steps = some.steps;
+        }
+        unreachable!("the last is returned")
+    }
+
+    /// The best that leaves room for a notice of this weight.
+    fn some_beside(&mut self, budget: &Budget, aside: SetAside) -> Result<Outcome, AssembleError> {
+        self.allow(budget, aside);
         let some = self.best(&self.problem, budget);
         if let Err(AssembleError::Budget(BudgetError::TooSmall { .. })) = some
-            && let Some(room) = self.room(budget, notice, self.pinned()?)
+            && let Some(room) = self.room(budget, aside, self.pinned()?)
         {
             self.problem.capacity = room;
             return self.best(&self.problem, budget);
         }
         some
+    }
+
+    /// What the notices weigh that may have to be written, the lightest first; never none.
+    fn notices(&self, budget: &Budget) -> SmallVec<[u64; 6]> {
+        let all = self.fixed.notices(0);
+        let Some(reach) = self.reach else {
+            return all;
+        };
+        let widest = SetAside {
+            notice: all[0],
+            least: all[0],
+        };
+        let most = reach.most(self.capacity(budget, widest).loose);
+        self.fixed
+            .notices(self.sorted.least_out() + reach.all() - most)
+    }
+
+    /// How many chunks no reader finds, where these are chosen.
+    pub(crate) fn left_out(&self, chosen: &[Option<usize>]) -> usize {
+        let shown = self.candidates.all.iter().zip(chosen);
+        let shown = shown.filter_map(|(it, choice)| Some(&it.showings[(*choice)?]));
+        let parts = shown.flat_map(|it| &it.pieces).flat_map(|it| &it.parts);
+        let of_candidates = count_left_out(self.candidates, chosen);
+        self.sorted.count_out(parts.map(|it| &*it.id)) + of_candidates
     }
 
     /// The best of the contexts that show everything and so need no notice; `None` where there is none, or none that is
@@ -148,9 +194,9 @@ impl Plan<'_, '_> {
         let Some(everything) = everything else {
             return Ok(None);
         };
-        let mut capacity = self.capacity(budget, false);
+        let mut capacity = self.capacity(budget, SetAside::default());
         let least = everything.weight();
-        let room = self.room(budget, false, least);
+        let room = self.room(budget, SetAside::default(), least);
         if least > capacity.loose.max(room.map_or(0, |it| it.safe)) {
             return Ok(None);
         }
@@ -210,8 +256,8 @@ impl Plan<'_, '_> {
     }
 
     /// Lets the problem spend what `budget` allows, and tells how much that is.
-    pub(crate) fn allow(&mut self, budget: &Budget, notice: bool) -> Capacity {
-        self.problem.capacity = self.capacity(budget, notice);
+    pub(crate) fn allow(&mut self, budget: &Budget, aside: SetAside) -> Capacity {
+        self.problem.capacity = self.capacity(budget, aside);
         self.problem.max_items = match (self.options.max_chunks, budget.max_items) {
             (Some(most), Some(fewer)) => Some(most.min(fewer)),
             (most, fewer) => most.or(fewer),
@@ -222,8 +268,8 @@ impl Plan<'_, '_> {
         self.problem.capacity
     }
 
-    fn capacity(&self, budget: &Budget, notice: bool) -> Capacity {
-        let capacity = self.fixed.capacity(self.pricer, budget.limit, notice);
+    fn capacity(&self, budget: &Budget, aside: SetAside) -> Capacity {
+        let capacity = self.fixed.capacity(self.pricer, budget.limit, aside);
         Capacity {
             safe: capacity.safe.saturating_sub(budget.slack),
             ..capacity
@@ -232,12 +278,12 @@ impl Plan<'_, '_> {
 
     /// What may be spent, where chunks of `weight` fit. A weight that is known has a count that is known, so that it may be above
     /// what is safe for any.
-    fn room(&self, budget: &Budget, notice: bool, weight: u64) -> Option<Capacity> {
-        let capacity = self.capacity(budget, notice);
+    fn room(&self, budget: &Budget, aside: SetAside, weight: u64) -> Option<Capacity> {
+        let capacity = self.capacity(budget, aside);
         if weight <= capacity.safe {
             return Some(capacity);
         }
-        let fits = budget.slack == 0 && self.count_with(weight, notice) <= budget.limit;
+        let fits = budget.slack == 0 && self.count_with(weight, aside.notice) <= budget.limit;
         let loose = capacity.loose.max(weight);
         fits.then_some(Capacity {
             safe: weight,
@@ -327,7 +373,7 @@ impl Plan<'_, '_> {
             Ok(0) => self.least,
             Ok(pinned) => {
                 let weight = pinned.saturating_add(slack);
-                let notice = self.options.include_notice;
+                let notice = self.fixed.notice(self.left_out(&self.cheapest_pins()));
                 self.count_with(weight, notice).max(self.least)
             }
             Err(other) => return other.into(),
@@ -342,6 +388,16 @@ impl Plan<'_, '_> {
             *largest_pin = self.largest_pin();
         }
         refusal.into()
+    }
+
+    /// The choices that show what is pinned at its cheapest, and nothing else.
+    fn cheapest_pins(&self) -> Vec<Option<usize>> {
+        let cheapest = |item: &Item| {
+            let choices = item.choices.iter().enumerate();
+            let cheapest = choices.min_by_key(|(_, it)| it.weight)?;
+            Some(cheapest.0).filter(|_| item.pinned)
+        };
+        self.problem.items.iter().map(cheapest).collect()
     }
 
     /// The pinned candidate that takes most at its cheapest, of several the first.
@@ -363,4 +419,14 @@ impl Plan<'_, '_> {
             tokens: self.pricer.counter.count_of(weight),
         })
     }
+}
+
+/// How many chunks are neither shown nor part of what is shown.
+pub(crate) fn count_left_out(candidates: &Candidates<'_>, chosen: &[Option<usize>]) -> usize {
+    let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
+        let parts = candidate.unit.parts().len();
+        let shown = choice.map_or(0, |choice| candidate.showings[choice].part_count());
+        parts - shown
+    };
+    candidates.all.iter().zip(chosen).map(left_out).sum()
 }

@@ -20,13 +20,11 @@ use crate::plan::Plan;
 use crate::price::Price;
 use crate::shared_prefix::shared_prefix;
 use crate::showing::Piece;
-use crate::sorted::Sorted;
 use crate::{AssembleError, parallel};
 
 /// All that a receipt is written from.
 pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) plan: &'r Plan<'p, 'u>,
-    pub(crate) sorted: &'r Sorted<'u>,
     pub(crate) outcome: &'r Outcome,
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
@@ -246,7 +244,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 }
             }
         }
-        left_out.extend(self.sorted.out.iter().cloned());
+        left_out.extend(self.plan.sorted.out.iter().cloned());
         left_out
     }
 
@@ -307,7 +305,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     }
 
     fn warnings(&self, readings: &[Reading]) -> Vec<Warning> {
-        let mut warnings = self.sorted.warnings.clone();
+        let mut warnings = self.plan.sorted.warnings.clone();
         let footer = self.plan.options.footer.as_deref();
         if !self.plan.pricer.formatter.joins_safely(footer) {
             warnings.push(Warning::new(

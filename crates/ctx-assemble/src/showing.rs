@@ -43,6 +43,17 @@ impl<'u> Showing<'u> {
         self.pieces.iter().map(|piece| piece.parts.len()).sum()
     }
 
+    /// Takes it for worth no more than `most`: lines that a part has which is not shown may count for another one that is, and to show less
+    /// is worth no more.
+    fn is_worth_at_most(&mut self, most: f64) {
+        let value = self.value();
+        if value > most {
+            for piece in &mut self.pieces {
+                piece.value *= most / value;
+            }
+        }
+    }
+
     fn one(block: Block<'u>, chunk: &'u Chunk, value: f64) -> Self {
         Showing {
             pieces: smallvec![Piece::new(block, smallvec![chunk], value)],
@@ -108,34 +119,32 @@ fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
     showings
 }
 
-/// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 4, 8, … of them, so
-/// that all these ways together are at most three times as long as the whole.
+/// All of it, and then ever fewer of its parts, those that are pinned and the most relevant last: …, 8, 4, 2, 1 of them, down to those
+/// that are pinned, so that all these ways together are at most three times as long as the whole.
 fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
     let one_block = options.max_chunks.is_some();
     let all = merged.parts.len();
-    let pinned = merged
-        .parts
-        .iter()
-        .rposition(|part| part.pinned)
-        .map_or(1, |last| last + 1);
+    let pinned = merged.parts.iter().filter(|it| it.pinned).count().max(1);
     let steps = (0_u32..31).map(|n| 1_usize << n);
-    let mut counts: Vec<usize> = steps
-        .filter(|&count| pinned <= count && count < all)
-        .collect();
-    counts.push(all);
+    let steps = steps.filter(|&count| pinned < count && count < all);
+    let mut counts: Vec<usize> = steps.collect();
+    counts.extend([pinned, all]);
     counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts
-        .into_iter()
-        .map(|count| Showing {
-            pieces: merged
-                .runs(count, |part| worth(part, options))
-                .into_iter()
-                .map(|run| piece(merged, run))
-                .collect(),
-        })
-        // Where chunks are counted, a unit counts as one.
-        .filter(|showing| !one_block || showing.pieces.len() == 1)
-        .collect()
+    counts.dedup();
+    let mut most = f64::INFINITY;
+    let showings = counts.into_iter().map(|count| {
+        let runs = merged.runs(count, |part| worth(part, options));
+        let pieces = runs.into_iter().map(|run| piece(merged, run));
+        let mut showing = Showing {
+            pieces: pieces.collect(),
+        };
+        showing.is_worth_at_most(most);
+        most = showing.value();
+        showing
+    });
+    // Where chunks are counted, a unit counts as one.
+    let showings = showings.filter(|it| !one_block || it.pieces.len() == 1);
+    showings.collect()
 }
 
 fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {

@@ -113,9 +113,14 @@ impl Sorted<'_> {
         self.out.len() - found
     }
 
+    /// How many chunks no reader finds at least, whatever is chosen.
+    pub(crate) fn least_out(&self) -> usize {
+        let is_twin = |it: &&Omitted| it.reason == OmittedReason::DuplicateOf;
+        self.out.len() - self.out.iter().filter(is_twin).count()
+    }
+
     /// Whether there are chunks that a reader does not find, whatever is chosen.
     pub(crate) fn leaves_out(&self) -> bool {
-        let is_twin = |it: &Omitted| it.reason == OmittedReason::DuplicateOf;
-        !self.out.iter().all(is_twin)
+        self.least_out() > 0
     }
 }

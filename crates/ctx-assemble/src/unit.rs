@@ -109,11 +109,13 @@ impl<'a> Merged<'a> {
         whole.language.clone_from(&speaker.language);
     }
 
-    /// The runs of lines that the first `count` parts cover, top to bottom.
+    /// The runs of lines that `count` parts cover, top to bottom: those that are pinned, and then the most relevant.
     /// `worth` tells what all of a part is worth. O(lines of all parts), and O(n log n) for n parts.
     pub(crate) fn runs(&self, count: usize, worth: impl Fn(&Chunk) -> f64) -> Vec<Run<'a, '_>> {
         let mut shown = vec![false; self.line_starts.len()];
-        for part in &self.parts[..count] {
+        let pinned = self.parts.iter().filter(|it| it.pinned);
+        let first = pinned.chain(self.parts.iter().filter(|it| !it.pinned));
+        for part in first.take(count) {
             shown[self.indices(part)].fill(true);
         }
         let mut runs = Vec::new();

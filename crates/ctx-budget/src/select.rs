@@ -212,6 +212,7 @@ impl<'p> Run<'p> {
         });
         let mut tally = Tally::of(self.problem, safe, solved.chosen);
         tally.fill(ticker)?;
+        tally.raise(ticker)?;
         Ok(Answer {
             tally,
             bound,
@@ -224,6 +225,7 @@ impl<'p> Run<'p> {
         let finished = in_time(self.greedy(&mut tally, ticker))?;
         // What is worth nothing has no density to be taken by.
         tally.fill(ticker)?;
+        tally.raise(ticker)?;
         Ok(Answer {
             bound: None,
             tally,
@@ -347,17 +349,22 @@ fn in_order_reasons(
 }
 
 /// Elsewhere, when no place is left, an item is out for want of one if it would have paid for its
-/// weight at the margin.
+/// weight at the margin, or there is room for it.
 fn priced_reasons(
     problem: &Problem,
     tally: &Tally<'_>,
     bound: &Bound,
 ) -> Vec<Option<OmittedReason>> {
+    let left = problem.capacity.safe.saturating_sub(tally.weight);
     let reason = |(item, choice): (&Item, &Option<usize>)| {
-        let pays = |choice: &Choice| choice.value > bound.lambda * real(choice.weight);
+        let heading = item.group.map_or(0, |it| problem.groups[it as usize]);
+        let is_for_want_of_a_place = |choice: &Choice| {
+            choice.value > bound.lambda * real(choice.weight)
+                || choice.weight.saturating_add(heading) <= left
+        };
         match choice {
             Some(_) => None,
-            None if !tally.has_place() && item.choices.iter().any(pays) => {
+            None if !tally.has_place() && item.choices.iter().any(is_for_want_of_a_place) => {
                 Some(OmittedReason::MaxChunks)
             }
             None => Some(OmittedReason::OverBudget),

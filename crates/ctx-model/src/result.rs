@@ -115,7 +115,8 @@ pub struct Certificate {
     /// The value selected: the sum of relevance × information kept, blended with what is new where
     /// [diversity](crate::BuildOptions::diversity) counts; the sum of [`Included::value`].
     pub value: f64,
-    /// No selection within the budget has a larger value.
+    /// No selection within the budget has a larger value; with a counter that does not promise that counts add up, none whose pieces, counted
+    /// one by one, are within it.
     pub upper_bound: f64,
     /// `(upper_bound - value) / upper_bound`, and 0 when both are 0.
     pub gap: f64,

@@ -1,5 +1,7 @@
 //! Contexts that show everything, which have no notice; and which chunks come first where not all can be shown.
 
+use std::ops::RangeInclusive;
+
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_model::{
@@ -29,6 +31,12 @@ fn pinned() -> [Chunk; 2] {
 
 fn pin(chunk: Chunk, pinned: bool) -> Chunk {
     if pinned { chunk.with_pin() } else { chunk }
+}
+
+/// One short line for each number.
+fn numbered(lines: RangeInclusive<u32>) -> String {
+    let lines: Vec<String> = lines.map(|it| format!("line({it});\n")).collect();
+    lines.concat()
 }
 
 #[track_caller]
@@ -101,6 +109,60 @@ fn what_fits_to_the_token_fits_by_an_estimate_too() {
                 Err(other) => panic!("{other}"),
             }
         }
+    }
+}
+
+#[test]
+fn a_part_that_is_worth_nothing_is_shown_where_a_notice_of_it_costs_more() {
+    let lines = |id: &str, relevance: f64, first: u32, last: u32| {
+        let text = numbered(first..=last);
+        let span = LineSpan::new(first, last).unwrap();
+        chunk(id, relevance, &text)
+            .with_path("a.rs")
+            .with_span(span)
+    };
+    let chunks = [
+        lines("a", 0.9, 1, 4),
+        lines("b", 0.8, 5, 8),
+        lines("z", 0.0, 9, 9),
+    ];
+    for selection in POLICIES {
+        let build = |tokens: u32| build(&chunks, &options(tokens).with_selection(selection));
+        let all = build(8_000);
+        assert_eq!(all.included[0].end_line, Some(9), "{}", all.context);
+        let total = all.tokens.total.get();
+        for tokens in [total, total + 1, total + 3, 8_000] {
+            assert_eq!(build(tokens).context, all.context, "{selection} {tokens}");
+        }
+    }
+}
+
+#[test]
+fn a_pinned_part_is_shown_without_what_it_was_merged_with() {
+    let lines = |number: u32, relevance: f64, count: u32| {
+        let first = number * 20 + 1;
+        let last = first + count - 1;
+        let text = numbered(first..=last);
+        let span = LineSpan::new(first, last).unwrap();
+        chunk(&format!("c{number}"), relevance, &text)
+            .with_path("a.rs")
+            .with_span(span)
+    };
+    let hits = (0..10_u32).map(|it| lines(it, 0.9 - f64::from(it) / 100.0, 20));
+    let chunks: Vec<Chunk> = hits.chain([lines(10, 0.1, 4).with_pin()]).collect();
+    for selection in POLICIES {
+        let options = |tokens: u32| options(tokens).with_selection(selection);
+        let apart = build(&chunks[10..], &options(500).with_notice(false));
+        let room = apart.tokens.total.get() + 20;
+        let built = build(&chunks, &options(room));
+        let shown: Vec<_> = built.included.iter().map(|it| &*it.id).collect();
+        assert_eq!(shown, ["c10"], "{}", built.context);
+        let Err(AssembleError::Budget(BudgetError::TooSmall { smallest, .. })) =
+            try_build(&chunks, &options(20))
+        else {
+            panic!("20 tokens are too few");
+        };
+        assert!(smallest.get() <= room, "{smallest}");
     }
 }
 

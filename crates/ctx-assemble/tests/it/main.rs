@@ -6,6 +6,7 @@ mod budget;
 mod concurrency;
 mod everything;
 mod merging;
+mod notices;
 mod ordering;
 mod policies;
 mod previous;

@@ -45,6 +45,17 @@ fn is_justified(chunks: &[Chunk], options: &BuildOptions, error: &AssembleError)
             }
             let less = smallest.saturating_sub(Tokens::new(1));
             assert!(at(less).is_err(), "{error}, and less is enough");
+            // To merge saves tokens, and refuses nothing; what a block says beside its lines is of all that it is made of.
+            if options.max_chunks.is_none()
+                && !options.include_imports
+                && !options.include_relations
+            {
+                let apart = options.clone().with_merge(false).with_max_tokens(less);
+                assert!(
+                    build(chunks, &apart).is_err(),
+                    "{error}, and less is enough apart"
+                );
+            }
         }
         other => panic!("{other}"),
     }
@@ -230,6 +241,33 @@ proptest! {
                 reads_back(&chunks, &options, &built);
             }
             Err(error) => is_justified(&chunks, &options, &error),
+        }
+    }
+
+    #[test]
+    fn no_budget_that_holds_a_context_proves_that_there_is_none(
+        chunks in any_chunks(),
+        options in generate::options(),
+    ) {
+        let options = options.with_caps(false).with_previous(None);
+        let Ok(built) = build(&chunks, &options) else {
+            return Ok(());
+        };
+        let tight = options.clone().with_max_tokens(built.tokens.total + options.reserve);
+        let again = build(&chunks, &tight).unwrap();
+        let least = built.certificate.value * (1.0 - 1e-9);
+        prop_assert!(again.certificate.upper_bound >= least, "{:?} {:?}", built.certificate, again.certificate);
+    }
+
+    #[test]
+    fn where_everything_fits_nothing_is_over_the_budget(
+        chunks in any_chunks(),
+        options in generate::options(),
+    ) {
+        let options = options.with_caps(false).with_max_tokens(Tokens::new(10_000_000)).with_reserve(Tokens::ZERO);
+        if let Ok(built) = build(&chunks, &options) {
+            let is_over = |it: &&Omitted| it.reason == OmittedReason::OverBudget;
+            prop_assert_eq!(built.omitted.iter().find(is_over), None);
         }
     }
 
