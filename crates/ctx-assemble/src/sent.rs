@@ -123,7 +123,20 @@ impl<'a> Sent<'a> {
 pub(crate) fn file_of(chunk: &Chunk) -> Option<File<'_>> {
     let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
     let path = chunk.path.as_deref().filter(|_| is_plain)?;
-    chunk.span.map(|_| (path, chunk.content_hash.as_deref()))
+    chunk.span.map(|_| (path, state_of(chunk)))
+}
+
+/// What tells the state of its file that a chunk was taken from. A hash of the chunk's own lines does not: each has another.
+fn state_of(chunk: &Chunk) -> Option<&str> {
+    let hash = chunk.content_hash.as_deref()?;
+    let Ok(known) = blake3::Hash::from_hex(hash) else {
+        return Some(hash);
+    };
+    let content = chunk.content.as_str();
+    let is_own = |text: &str| blake3::hash(text.as_bytes()) == known;
+    let ended = || is_own(&format!("{content}\n"));
+    let is_of_lines = is_own(content) || is_own(without_line_end(content)) || ended();
+    (!is_of_lines).then_some(hash)
 }
 
 /// Sorts `blocks` by their first line, and puts in place of each the one that goes on longest of it and those before.

@@ -63,7 +63,8 @@ pub struct Chunk {
     pub summary: Option<String>,
     /// How much it matters.
     pub relevance: Relevance,
-    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
+    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same, unless it is BLAKE3 of the chunk's
+    /// own lines. Where `content` is
     /// empty and files are read, it tells whether they say the same still: then it is BLAKE3 of the lines, with or without
     /// what ends the last, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. What cannot be one is not held against a file.
     pub content_hash: Option<String>,

@@ -35,6 +35,24 @@ fn spans(built: &BuiltContext) -> Vec<(u32, u32)> {
 }
 
 #[test]
+fn a_hash_of_a_chunks_own_lines_keeps_it_from_no_other() {
+    let mut chunks = [
+        lines("a", 0.9, 1, 3),
+        lines("b", 0.8, 3, 5),
+        lines("c", 0.7, 6, 8),
+    ];
+    let plain = build(&chunks, &options(500));
+    for (chunk, end) in chunks.iter_mut().zip(["", "\n", ""]) {
+        let hash = blake3::hash(format!("{}{end}", chunk.content).as_bytes());
+        chunk.content_hash = Some(hash.to_hex().to_string());
+    }
+    assert_eq!(build(&chunks, &options(500)).context, plain.context);
+    // Of another state of the file it is another file.
+    chunks[2].content_hash = Some(blake3::hash(b"another").to_hex().to_string());
+    assert_eq!(spans(&build(&chunks, &options(500))), [(1, 5), (6, 8)]);
+}
+
+#[test]
 fn overlapping_touching_and_contained_lines_become_one_block() {
     let chunks = [
         lines("top", 0.3, 1, 10),

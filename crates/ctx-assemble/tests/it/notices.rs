@@ -38,7 +38,7 @@ fn holds_at_its_own_size(chunks: &[Chunk], options: &BuildOptions) {
 fn the_notice_that_is_written_is_the_one_that_is_paid_for() {
     let chunks = many(1_000);
     for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
-        for max_tokens in (24..60).chain(90..100).chain([3_000]) {
+        for max_tokens in (26..32).chain(44..50).chain(96..99).chain([3_000]) {
             let options = options(max_tokens)
                 .with_selection(selection)
                 .with_exact(true);
