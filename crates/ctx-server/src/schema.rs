@@ -213,7 +213,7 @@ pub(crate) struct BuildOptions {
     /// Whether chunks whose lines meet become one.
     #[schema(nullable = false)]
     merge: Option<bool>,
-    /// A chunk is worth its relevance to this power.
+    /// A chunk is worth its relevance to this power: 8 for a message where nothing is said, 1 for chunks of one's own.
     #[schema(nullable = false, minimum = 0, maximum = 255)]
     relevance_power: Option<u32>,
     /// How much new information counts against relevance.

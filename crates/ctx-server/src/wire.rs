@@ -76,6 +76,7 @@ impl BuildRequest {
         };
         default("maxTokens", best.max_tokens.get().into());
         default("selection", "optimal".into());
+        default("relevancePower", best.relevance_power.into());
         let is_reserved = options.contains_key("reserve");
         let mut options = checked(convert("options", Value::Object(options))?)?;
         if !is_reserved {

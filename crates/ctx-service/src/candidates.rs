@@ -15,11 +15,16 @@ use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mentioned;
+use crate::prose::{Prose, below_min_chance};
 use crate::service::{chunk_kind, chunks_of, keywords};
 use crate::verbatim;
 
 /// So many of a question's terms are looked for in each text.
 const KEYWORDS: usize = 32;
+
+/// To this power the chance that the search gives a part is how alike it is to the question: few chances are near 1, and a score is a
+/// mean of signals that are spread over 0..=1.
+const OF_CHANCE: f64 = 0.5;
 
 /// What the ids of recalled chunks begin with, until they have their labels.
 const RECALLED: &str = "recalled ";
@@ -35,6 +40,8 @@ pub(crate) struct Gathered {
     /// What must be in of that and was not told for now: why, by its name.
     pub(crate) untold: BTreeMap<String, PortError>,
     pub(crate) found: Vec<Found>,
+    /// What weighs it.
+    pub(crate) prose: Prose,
     /// The lines that the question names, by their files.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
     /// What the search did not look at.
@@ -58,6 +65,8 @@ pub(crate) struct Candidates {
     away: BTreeSet<String>,
     /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
     recalled: BTreeMap<String, String>,
+    /// What the search says of what it found, 0..=1, by id.
+    chances: BTreeMap<String, f64>,
     /// The ids of what is named by its label, or by the id of a message.
     pub(crate) called: BTreeSet<String>,
     /// The ids of what was taken out, and of what holds it.
@@ -77,8 +86,8 @@ pub(crate) struct Scoring<'s> {
 
 impl Candidates {
     /// Reads what was gathered: each part of a file once, whoever came upon it, and named before found before
-    /// shown lately. Labels come after reading, because they are of what is said. Where nobody waits any more, what is left is
-    /// not read.
+    /// shown lately. What was found is weighed as in every search, sentence by sentence where it is prose. Labels come after reading,
+    /// because they are of what is said. Where nobody waits any more, what is left is not read.
     pub(crate) fn read(
         gathered: &Gathered,
         query: &Query,
@@ -100,16 +109,8 @@ impl Candidates {
                 Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),
             }
         }
-        let modified: BTreeMap<&str, i64> = gathered
-            .found
-            .iter()
-            .filter_map(|it| Some((it.hit.path.as_str(), it.hit.modified_at?)))
-            .collect();
-        let mut found = chunks_of(query, &gathered.found);
-        for chunk in &mut found {
-            let at = chunk.path.as_deref().and_then(|path| modified.get(path));
-            chunk.created_at = at.map(|at| at.saturating_mul(1_000));
-        }
+        let found = found_chunks(query, &gathered.found);
+        let found_ids: BTreeSet<String> = found.iter().map(|it| it.id.clone()).collect();
         chunks.extend(found);
         chunks.extend(gathered.recent.iter().map(recent_chunk));
         let recalled = gathered.recalled.iter();
@@ -118,6 +119,7 @@ impl Candidates {
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let mut read = resolver.resolve(chunks);
         away.append(&mut read.away);
+        let chances = weigh(&gathered.prose, &mut read, &found_ids);
         let recent = gathered.recent.iter().map(|(path, _)| recent_id(path));
         let recent: BTreeSet<String> = recent.collect();
         forget_gone(&mut read, &recent);
@@ -137,6 +139,7 @@ impl Candidates {
             files: read.files,
             away,
             recalled: BTreeMap::new(),
+            chances,
             called: BTreeSet::new(),
             held: BTreeMap::new(),
         };
@@ -182,6 +185,9 @@ impl Candidates {
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
         for (chunk, label) in self.chunks.iter_mut().zip(names) {
             let id = std::mem::replace(&mut chunk.id, label.clone());
+            if let Some(chance) = self.chances.remove(&id) {
+                self.chances.insert(label.clone(), chance);
+            }
             by_id.insert(id, label);
         }
         for warning in &mut self.warnings {
@@ -221,7 +227,8 @@ impl Candidates {
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
             let mut signals = Signals::default();
-            signals.text_similarity = question.cosine(&text);
+            let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
+            signals.text_similarity = question.cosine(&text).max(chance.powf(OF_CHANCE));
             signals.keyword_match = keyword_match(keywords, |word| text.has(word));
             signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);
@@ -347,6 +354,32 @@ impl Candidates {
             chunk.pinned = is_named && chunk.origin != Origin::Message;
         }
     }
+}
+
+/// The chunks of what the search found, each as old as its file.
+fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
+    let modified: BTreeMap<&str, i64> = found
+        .iter()
+        .filter_map(|it| Some((it.hit.path.as_str(), it.hit.modified_at?)))
+        .collect();
+    let mut chunks = chunks_of(query, found);
+    for chunk in &mut chunks {
+        let at = chunk.path.as_deref().and_then(|path| modified.get(path));
+        chunk.created_at = at.map(|at| at.saturating_mul(1_000));
+    }
+    chunks
+}
+
+/// Weighs those of `read` that the search found and leaves out what is too unlikely; what is left of them, by id, with its chance.
+fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeMap<String, f64> {
+    let of_search = read.chunks.extract_if(.., |it| found.contains(&it.id));
+    let mut of_search: Vec<Chunk> = of_search.collect();
+    let unlikely = prose.weigh(&mut of_search);
+    read.omitted.extend(unlikely.iter().map(below_min_chance));
+    let chance = |it: &Chunk| (it.id.clone(), it.relevance.get());
+    let chances = of_search.iter().map(chance).collect();
+    read.chunks.append(&mut of_search);
+    chances
 }
 
 /// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from, to `away` the file

@@ -14,6 +14,9 @@ use crate::history::read_for;
 /// So many parts of files are found at least: there are other sources.
 pub(crate) const LEAST_PARTS: usize = 40;
 
+/// Scores are means of signals, of which some are alike for all: to this power they are nearer to what a chunk is worth.
+const RELEVANCE_POWER: u8 = 8;
+
 /// How a prime context is made.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -40,7 +43,7 @@ pub struct PrimeOptions {
 }
 
 impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, as many parts of files as the budget may
+    /// 4,000 tokens of which 500 are reserved, the best for the eighth power of what things score, 20 messages, 5 recent files, as many parts of files as the budget may
     /// hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
@@ -48,7 +51,8 @@ impl Default for PrimeOptions {
             build: BuildOptions::default()
                 .with_max_tokens(Tokens::new(4_000))
                 .with_reserve(Tokens::new(500))
-                .with_selection(Selection::Optimal),
+                .with_selection(Selection::Optimal)
+                .with_relevance_power(RELEVANCE_POWER),
             retrieve: RetrieveOptions::default().with_deadline(deadline),
             profile: Profile::default(),
             references: Vec::new(),

@@ -23,6 +23,7 @@ use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
 use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
+use crate::prose::Prose;
 use crate::service::{forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
@@ -350,6 +351,7 @@ impl Service {
             recalled: or_note(recalled, failures),
             untold,
             mentioned,
+            prose: Prose::of(query, &retrieved, options.retrieve.min_chance),
             found: retrieved.found,
             lines: retrieved.lines,
             warnings: retrieved.warnings,

@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use super::passages::Reached;
-use super::product::{Ask, Cell, Measured};
+use super::product::{Ask, By, Cell, Measured};
 use super::sets::{Golden, Set};
 
 /// Chances below which sentences are left out, tried at the largest budget.
 const CHANCES: [f64; 10] = [
     0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.1, 0.15,
 ];
+
+/// The ways before the floors: the four budgets with the floor of the retriever, without one, and by the server.
+const CURVE: usize = 12;
 
 const INTRODUCTION: &str = "\
 ## From a question to a context
@@ -19,18 +22,28 @@ context is looked up where it is cited; what is not there is a false span. **Cha
 passage for itself (in `chroma`, of all golden characters); **touched** the share of the golden passages of which something is shown:
 where a context shows sentences of a passage instead of all of it, recall as others count it lies between the two. Precision is the share of the
 characters shown that is golden. *BM25* is score order among the given passages, each whole, as below. *Without a floor* is
-`min_chance` 0: the budget is filled.
+`min_chance` 0: the budget is filled. *By the server* is a message without a thread, as `POST /v1/context/build` answers it, with nothing reserved.
 ";
 
 /// What each set is asked in.
 pub(super) fn ways(set: &Set) -> Vec<Ask> {
     let mut ways = Vec::new();
     for min_chance in [None, Some(0.0)] {
-        ways.extend(set.budgets.map(|budget| Ask { budget, min_chance }));
+        ways.extend(set.budgets.map(|budget| Ask {
+            by: By::Query,
+            budget,
+            min_chance,
+        }));
     }
+    ways.extend(set.budgets.map(|budget| Ask {
+        by: By::Server,
+        budget,
+        min_chance: None,
+    }));
     if is_spans(set) {
         let budget = set.budgets[3];
         ways.extend(CHANCES.map(|it| Ask {
+            by: By::Query,
             budget,
             min_chance: Some(it),
         }));
@@ -93,12 +106,14 @@ fn table(page: &mut String, set: &Set, bm25: &[Reached; 4], measured: &Measured)
     };
     let of = |cells: &[Cell], figure: Figure| cells.iter().take(4).map(figure).collect::<Vec<_>>();
     let (with, without) = (&measured.cells[..4], &measured.cells[4..8]);
+    let server = &measured.cells[8..CURVE];
     let recall: Figure = |it| it.all.recall;
     let precision: Figure = |it| it.all.precision;
     let tokens: Figure = |it| it.all.tokens;
     row("BM25, recall", bm25.iter().map(|it| it.recall).collect(), 3);
     row("characters", of(with, recall), 3);
     row("characters, without a floor", of(without, recall), 3);
+    row("characters, by the server", of(server, recall), 3);
     if is_spans(set) {
         row(
             "BM25, precision",
@@ -107,6 +122,7 @@ fn table(page: &mut String, set: &Set, bm25: &[Reached; 4], measured: &Measured)
         );
     } else {
         row("touched", of(with, |it| it.all.touched), 3);
+        row("touched, by the server", of(server, |it| it.all.touched), 3);
         row(
             "touched, without a floor",
             of(without, |it| it.all.touched),
@@ -114,15 +130,17 @@ fn table(page: &mut String, set: &Set, bm25: &[Reached; 4], measured: &Measured)
         );
     }
     row("precision", of(with, precision), 3);
+    row("precision, by the server", of(server, precision), 3);
     row("precision, without a floor", of(without, precision), 3);
     row("tokens", of(with, tokens), 0);
+    row("tokens, by the server", of(server, tokens), 0);
     row("tokens, without a floor", of(without, tokens), 0);
     page.push('\n');
 }
 
 /// Recall and precision for each floor, of all questions and of both halves.
 fn curve(page: &mut String, measured: &Measured) {
-    let cells = &measured.cells[8..];
+    let cells = &measured.cells[CURVE..];
     let Some(budget) = cells.first().map(|it| it.ask.budget) else {
         return;
     };
@@ -157,7 +175,7 @@ fn at_equal_recall(page: &mut String, set: &Set, bm25: &[Reached; 4], measured: 
          | BM25 within | its recall | its precision | floor | recall | precision | times |\n|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for (budget, bm25) in set.budgets.iter().zip(bm25) {
-        let cells = measured.cells[8..].iter().rev();
+        let cells = measured.cells[CURVE..].iter().rev();
         let Some(cell) = cells.into_iter().find(|it| it.all.recall >= bm25.recall) else {
             let _ = writeln!(
                 page,

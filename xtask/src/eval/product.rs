@@ -1,19 +1,20 @@
-//! What `ctx query` shows of the answers: the texts of a set as files in a folder, indexed, and each question
-//! answered by the path that every tool goes through.
+//! What `ctx query` and the server show of the answers: the texts of a set as files in a folder, indexed, and each question answered
+//! by the paths that every tool goes through.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ctx::assemble::Control;
 use ctx::index::Index;
-use ctx::model::{BuildOptions, CounterName, Selection, Tokens};
+use ctx::model::{BuildOptions, BuiltContext, CounterName, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
-use ctx::service::{Answer, Service};
+use ctx::service::{Answer, Owner, Ports, PrimeOptions, Service};
 use ctx::source::{Limits, Root, Sources};
 use ctx::tokens::{TokenCounter as _, o200k_base};
 use serde::Serialize;
@@ -25,9 +26,23 @@ use super::shown::{Shown, shown};
 /// The first so many passages that retrieval comes to.
 const FIRST: usize = 20;
 
+/// No source is to be late, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// By whom a question is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum By {
+    /// As `ctx query` does.
+    Query,
+    /// As the server does, for a message without a thread.
+    Server,
+}
+
 /// What is asked for beside the question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Ask {
+    pub(super) by: By,
     pub(super) budget: u32,
     /// The chance below which sentences are left out; that of the retriever where none is given.
     pub(super) min_chance: Option<f64>,
@@ -86,17 +101,24 @@ pub(super) fn run(set: &Set, ways: &[Ask], work: &Path) -> Result<Measured> {
         };
         let mut rows = Vec::with_capacity(set.questions.len());
         for question in &set.questions {
-            let answer = answer(&runtime, &service, &question.text, ask)?;
-            let again = self::answer(&runtime, &service, &question.text, ask)?;
-            let total = o200k_base().count(&answer.built.context);
-            let shown = shown(&answer, &set.files);
+            let built = |found: &mut Vec<_>| -> Result<Arc<BuiltContext>> {
+                if ask.by == By::Server {
+                    return prime(&runtime, &service, &question.text, ask);
+                }
+                let answer = answer(&runtime, &service, &question.text, ask)?;
+                if found.len() < set.questions.len() {
+                    found.push(passed(set, question, &answer));
+                }
+                Ok(Arc::new(answer.built))
+            };
+            let once = built(&mut found)?;
+            let again = built(&mut vec![None; set.questions.len()])?;
+            let total = o200k_base().count(&once.context);
+            let shown = shown(&once, &set.files)?;
             cell.over += usize::from(total.get() > ask.budget);
-            cell.unstable += usize::from(again.built.context != answer.built.context);
+            cell.unstable += usize::from(again.context != once.context);
             cell.false_spans += shown.false_spans;
             rows.push(figures(set, question, &shown, f64::from(total.get())));
-            if found.len() < set.questions.len() {
-                found.push(passed(set, question, &answer));
-            }
         }
         cell.all = mean(rows.iter());
         cell.halves = [
@@ -128,16 +150,45 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
-    Ok(Service::new(Retriever::over(index), Arc::new(resolver)))
+    let ports = Ports::of(&index);
+    let service = Service::new(Retriever::over(index), Arc::new(resolver));
+    // What one question was shown is no part of the next.
+    let owner = Owner::new("eval");
+    Ok(service.for_owner(owner, ports).without_recording())
+}
+
+fn build_within(budget: u32, build: BuildOptions) -> BuildOptions {
+    build
+        .with_max_tokens(Tokens::new(budget))
+        .with_counter(CounterName::Named("o200k_base".to_owned()))
+}
+
+fn prime(
+    runtime: &Runtime,
+    service: &Service,
+    message: &str,
+    ask: Ask,
+) -> Result<Arc<BuiltContext>> {
+    let options = PrimeOptions::default();
+    let mut build = build_within(ask.budget, options.build.clone()).with_reserve(Tokens::ZERO);
+    if let Ok(power) = std::env::var("EXP_POWER") {
+        build.relevance_power = power.parse()?;
+    }
+    let mut options = options.with_build(build).with_deadline(PATIENCE);
+    options.retrieve.deadline = PATIENCE;
+    options.retrieve.min_chance = ask.min_chance.unwrap_or(options.retrieve.min_chance);
+    let control = Control::default();
+    let primed = runtime.block_on(service.prime("", message, &options, &control))?;
+    let failures = &primed.context.failures;
+    ensure!(failures.is_empty(), "{failures:?} for {message:?}");
+    Ok(Arc::clone(&primed.context.built))
 }
 
 fn answer(runtime: &Runtime, service: &Service, question: &str, ask: Ask) -> Result<Answer> {
     let mut retrieve = retrieve::Options::default();
     retrieve.min_chance = ask.min_chance.unwrap_or(retrieve.min_chance);
-    let build = BuildOptions::default()
-        .with_max_tokens(Tokens::new(ask.budget))
-        .with_counter(CounterName::Named("o200k_base".to_owned()))
-        .with_selection(Selection::Optimal);
+    let build =
+        build_within(ask.budget, BuildOptions::default()).with_selection(Selection::Optimal);
     let control = Control::default();
     Ok(runtime.block_on(service.answer(question, &retrieve, &build, &control))?)
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ctx::model::{Chunk, Included, Rendition, RenditionKind};
-use ctx::service::Answer;
+use anyhow::{Result, ensure};
+use ctx::format::parse;
+use ctx::model::{BuiltContext, Chunk, Format, Included, Rendition, RenditionKind};
 
 /// The files that a set was written to: path → text.
 pub(super) type Files = BTreeMap<String, String>;
@@ -28,34 +29,35 @@ pub(super) fn rendition<'c>(
         .find(|it| context.contains(it.text().trim_end()))
 }
 
-/// What `answer` shows of `files`. Each line of its renditions is looked for in the lines that are cited for it.
-pub(super) fn shown(answer: &Answer, files: &Files) -> Shown {
+/// What `built`, a Markdown document, shows of `files`: each line of its blocks is looked for in the lines that are cited for it.
+///
+/// # Errors
+/// It does not read back.
+pub(super) fn shown(built: &BuiltContext, files: &Files) -> Result<Shown> {
+    let parsed = parse(Format::Markdown, &built.context)?;
+    ensure!(
+        parsed.blocks.len() == built.included.len(),
+        "a block is missing"
+    );
     let mut shown = Shown::default();
-    for included in &answer.built.included {
-        let chunk = answer.chunks.iter().find(|it| it.id == included.id);
-        let found = chunk.and_then(|chunk| places(chunk, included, &answer.built.context, files));
-        match found {
+    for (included, block) in built.included.iter().zip(&parsed.blocks) {
+        match places(included, &block.body, files) {
             Some(parts) => shown.parts.extend(parts),
             None => shown.false_spans += 1,
         }
     }
-    shown
+    Ok(shown)
 }
 
-fn places(
-    chunk: &Chunk,
-    included: &Included,
-    context: &str,
-    files: &Files,
-) -> Option<Vec<(String, Range<usize>)>> {
-    let path = chunk.path.as_deref()?;
+fn places(included: &Included, body: &str, files: &Files) -> Option<Vec<(String, Range<usize>)>> {
+    let path = included.file_path.as_deref()?;
     let text = files.get(path)?;
     let cited = cited(text, included.start_line?, included.end_line?)?;
     let bytes = if included.rendition == RenditionKind::Full {
-        let is_there = context.contains(text[cited.clone()].trim_end());
-        is_there.then(|| vec![cited])?
+        let is_it = body.trim_end() == text[cited.clone()].trim_end();
+        is_it.then(|| vec![cited])?
     } else {
-        excerpted(&text[cited.clone()], rendition(chunk, included, context)?)?
+        excerpted(&text[cited.clone()], body)?
             .into_iter()
             .map(|it| cited.start + it.start..cited.start + it.end)
             .collect()
@@ -79,19 +81,24 @@ fn cited(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
     text.get(start..end).map(|_| start..end)
 }
 
-/// Where each line of `rendition` that shows something is in `source`, one after the other.
-fn excerpted(source: &str, rendition: &Rendition) -> Option<Vec<Range<usize>>> {
+/// Where each line of `body` that shows something is in `source`, one after the other.
+fn excerpted(source: &str, body: &str) -> Option<Vec<Range<usize>>> {
     let mut found = Vec::new();
     let mut at = 0;
-    for (line, number) in rendition.text().lines().zip(rendition.lines()) {
+    for line in body.lines() {
         // Marks begin so, be they comments of a language or not; a line without words shows nothing.
-        let is_mark = number.is_none() && (line == "…" || line.contains("left out"));
-        if is_mark || line.trim().is_empty() {
+        let is_mark = line == "…" || line.contains("left out");
+        if line.trim().is_empty() {
             continue;
         }
-        let start = at + source[at..].find(line)?;
-        at = start + line.len();
-        found.push(start..at);
+        match source[at..].find(line) {
+            Some(from) => {
+                found.push(at + from..at + from + line.len());
+                at += from + line.len();
+            }
+            None if is_mark => {}
+            None => return None,
+        }
     }
     Some(found)
 }
@@ -106,13 +113,7 @@ mod tests {
         assert_eq!(cited(text, 2, 2), Some(2..5));
         assert_eq!(cited(text, 4, 4), Some(7..8));
         assert_eq!(cited(text, 6, 6), None);
-        let rendition = Rendition::new(RenditionKind::Excerpt, "a\n…\na\n", 1.0)
-            .and_then(|it| it.with_lines(vec![Some(1), None, Some(4)]))
-            .unwrap();
-        assert_eq!(excerpted(text, &rendition), Some(vec![0..1, 7..8]));
-        let false_one = Rendition::new(RenditionKind::Excerpt, "b\n", 1.0)
-            .and_then(|it| it.with_lines(vec![None]))
-            .unwrap();
-        assert_eq!(excerpted("a", &false_one), None);
+        assert_eq!(excerpted(text, "a\n…\na\n"), Some(vec![0..1, 7..8]));
+        assert_eq!(excerpted("a", "b\n"), None);
     }
 }
