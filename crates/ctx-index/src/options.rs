@@ -158,6 +158,9 @@ pub struct Updated {
     pub passed: Vec<Passed>,
     /// Files that were indexed now, by their lines alone, and why: their grammar was stopped.
     pub by_lines: Vec<String>,
+    /// What could not be looked at for now: folders that could not be listed, of which the index has what it had, and files that
+    /// could not be read. Each by its path below the root; the root's own is empty, and there too where a walk had no time for all.
+    pub unread: Vec<PathBuf>,
 }
 
 /// A file, or what is no file, that is passed over. What ignore files name and what is hidden is not among them.
@@ -203,7 +206,9 @@ impl Reason {
 impl Updated {
     /// As far as a walk tells.
     pub(crate) fn of(scan: &mut Scan) -> Self {
+        let root = scan.is_partial.then(PathBuf::new);
         Updated {
+            unread: scan.unlisted.iter().cloned().chain(root).collect(),
             skipped: scan.passed.len(),
             faults: take(&mut scan.faults),
             unheeded: take(&mut scan.unheeded),
@@ -220,10 +225,13 @@ impl Updated {
         met.is_some_and(|it| matches!(it.reason, Reason::Link | Reason::Special))
     }
 
-    /// Files that cannot be read, each in a sentence.
-    pub(crate) fn note_unread(&mut self, faults: Vec<String>) {
+    /// Files that cannot be read, and why in a sentence.
+    pub(crate) fn note_unread(&mut self, faults: Vec<(PathBuf, String)>) {
         self.skipped += faults.len();
-        self.faults.extend(faults);
+        for (path, why) in faults {
+            self.unread.push(path);
+            self.faults.push(why);
+        }
     }
 }
 

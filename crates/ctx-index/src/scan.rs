@@ -50,10 +50,20 @@ pub(crate) struct Scan {
     pub(crate) faults: Vec<String>,
     /// What ignore files say in vain, each in a sentence.
     pub(crate) unheeded: Vec<String>,
-    /// Whether what was not met may be there all the same.
+    /// Folders that are there and could not be listed, below the root: what was not met in them may be there all the same.
+    pub(crate) unlisted: BTreeSet<PathBuf>,
+    /// Whether anything that was not met may be.
     pub(crate) is_partial: bool,
     /// The state of the manifest before, where that could be told: what was written since may be of files that were not met.
     pub(crate) since: Option<Moment>,
+}
+
+impl Scan {
+    /// Whether what is known to be at `path`, and was not met, may be there all the same. O(depth · log folders).
+    pub(crate) fn may_miss(&self, path: &str) -> bool {
+        let mut at = Path::new(path).ancestors();
+        self.is_partial || at.any(|it| self.unlisted.contains(it))
+    }
 }
 
 /// Walks the folder `root`, links not followed, and the index itself left out.
@@ -93,7 +103,12 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
         }
         Step::On
     });
-    scan.is_partial = faults.iter().any(WalkFault::is_by_chance);
+    for fault in faults.iter().filter(|it| it.is_by_chance()) {
+        match fault {
+            WalkFault::Folder { path, .. } => drop(scan.unlisted.insert(path.clone())),
+            _ => scan.is_partial = true,
+        }
+    }
     let (unheeded, faults): (Vec<_>, Vec<_>) = faults.iter().partition(|it| it.is_of_rules());
     let told = |faults: Vec<&WalkFault>| faults.into_iter().map(ToString::to_string).collect();
     (scan.unheeded, scan.faults) = (told(unheeded), told(faults));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ctx_model::with_causes;
@@ -359,8 +360,8 @@ pub(crate) struct Work<'s> {
     pub(crate) wanted: Vec<&'s Seen>,
     /// Paths that are known and not there any more.
     pub(crate) removed: Vec<String>,
-    /// Files that could not be read before and cannot now, each in a sentence that says why.
-    pub(crate) faults: Vec<String>,
+    /// Files that could not be read before and cannot now, by their paths, and why in a sentence.
+    pub(crate) faults: Vec<(PathBuf, String)>,
 }
 
 impl<'s> Work<'s> {
@@ -372,11 +373,10 @@ impl<'s> Work<'s> {
         };
         Work {
             wanted: scan.files.iter().filter(|it| !is_known(it)).collect(),
-            removed: if scan.is_partial {
-                Vec::new()
-            } else {
-                unseen(known, scan)
-            },
+            removed: unseen(known, scan)
+                .filter(|it| !scan.may_miss(it))
+                .cloned()
+                .collect(),
             faults: Vec::new(),
         }
     }
@@ -385,7 +385,7 @@ impl<'s> Work<'s> {
     fn anew(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
         Work {
             wanted: scan.files.iter().collect(),
-            removed: unseen(known, scan),
+            removed: unseen(known, scan).cloned().collect(),
             faults: Vec::new(),
         }
     }
@@ -396,7 +396,7 @@ impl<'s> Work<'s> {
         self.wanted.retain(|it| !is_tried(it));
         for seen in scan.files.iter().filter(is_tried) {
             match &tried[&*seen.path] {
-                Some(fault) => self.faults.push(fault.clone()),
+                Some(fault) => self.faults.push((PathBuf::from(&seen.path), fault.clone())),
                 None => self.wanted.push(seen),
             }
         }
@@ -409,10 +409,13 @@ impl<'s> Work<'s> {
 }
 
 /// The paths that are known and were not met.
-fn unseen(known: &BTreeMap<String, FileRow>, scan: &Scan) -> Vec<String> {
+fn unseen<'k>(
+    known: &'k BTreeMap<String, FileRow>,
+    scan: &'k Scan,
+) -> impl Iterator<Item = &'k String> {
     let seen = &scan.files;
     let is_unseen = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_err();
-    known.keys().filter(is_unseen).cloned().collect()
+    known.keys().filter(is_unseen)
 }
 
 #[cfg(test)]
@@ -422,7 +425,7 @@ mod tests {
     use crate::manifest::Changes;
 
     #[test]
-    fn what_a_walk_had_no_time_for_is_not_forgotten() {
+    fn what_a_walk_had_no_time_for_or_could_not_list_is_not_forgotten() {
         let row = FileRow {
             size: 1,
             modified: 1,
@@ -435,6 +438,15 @@ mod tests {
         let known = BTreeMap::from([("a.rs".to_owned(), row)]);
         let mut scan = Scan::default();
         assert_eq!(Work::of(wanted, &known, &scan).removed, ["a.rs"]);
+        scan.unlisted.insert("a".into());
+        assert_eq!(Work::of(wanted, &known, &scan).removed, ["a.rs"]);
+        let below = BTreeMap::from([("a/b/c.rs".to_owned(), known["a.rs"].clone())]);
+        for folder in ["a", "a/b", ""] {
+            scan.unlisted = [folder.into()].into();
+            assert!(Work::of(wanted, &below, &scan).is_empty(), "{folder:?}");
+            assert_eq!(Work::anew(&below, &scan).removed, ["a/b/c.rs"]);
+        }
+        scan.unlisted.clear();
         scan.is_partial = true;
         assert!(Work::of(wanted, &known, &scan).is_empty());
         // Where all is forgotten, what is known of it is not kept either: it is indexed the next time.

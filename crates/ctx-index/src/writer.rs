@@ -177,6 +177,7 @@ impl<'i> Writer<'i> {
             Read::Fault(why, row) => {
                 updated.skipped += 1;
                 updated.faults.push(why);
+                updated.unread.push(seen.path.clone().into());
                 self.forget(&seen.path, known)?;
                 match row {
                     Some(row) => row,

@@ -175,6 +175,8 @@ pub enum WalkFault {
     More {
         /// How many.
         count: usize,
+        /// Whether one of them is [by chance](WalkFault::is_by_chance).
+        is_by_chance: bool,
     },
 }
 
@@ -215,11 +217,18 @@ pub enum WalkLimit {
 }
 
 impl WalkFault {
-    /// Whether the walk ended for a reason that may be another one the next time, so that what was not met may be
-    /// there all the same.
+    /// Whether what was not met may be there all the same: the walk ended for a reason that may be another one the next time, or a
+    /// folder that is there could not be listed.
     pub fn is_by_chance(&self) -> bool {
-        let limit = |it: &WalkLimit| matches!(it, WalkLimit::Time(_));
-        matches!(self, WalkFault::Limit { limit: it, .. } if limit(it))
+        match self {
+            WalkFault::Folder { why, .. } => !matches!(
+                why.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ),
+            WalkFault::Limit { limit, .. } => matches!(limit, WalkLimit::Time(_)),
+            WalkFault::More { is_by_chance, .. } => *is_by_chance,
+            WalkFault::File { .. } | WalkFault::Line { .. } => false,
+        }
     }
 
     /// Whether it is about what an ignore file says, rather than about what is not looked at.
@@ -519,6 +528,8 @@ fn kind_of(kind: FileType) -> EntryKind {
 struct Faults {
     kept: Vec<WalkFault>,
     more: usize,
+    /// Whether one of those is by chance.
+    is_by_chance: bool,
 }
 
 impl Faults {
@@ -527,14 +538,46 @@ impl Faults {
             self.kept.push(fault);
         } else {
             self.more += 1;
+            self.is_by_chance |= fault.is_by_chance();
         }
     }
 
     fn told(mut self) -> Vec<WalkFault> {
         if self.more > 0 {
-            let count = self.more;
-            self.kept.push(WalkFault::More { count });
+            self.kept.push(WalkFault::More {
+                count: self.more,
+                is_by_chance: self.is_by_chance,
+            });
         }
         self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_that_are_not_told_are_by_chance_where_one_of_them_is() {
+        for (kind, is_by_chance) in [
+            (io::ErrorKind::NotFound, false),
+            (io::ErrorKind::NotADirectory, false),
+            (io::ErrorKind::PermissionDenied, true),
+            (io::ErrorKind::Other, true),
+        ] {
+            let mut faults = Faults::default();
+            let limit = WalkLimit::Path;
+            for _ in 0..TOLD {
+                let path = PathBuf::new();
+                faults.push(WalkFault::Limit { path, limit });
+            }
+            let (path, why) = (PathBuf::new(), kind.into());
+            let folder = WalkFault::Folder { path, why };
+            assert_eq!(folder.is_by_chance(), is_by_chance, "{kind:?}");
+            faults.push(folder);
+            let told = faults.told();
+            assert_eq!(told.len(), TOLD + 1);
+            assert_eq!(told[TOLD].is_by_chance(), is_by_chance, "{kind:?}");
+        }
     }
 }

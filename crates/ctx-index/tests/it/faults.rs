@@ -117,6 +117,34 @@ fn a_file_that_cannot_be_read_is_told_and_the_rest_indexed() {
 }
 
 #[test]
+fn what_is_in_a_folder_that_cannot_be_listed_is_not_taken_for_gone() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b/c/d.rs", &function("two"))]);
+    mode(fixture.root(), 0o755);
+    mode(fixture.store.path(), 0o777);
+    let said = |what| said_by_nobody(what, fixture.root(), &fixture.folder());
+    let Some(first) = said("update") else {
+        return;
+    };
+    assert!(first[0].starts_with("Updated { files: 2,"), "{first:?}");
+    let before = contents(&fixture.open());
+    mode(&fixture.path("b/c"), 0);
+    let nothing = ["Pending { changed: 0, removed: 0, generated: 0 }"];
+    assert_eq!(said("pending").unwrap(), nothing);
+    let second = said("update").unwrap();
+    let counts = "Updated { files: 2, changed: 0, removed: 0, left_out: 0,";
+    assert!(second[0].starts_with(counts), "{second:?}");
+    let told = r#"faults: ["failed to list the folder \"b/c\": Permission denied"#;
+    assert!(second[0].contains(told), "{second:?}");
+    assert!(second[0].contains(r#"unread: ["b/c"]"#), "{second:?}");
+    assert_eq!(contents(&fixture.open()), before);
+    mode(&fixture.path("b/c"), 0o755);
+    fs::remove_dir_all(fixture.path("b/c")).unwrap();
+    let third = said("update").unwrap();
+    assert!(third[0].contains("removed: 1,"), "{third:?}");
+    assert!(third[0].contains("unread: []"), "{third:?}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_no_change_and_is_read_when_it_can_be() {
     let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
     mode(fixture.root(), 0o755);
@@ -127,12 +155,15 @@ fn a_file_that_cannot_be_read_is_no_change_and_is_read_when_it_can_be() {
         return;
     };
     let why = r#"faults: ["failed to read \"a.rs\": Permission denied"#;
+    let unread = r#"unread: ["a.rs"]"#;
     assert!(first[0].contains(why), "{first:?}");
+    assert!(first[0].contains(unread), "{first:?}");
     assert!(first[0].contains("changed: 1,"), "{first:?}");
     let manifest = || fs::read(fixture.folder().join("manifest.db")).unwrap();
     let before = manifest();
     let second = said("update").unwrap();
     assert!(second[0].contains(why), "{second:?}");
+    assert!(second[0].contains(unread), "{second:?}");
     assert!(second[0].contains("changed: 0,"), "{second:?}");
     assert!(second[0].contains("skipped: 1,"), "{second:?}");
     assert!(manifest() == before, "nothing is written");
