@@ -375,12 +375,13 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// The hash of the text that is indexed of the file at `path`, unless it is being written, and the generation that it is known at.
+    /// The hash of the text that is indexed of the file at `path`, and the generation that it is known at. Of a file that is marked it is
+    /// [`NO_TEXT`]: the text index has its old text or its new one.
     pub(crate) fn hash_of(&self, path: &str) -> Result<Option<([u8; 32], u64)>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT hash, (SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?2)
-             FROM files WHERE path = ?1 AND lines > 0 AND size >= 0",
+             FROM files WHERE path = ?1 AND lines > 0",
         )?;
         let found = statement.query_row([path, GENERATION], |row| {
             let generation: Option<i64> = row.get(1)?;

@@ -24,8 +24,8 @@ impl Outlines for Index {
 
 impl Index {
     /// The hash ([`ctx_source::Text::hash`]) of the text that is indexed of the file at `path`: of that are the lines of its
-    /// parts. `None` where nothing is, or another process is about to write it; zeros, which are no text's, where another process
-    /// has written it and what is answered of it here is known to be of another text.
+    /// parts. `None` where nothing is; zeros, which are no text's, where an update is about to write it or came to no end, and
+    /// where another process has written it and what is answered of it here is known to be of another text.
     pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
         let store = self.store();
         // Who cannot read it now has the lines as they are told.

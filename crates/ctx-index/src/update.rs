@@ -571,6 +571,8 @@ mod tests {
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
+            // Of which text its lines are is not known, so they are not taken for those of the file as it is.
+            assert_eq!(index.hash_of("a.rs"), (!is_new).then_some(NO_TEXT));
             let before = index.state().unwrap();
             assert_eq!(update(&index).changed, 1);
             assert_eq!(index.searcher().num_docs(), documents);
