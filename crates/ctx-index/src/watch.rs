@@ -1,6 +1,7 @@
 //! Updates as files change.
 
 use std::collections::BTreeSet;
+use std::mem::take;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +18,10 @@ use crate::{Index, IndexError, Options, Updated};
 const QUIET: Duration = Duration::from_millis(100);
 /// or for so long in all.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What failed is tried again after this.
+/// What failed is tried again after this,
 const AGAIN: Duration = Duration::from_secs(1);
+/// and what could not be read, after twice as long each time, and this at most.
+const AGAIN_AT_MOST: Duration = Duration::from_mins(1);
 /// So often the files are looked at for folders that are new, before an update.
 const LOOKS: usize = 3;
 /// How often it is looked whether to stop.
@@ -27,7 +30,8 @@ const TICK: Duration = Duration::from_millis(50);
 impl Index {
     /// Brings the index up to date, and does so again whenever files change, until `stop` is set (looked at
     /// every 50 ms) or `on_update` breaks. It is told of the first update and of each that changed something,
-    /// failed, or met a fault; one that failed, as with [`IndexError::Busy`], is tried again after a second.
+    /// failed, or met other faults than the one before; one that failed, as with [`IndexError::Busy`], is tried again after a second,
+    /// and what could not be read ([`Updated::unread`]) after one, two, four seconds and so on, a minute at most.
     /// Changes that come within 100 ms of each other are one, for 2 s at most. Only folders that are indexed
     /// are watched.
     ///
@@ -61,6 +65,7 @@ impl Index {
         let watcher = notify::recommended_watcher(send).map_err(refused)?;
         let mut folders = Folders::new(watcher);
         let mut is_first = true;
+        let (mut again, mut faults) = (None, Vec::new());
         while !stop.load(Ordering::Relaxed) {
             if !self.root.is_there() {
                 return Err(gone(self.root()));
@@ -91,8 +96,12 @@ impl Index {
             if stop.load(Ordering::Relaxed) && matches!(result, Err(IndexError::Cancelled)) {
                 break;
             }
-            let again = result.is_err().then_some(AGAIN);
-            if (is_first || is_news(&result)) && on_update(result).is_break() {
+            again = after(&result, again);
+            let is_news = is_first || is_news(&result, &faults);
+            if let Ok(updated) = &result {
+                faults.clone_from(&updated.faults);
+            }
+            if is_news && on_update(result).is_break() {
                 break;
             }
             is_first = false;
@@ -152,10 +161,23 @@ fn gone(root: &Path) -> IndexError {
     })
 }
 
-fn is_news(result: &Result<Updated, IndexError>) -> bool {
+/// Whether there is anything to say, where these are the faults of the update before.
+fn is_news(result: &Result<Updated, IndexError>, before: &[String]) -> bool {
     match result {
-        Ok(updated) => updated.changed + updated.removed + updated.faults.len() > 0,
+        Ok(updated) => {
+            let has_faults = !updated.faults.is_empty() && updated.faults != before;
+            updated.changed + updated.removed > 0 || has_faults
+        }
         Err(_) => true,
+    }
+}
+
+/// After how long it is tried again though nothing changes, where it was after `before`.
+fn after(result: &Result<Updated, IndexError>, before: Option<Duration>) -> Option<Duration> {
+    match result {
+        Ok(updated) if updated.unread.is_empty() => None,
+        Ok(_) => Some(before.map_or(AGAIN, |it| (it * 2).min(AGAIN_AT_MOST))),
+        Err(_) => Some(AGAIN),
     }
 }
 
@@ -198,11 +220,8 @@ impl Folders {
             RecursiveMode::NonRecursive => folders,
             RecursiveMode::Recursive => &of_root,
         };
-        let gone: Vec<PathBuf> = self.watched.difference(wanted).cloned().collect();
-        for folder in gone {
-            let _ = self.watcher.unwatch(&folder);
-            self.watched.remove(&folder);
-        }
+        let gone: BTreeSet<PathBuf> = self.watched.difference(wanted).cloned().collect();
+        self.forget(gone);
         let mut is_new = false;
         for folder in wanted {
             if self.watched.contains(folder) {
@@ -218,29 +237,35 @@ impl Folders {
         Ok(is_new)
     }
 
-    /// A folder that was moved or removed is watched no longer, whatever has its name next.
+    /// A folder that was moved or removed is watched no longer, whatever has its name next. Where events were lost, that may be
+    /// any.
     fn note(&mut self, event: &Event) {
-        if matches!(Self::MODE, RecursiveMode::Recursive)
-            || !matches!(
-                event.kind,
-                EventKind::Create(_)
-                    | EventKind::Remove(_)
-                    | EventKind::Modify(notify::event::ModifyKind::Name(_))
-            )
-        {
+        if matches!(Self::MODE, RecursiveMode::Recursive) {
+            return;
+        }
+        if event.need_rescan() {
+            let all = take(&mut self.watched);
+            self.forget(all);
+        }
+        if !matches!(
+            event.kind,
+            EventKind::Create(_)
+                | EventKind::Remove(_)
+                | EventKind::Modify(notify::event::ModifyKind::Name(_))
+        ) {
             return;
         }
         for path in &event.paths {
-            let below: Vec<PathBuf> = self
-                .watched
-                .range(path.clone()..)
-                .take_while(|it| it.starts_with(path))
-                .cloned()
-                .collect();
-            for folder in below {
-                let _ = self.watcher.unwatch(&folder);
-                self.watched.remove(&folder);
-            }
+            let below = self.watched.range(path.clone()..);
+            let below = below.take_while(|it| it.starts_with(path)).cloned();
+            self.forget(below.collect());
+        }
+    }
+
+    fn forget(&mut self, folders: BTreeSet<PathBuf>) {
+        for folder in folders {
+            let _ = self.watcher.unwatch(&folder);
+            self.watched.remove(&folder);
         }
     }
 }
@@ -309,5 +334,61 @@ mod tests {
         assert_eq!(look(usize::MAX, false), (Some(LOOKS), LOOKS));
         assert_eq!(look(usize::MAX, true), (None, 1));
         assert_eq!(look(usize::MAX, true), (None, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_tried_again_and_told_once() {
+        let updated = |faults: &[&str]| {
+            let mut updated = Updated::default();
+            updated.faults = faults.iter().map(|&it| it.to_owned()).collect();
+            updated.unread = faults.iter().map(PathBuf::from).collect();
+            Ok(updated)
+        };
+        let mut again = None;
+        let mut seconds = |result: &Result<Updated, IndexError>| {
+            again = after(result, again);
+            again.map(|it| it.as_secs())
+        };
+        let (one, both) = (updated(&["a"]), updated(&["a", "b"]));
+        assert_eq!(seconds(&updated(&[])), None);
+        let told = [1, 2, 4, 8, 16, 32, 60, 60];
+        assert_eq!(told.map(|_| seconds(&one).unwrap()), told);
+        assert_eq!(seconds(&Err(IndexError::Cancelled)), Some(1));
+        assert_eq!((seconds(&both), seconds(&updated(&[]))), (Some(2), None));
+        assert_eq!(seconds(&both), Some(1));
+        let told = |it| is_news(it, &["a".to_owned()]);
+        assert_eq!([&one, &both].map(told), [false, true]);
+        assert_eq!(
+            [&updated(&[]), &Err(IndexError::Cancelled)].map(told),
+            [false, true]
+        );
+    }
+
+    /// As where so much changed that the system lost the event of a folder that was made anew.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_events_were_lost_all_folders_are_watched_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let folder = root.join("a");
+        std::fs::create_dir(&folder).unwrap();
+        let (send, events) = channel();
+        let mut folders = Folders::new(notify::recommended_watcher(send).unwrap());
+        let wanted = BTreeSet::from([root.clone(), folder.clone()]);
+        assert!(folders.watch(&root, &wanted).unwrap());
+        std::fs::remove_dir(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        let lost = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        folders.note(&lost);
+        assert!(folders.watch(&root, &wanted).unwrap());
+        assert!(!folders.watch(&root, &wanted).unwrap());
+        let file = folder.join("b.rs");
+        std::fs::write(&file, "x").unwrap();
+        let is_of_it = || {
+            let event = events.recv_timeout(Duration::from_secs(20));
+            let event = event.expect("it is noticed").unwrap();
+            event.paths.contains(&file)
+        };
+        while !is_of_it() {}
     }
 }
