@@ -102,7 +102,7 @@ impl Remembered {
 
     /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
     /// a file that another took the place of, and that went nowhere itself, the more is kept. Of those of `gone` that went nowhere, it
-    /// is forgotten when they were shown.
+    /// is forgotten when they were shown, and all where they were of no use.
     pub(crate) fn moved(&self, moves: &[(String, String)], gone: &[String]) -> Result<(), Fault> {
         if !self.is_writable() || (moves.is_empty() && gone.is_empty()) {
             return Ok(());
@@ -180,6 +180,10 @@ impl Remembered {
                     message.said_at.into(),
                 ];
                 changes.put(&MESSAGES, &row)?;
+            }
+            // Earlier versions left such rows.
+            for path in idle(changes)? {
+                changes.remove(&USAGE, &[Value::Text(path)])?;
             }
             Ok(())
         })
@@ -299,6 +303,14 @@ fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, Faul
         connection.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
     let row = statement.query_row([path], |row| Ok((row.get(0)?, row.get(1)?)));
     Ok(row.optional()?)
+}
+
+/// The files of which nothing is known but that they were shown once. O(files).
+fn idle(connection: &Connection) -> Result<Vec<String>, Fault> {
+    let sql = "SELECT path FROM usage WHERE uses = 0 AND shown_at = 0";
+    let mut statement = connection.prepare_cached(sql)?;
+    let paths = statement.query_map([], |row| row.get(0))?;
+    Ok(paths.collect::<rusqlite::Result<_>>()?)
 }
 
 fn seq(

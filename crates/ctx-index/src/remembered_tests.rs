@@ -63,6 +63,32 @@ fn a_vote_leaves_the_time_a_file_was_shown() {
 }
 
 #[test]
+fn of_a_file_that_is_gone_and_was_of_no_use_nothing_is_remembered() {
+    let (folder, remembered) = remembered();
+    let rows = || {
+        let connection = remembered.lock();
+        let mut rows = connection.prepare("SELECT path FROM usage ORDER BY path");
+        let rows = rows.as_mut().unwrap().query_map([], |row| row.get(0));
+        rows.unwrap().map(Result::unwrap).collect::<Vec<String>>()
+    };
+    let gone = ["a.rs", "b.rs", "c.rs"].map(str::to_owned);
+    remembered.shown(&gone, 7).unwrap();
+    remembered.vote(&Vote::new("key", "b.rs", true, 9)).unwrap();
+    // A vote against what was never shown, as earlier versions left what was.
+    let against = Vote::new("other", "d.rs", false, 9);
+    remembered.vote(&against).unwrap();
+    remembered.moved(&[], &gone[..2]).unwrap();
+    assert_eq!(rows(), ["b.rs", "c.rs"]);
+    assert_eq!(uses(&remembered, "b.rs"), 1);
+    remembered
+        .moved(&[("c.rs".to_owned(), "e.rs".to_owned())], &gone[2..])
+        .unwrap();
+    assert_eq!(rows(), ["b.rs", "e.rs"]);
+    drop(remembered);
+    reopened(&folder);
+}
+
+#[test]
 fn votes_are_counted_and_nothing_else_is() {
     let (_folder, remembered) = remembered();
     assert_eq!(remembered.votes().unwrap(), 0);
