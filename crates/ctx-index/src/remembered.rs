@@ -6,9 +6,9 @@ mod rows;
 mod salvage;
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctx_retrieve::{MOST_USES, Message, Vote};
@@ -18,6 +18,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use self::rows::{Changes, KEPT, MESSAGES, PINNED, USAGE, VOTES};
 use crate::Kept;
 use crate::error::Fault;
+use crate::own::REMEMBERED_DB;
+use crate::store::{FileId, file_id};
 
 /// The key of how many votes were counted,
 const VOTES_COUNTED: &str = "votes";
@@ -33,28 +35,77 @@ const DAY: i64 = 86_400;
 
 /// The database.
 #[derive(Debug)]
-pub(crate) struct Remembered {
-    connection: Mutex<Connection>,
-    is_writable: AtomicBool,
+pub(crate) struct Remembered(Mutex<Opened>);
+
+/// The database as it was opened.
+#[derive(Debug)]
+struct Opened {
+    connection: Connection,
+    is_writable: bool,
+    /// Where it is, unless it is none that another may take the place of.
+    place: Option<Place>,
+}
+
+/// Which file a database is, where the system tells, and in which folder.
+#[derive(Debug)]
+struct Place {
+    folder: PathBuf,
+    file: Option<FileId>,
+}
+
+impl Deref for Opened {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Opened {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+impl Opened {
+    /// Where another database has taken the place of this one.
+    fn replaced_in(&self) -> Option<&Path> {
+        let Place { folder, file } = self.place.as_ref()?;
+        let now = file_id(&folder.join(REMEMBERED_DB));
+        (now.is_some() && now != *file).then_some(folder)
+    }
 }
 
 impl Remembered {
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Opened> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The database that is in its place now: whoever found this one damaged put another there, and what is written to this one is lost.
+    /// One look at the file; O(bytes) where it is another.
+    fn current(&self) -> Result<MutexGuard<'_, Opened>, Fault> {
+        let mut opened = self.lock();
+        if let Some(folder) = opened.replaced_in() {
+            let (other, loss) = Remembered::open(folder)?;
+            if let Some(loss) = loss {
+                tracing::warn!(loss, "what an index remembered is lost");
+            }
+            *opened = other.into_opened();
+        }
+        Ok(opened)
+    }
+
+    fn into_opened(self) -> Opened {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_writable(&self) -> bool {
-        self.is_writable.load(Ordering::Relaxed)
+        self.lock().is_writable
     }
 
     /// Goes on with `other`, as the file of this one was removed: what is written to that is lost.
     pub(crate) fn go_on_with(&self, other: Remembered) {
-        self.is_writable
-            .store(other.is_writable(), Ordering::Relaxed);
-        let other = other.connection.into_inner();
-        *self.lock() = other.unwrap_or_else(PoisonError::into_inner);
+        *self.lock() = other.into_opened();
     }
 
     /// Changes rows, all or nothing.
@@ -62,7 +113,7 @@ impl Remembered {
         &self,
         change: impl FnOnce(&mut Changes<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut connection = self.lock();
+        let mut connection = self.current()?;
         let mut changes = Changes::begin(&mut connection)?;
         let result = change(&mut changes)?;
         changes.commit()?;
@@ -70,7 +121,7 @@ impl Remembered {
     }
 
     pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, Fault> {
-        let connection = self.lock();
+        let connection = self.current()?;
         let mut uses = BTreeMap::new();
         for path in paths {
             let found = usage(&connection, path)?;
@@ -97,7 +148,7 @@ impl Remembered {
     /// Whether any file was shown or of use.
     pub(crate) fn has_uses(&self) -> Result<bool, Fault> {
         let sql = "SELECT EXISTS (SELECT 1 FROM usage)";
-        Ok(self.lock().query_row(sql, [], |row| row.get(0))?)
+        Ok(self.current()?.query_row(sql, [], |row| row.get(0))?)
     }
 
     /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
@@ -126,12 +177,16 @@ impl Remembered {
                     changes.put(&USAGE, &[text(path), uses.into(), 0.into()])?;
                 }
             }
+            // Earlier versions left such rows.
+            for path in idle(changes)? {
+                changes.remove(&USAGE, &[Value::Text(path)])?;
+            }
             Ok(())
         })
     }
 
     pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, Fault> {
-        let connection = self.lock();
+        let connection = self.current()?;
         let mut statement = connection.prepare_cached(
             "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path DESC LIMIT ?1",
         )?;
@@ -141,7 +196,7 @@ impl Remembered {
     }
 
     pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, Fault> {
-        let connection = self.lock();
+        let connection = self.current()?;
         let mut statement = connection.prepare_cached(
             "SELECT id, role, content, created_at FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
         )?;
@@ -157,7 +212,7 @@ impl Remembered {
     }
 
     pub(crate) fn pinned(&self, thread: &str) -> Result<Vec<String>, Fault> {
-        let connection = self.lock();
+        let connection = self.current()?;
         let mut statement =
             connection.prepare_cached("SELECT what FROM pinned WHERE thread = ?1 ORDER BY seq")?;
         let rows = statement.query_map([thread], |row| row.get(0))?;
@@ -180,10 +235,6 @@ impl Remembered {
                     message.said_at.into(),
                 ];
                 changes.put(&MESSAGES, &row)?;
-            }
-            // Earlier versions left such rows.
-            for path in idle(changes)? {
-                changes.remove(&USAGE, &[Value::Text(path)])?;
             }
             Ok(())
         })
@@ -230,7 +281,7 @@ impl Remembered {
 
     /// How the index is to be made where nothing says otherwise.
     pub(crate) fn kept(&self) -> Result<Kept, Fault> {
-        let connection = self.lock();
+        let connection = self.current()?;
         Ok(Kept {
             include_generated: value(&connection, INCLUDE_GENERATED)?,
             max_file_bytes: value(&connection, MAX_FILE_BYTES)?,
@@ -263,7 +314,7 @@ impl Remembered {
             return Ok(());
         }
         let (noted, opened_at) = {
-            let connection = self.lock();
+            let connection = self.current()?;
             let opened_at: Option<i64> = value(&connection, OPENED_AT)?;
             (value::<String>(&connection, ROOT)?, opened_at)
         };
@@ -281,13 +332,15 @@ impl Remembered {
 
     /// What the index is of, where that was noted.
     pub(crate) fn root(&self) -> Result<Option<PathBuf>, Fault> {
-        let root: Option<String> = value(&self.lock(), ROOT)?;
+        let connection = self.current()?;
+        let root: Option<String> = value(&connection, ROOT)?;
         Ok(root.filter(|it| !it.is_empty()).map(PathBuf::from))
     }
 
     /// How many votes were counted. It never falls.
     pub(crate) fn votes(&self) -> Result<u64, Fault> {
-        votes(&self.lock())
+        let connection = self.current()?;
+        votes(&connection)
     }
 }
 

@@ -194,10 +194,10 @@ impl Store {
 }
 
 /// What tells a file from another that took its name.
-type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 
 #[cfg(unix)]
-fn file_id(path: &Path) -> Option<FileId> {
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
@@ -205,7 +205,7 @@ fn file_id(path: &Path) -> Option<FileId> {
 
 /// A file that is open is not removed here.
 #[cfg(not(unix))]
-fn file_id(_: &Path) -> Option<FileId> {
+pub(crate) fn file_id(_: &Path) -> Option<FileId> {
     None
 }
 

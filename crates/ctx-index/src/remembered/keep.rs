@@ -12,14 +12,15 @@ use std::time::Duration;
 use ctx_source::open_no_link;
 use rusqlite::Connection;
 
-use super::Remembered;
 use super::rows::{self, Changes};
 use super::salvage::{Source, Taken};
+use super::{Opened, Place, Remembered};
 use crate::IndexError;
 use crate::database::{self, Access, check_pages};
 use crate::error::Fault;
 use crate::lock::{Lock, REMEMBERED, lock_patiently};
 use crate::own::{REMEMBERED_DB as NAME, REMEMBERED_NEW as NEW};
+use crate::store::file_id;
 
 /// How long it is waited for another process that begins it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -86,6 +87,8 @@ fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
     if !path.exists() {
         return Ok(Found::Nothing);
     }
+    // One that takes its place from now on is another.
+    let file = file_id(&path);
     let (mut connection, is_writable) = database::open(&path, access)?;
     {
         // All is looked at as it is at one moment.
@@ -99,10 +102,13 @@ fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
         }
         rows::check(&transaction)?;
     }
-    Ok(Found::Whole(Remembered {
-        connection: Mutex::new(connection),
-        is_writable: is_writable.into(),
-    }))
+    let folder = folder.to_owned();
+    let is_followed = access == Access::Write;
+    Ok(Found::Whole(Remembered(Mutex::new(Opened {
+        connection,
+        is_writable,
+        place: is_followed.then_some(Place { folder, file }),
+    }))))
 }
 
 fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>), Fault> {
@@ -213,8 +219,9 @@ fn nothing() -> Result<Remembered, Fault> {
     let mut connection = Connection::open_in_memory()?;
     Changes::first(&mut connection)?.commit()?;
     connection.pragma_update(None, "query_only", true)?;
-    Ok(Remembered {
-        connection: Mutex::new(connection),
-        is_writable: false.into(),
-    })
+    Ok(Remembered(Mutex::new(Opened {
+        connection,
+        is_writable: false,
+        place: None,
+    })))
 }

@@ -170,6 +170,49 @@ fn of_what_is_damaged_the_rest_is_taken_along() {
     assert_eq!(messages[0].id, "last");
 }
 
+/// Turns a bit of what is remembered, and has another process put that right: it is what it gives.
+fn mended(fixture: &Fixture) -> Index {
+    let path = fixture.folder().join("remembered.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(12).position(|it| it == b"message 20 o");
+    bytes[at.unwrap()] = b'M';
+    fs::write(&path, bytes).unwrap();
+    let index = fixture.reopen().0;
+    assert!(index.loss().is_some());
+    index
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_has_what_is_remembered_open_goes_on_with_what_another_put_in_its_place() {
+    let fixture = used();
+    let here = fixture.open();
+    let there = mended(&fixture);
+    let append = |index: &Index, id: &str| {
+        let message = Message::new(id, "user", "text", 99);
+        block_on(index.append("thread", &message)).unwrap();
+    };
+    let last = |index: &Index| {
+        let messages = block_on(index.messages("thread", 2)).unwrap();
+        messages.into_iter().map(|it| it.id).collect::<Vec<_>>()
+    };
+    append(&there, "there");
+    append(&here, "here");
+    for index in [&here, &there, &fixture.open()] {
+        assert_eq!(last(index), ["there", "here"]);
+    }
+    // What is asked of the index is read before each update.
+    let fixture = used();
+    let here = fixture.open();
+    let mut kept = ctx_index::Kept::default();
+    kept.include_generated = Some(true);
+    mended(&fixture).keep(kept).unwrap();
+    assert_eq!(here.kept().unwrap(), kept);
+    // One that is gone is no other.
+    fs::remove_file(fixture.folder().join("remembered.db")).unwrap();
+    assert_eq!(here.kept().unwrap(), kept);
+}
+
 #[test]
 fn a_second_damage_is_kept_beside_the_first() {
     let fixture = used();
