@@ -188,9 +188,7 @@ impl Fault {
                 _ => None,
             },
             Fault::Text(error) => match io_error_of(error).map(innermost) {
-                Some(error) if error.kind() != io::ErrorKind::Other => {
-                    Some(io::Error::new(error.kind(), error.to_string()))
-                }
+                Some(error) if error.kind() != io::ErrorKind::Other => Some(same(error)),
                 _ => no_room(folder),
             },
             _ => None,
@@ -272,6 +270,14 @@ fn innermost(error: &io::Error) -> &io::Error {
     innermost
 }
 
+/// The same error once more: with its number, by which a few are known, where the system gave it one.
+fn same(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
 /// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can
 /// be tried.
 fn no_room(folder: &Path) -> Option<io::Error> {
@@ -288,7 +294,22 @@ fn no_room(folder: &Path) -> Option<io::Error> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn what_the_system_says_while_writing_keeps_its_number() {
+        // No more files may be open, which has no kind.
+        let of_system = io::Error::from_raw_os_error(24);
+        let wrapped = io::Error::new(of_system.kind(), of_system);
+        let fault = Fault::Text(TantivyError::IoError(Arc::new(wrapped)));
+        let fault = fault.while_writing(Path::new("index"));
+        let Fault::Told(IndexError::Folder { source, .. }) = &fault else {
+            panic!("{fault:?}");
+        };
+        assert_eq!(source.raw_os_error(), Some(24));
+    }
 
     #[test]
     fn room_is_not_looked_for_through_a_link() {
