@@ -18,7 +18,7 @@ use crate::backend::BackendError;
 use crate::cause::{Fact, cause};
 
 /// Its file.
-const STATE_FILE: &str = "state.db";
+pub(super) const STATE_FILE: &str = "state.db";
 /// The file of contexts.
 pub(super) const BUILT_FILE: &str = "contexts.db";
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
 /// The file, beside `state.db`.
-const FILE: &str = "state.mark";
+pub(super) const FILE: &str = "state.mark";
 
 /// A number that only grows. It is written after what it counts is on the disk, and not waited for: so it may be behind
 /// and is never ahead.

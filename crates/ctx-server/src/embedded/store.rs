@@ -1,7 +1,8 @@
 //! All that one owner has.
 
+use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use cap_std::fs::Dir;
@@ -12,9 +13,10 @@ use ctx_service::Service;
 use ctx_source::{Ignoring, Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
-use super::database::{Database, Result};
+use super::database::{BUILT_FILE, Database, Result, STATE_FILE};
 use super::kept::Kept;
 use super::lock::Lock;
+use super::mark::FILE as MARK_FILE;
 use super::ports::ports;
 use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
@@ -65,6 +67,7 @@ impl Store {
         let failed = |error| BackendError::failed("open an owner's folder", error);
         owners.create_dir_all(name).map_err(failed)?;
         let folder = owners.open_dir(name).map_err(failed)?;
+        check_no_links(path).map_err(failed)?;
         folder.create_dir_all("files").map_err(failed)?;
         folder.create_dir_all("staged").map_err(failed)?;
         let files = folder.open_dir("files").map_err(failed)?;
@@ -179,4 +182,11 @@ impl Store {
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
         self.database.receipt(id)
     }
+}
+
+/// Sees to it that none of what is opened by its path in an owner's folder is a link: it may lead out of the data folder.
+fn check_no_links(folder: &Path) -> io::Result<()> {
+    let names = ["index", STATE_FILE, BUILT_FILE, MARK_FILE];
+    let mut paths = names.iter().map(|it| folder.join(it));
+    paths.try_for_each(|path| ctx_source::check_no_link(folder, &path))
 }

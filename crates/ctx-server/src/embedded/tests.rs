@@ -357,6 +357,26 @@ async fn a_file_whose_row_is_damaged_is_told_to_be() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_of_an_owner_is_not_opened_through_a_link() {
+    for name in ["index", "state.db", "contexts.db", "state.mark"] {
+        let (folder, outside) = (empty(), empty());
+        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+        let owner = Owner::new("ada").unwrap();
+        let its = folder.path().join("owners").join(owner.digest());
+        std::fs::create_dir(&its).unwrap();
+        let to = match name {
+            "index" => outside.path().to_owned(),
+            _ => outside.path().join(name),
+        };
+        std::os::unix::fs::symlink(to, its.join(name)).unwrap();
+        assert!(backend.store(&owner).await.is_err(), "{name}");
+        let left = std::fs::read_dir(outside.path()).unwrap().count();
+        assert_eq!(left, 0, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_damaged_row_of_what_was_shown_takes_nothing_along() {
     let folder = empty();
