@@ -6,12 +6,14 @@
 //! and noted as done.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::files;
+use super::kept::NOT_KNOWN;
 use super::rows::FILES;
 use super::store::Store;
 use crate::backend::{
@@ -19,7 +21,7 @@ use crate::backend::{
 };
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
-use crate::cause::cause;
+use crate::cause::{Fact, cause};
 
 /// What is left to do for a file, as its row has it: nothing,
 const DONE: i64 = 0;
@@ -59,17 +61,30 @@ impl Store {
         if changed.is_empty() {
             return Ok(ingested);
         }
-        if let Err(error) = self.stage(&changed) {
-            // It is only in the way, and is removed at the next opening if not now.
-            let _ = files::clear(&self.staged);
+        if let Err(error) = self.note(&changed) {
+            self.clear_unless_noted();
             return Err(error);
         }
+        self.finish()?;
+        Ok(ingested)
+    }
+
+    /// Stages files and notes that they are kept.
+    fn note(&self, changed: &[Changed<'_>]) -> Result<()> {
+        self.stage(changed)?;
         let replaced = changed.iter();
         let replaced = replaced.filter_map(|it| Some((it.file.path.clone(), it.before?)));
         self.kept.replace(replaced.collect());
-        self.database.note_pending(&changed)?;
-        self.finish()?;
-        Ok(ingested)
+        self.database.note_pending(changed)
+    }
+
+    /// Forgets what is staged where no file is pending: it came to nothing, and a disk may be full of it.
+    fn clear_unless_noted(&self) {
+        if self.database.pending().is_ok_and(|it| it.is_empty()) {
+            self.kept.replace(BTreeMap::new());
+            // If not now, it is tried again before the next batch or removal.
+            let _ = files::clear(&self.staged);
+        }
     }
 
     /// Removes files. They are gone from the disk and the index when this returns, and shown no more from before that on.
@@ -163,9 +178,20 @@ impl Store {
         files::sync(&self.staged).map_err(failed)
     }
 
+    /// Does what a process that ended has left to do. Which text the index has of files that are pending is not known.
+    pub(super) fn resume(&self) -> Result<()> {
+        let pending = self.database.pending()?.into_iter();
+        self.kept
+            .replace(pending.map(|it| (it.0, NOT_KNOWN)).collect());
+        self.finish()
+    }
+
     /// Does what is left to do for files that are pending.
     pub(super) fn finish(&self) -> Result<()> {
         let (pending, leaving) = (self.database.pending()?, self.database.leaving()?);
+        if pending.is_empty() {
+            let _ = files::clear(&self.staged);
+        }
         if pending.is_empty() && leaving.is_empty() {
             return Ok(());
         }
@@ -182,9 +208,26 @@ impl Store {
             }
         }
         self.place(&pending)?;
-        self.update()?;
-        self.database.note_done()?;
+        let pending = pending.iter().map(|it| it.0.as_str());
+        self.index_those(pending.chain(leaving.iter().map(String::as_str)))?;
         self.kept.replace(BTreeMap::new());
+        self.database.note_done()
+    }
+
+    /// Makes what lies in the folder findable, as it is.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] where one of `paths`, or a folder that it is in, cannot be read for now: what is found of it may be
+    /// of before.
+    pub(super) fn index_those<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
+        let unread = self.update()?;
+        let is_unread = |path: &str| unread.iter().any(|it| Path::new(path).starts_with(it));
+        if paths.any(is_unread) {
+            return Err(BackendError::Unavailable {
+                what: "index files",
+                source: Fact("a file, or a folder that it is in, cannot be read").into(),
+            });
+        }
         Ok(())
     }
 

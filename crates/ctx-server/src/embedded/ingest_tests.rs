@@ -98,6 +98,106 @@ fn a_batch_that_breaks_off_is_whole_or_not_at_all() {
     }
 }
 
+fn staged(store: &Store) -> usize {
+    store.staged.entries().unwrap().count()
+}
+
+/// It has as much room as the batch, which a full disk has not for anything else.
+#[test]
+fn a_batch_that_cannot_be_noted_leaves_nothing_staged() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let kept = batch([("a.md", "stays\n"), ("b.md", "goes\n")]);
+    store.ingest(kept).unwrap();
+    let run = |sql: &str| {
+        let change = |it: &rusqlite::Transaction<'_>| {
+            it.execute_batch(sql)
+                .map_err(crate::embedded::database::write_failed)
+        };
+        store.database.change(change)
+    };
+    run("CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.files BEGIN SELECT RAISE(ABORT, 'no room'); END").unwrap();
+    let refused = batch([("a.md", "another\n"), ("c.md", "new\n")]);
+    store.ingest(refused.clone()).unwrap_err();
+    assert_eq!(staged(&store), 0);
+    assert_eq!(store.files.read_to_string("a.md").unwrap(), "stays\n");
+    assert_eq!(store.kept.indexed("a.md"), None);
+    run("DROP TRIGGER refuse").unwrap();
+    // What a process left that could not remove it is removed before anything is written, by whatever comes next.
+    for is_batch in [true, false] {
+        store.staged.write("left", "in the way").unwrap();
+        if is_batch {
+            store.ingest(refused.clone()).unwrap();
+        } else {
+            store.remove_files(vec!["b.md".to_owned()]).unwrap();
+        }
+        assert_eq!(staged(&store), 0);
+    }
+    assert_eq!(store.files.read_to_string("a.md").unwrap(), "another\n");
+}
+
+/// Has a file be one that cannot be read, also by those who may read all: memory of a process, of which the first page is none.
+#[cfg(target_os = "linux")]
+struct Unreadable(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Unreadable {
+    fn make(path: std::path::PathBuf) -> Option<Self> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let closed = std::fs::Permissions::from_mode(0);
+        std::fs::set_permissions(&path, closed).unwrap();
+        if std::fs::read(&path).is_ok() {
+            let memory = format!("/proc/{}/mem", std::process::id());
+            let mut mount = std::process::Command::new("mount");
+            mount.args(["--bind", &memory]).arg(&path);
+            if !mount.output().is_ok_and(|it| it.status.success()) {
+                return None;
+            }
+        }
+        Some(Unreadable(path))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Unreadable {
+    fn drop(&mut self) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut unmount = std::process::Command::new("umount");
+        let _ = unmount.arg("-l").arg(&self.0).output();
+        let open = std::fs::Permissions::from_mode(0o600);
+        let _ = std::fs::set_permissions(&self.0, open);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
+fn a_batch_that_could_not_be_read_is_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let new = batch([("a/b.md", "zebra\n"), ("c.md", "quokka\n")]);
+    break_off(&store, &new, Until::Placed);
+    let files = folder
+        .path()
+        .join(Owner::new("ada").unwrap().digest())
+        .join("files");
+    let Some(unreadable) = Unreadable::make(files.join("a/b.md")) else {
+        eprintln!("skipped: nothing can be made unreadable");
+        return;
+    };
+    for path in ["a/b.md", "a/b.md/c"] {
+        let failed = store.index_those([path].into_iter());
+        let is_for_now = matches!(failed, Err(BackendError::Unavailable { .. }));
+        assert!(is_for_now, "{path}: {failed:?}");
+    }
+    // Others are no worse for it.
+    store.index_those(["a", "c.md"].into_iter()).unwrap();
+    assert_eq!(store.database.pending().unwrap().len(), 2);
+    drop(unreadable);
+    store.finish().unwrap();
+    assert_eq!(store.database.pending().unwrap(), []);
+}
+
 #[test]
 fn a_batch_that_came_to_nothing_leaves_no_folder_in_the_way() {
     let folder = tempfile::tempdir().unwrap();

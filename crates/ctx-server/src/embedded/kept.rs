@@ -11,10 +11,13 @@ use super::database::Database;
 use crate::backend::BackendError;
 use crate::cause::cause;
 
+/// In place of the hash of a text that is not known: no text has it.
+pub(super) const NOT_KNOWN: [u8; 32] = [0; 32];
+
 /// The hashes of one owner's files.
 pub(super) struct Kept {
     database: Arc<Database>,
-    /// Of files that are being replaced: what they say until then.
+    /// Of files that are being replaced: what they say until then, and are found by until they are indexed.
     replaced: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
@@ -26,9 +29,15 @@ impl Kept {
         }
     }
 
-    /// Of files that are about to be replaced, what they say until then: until this is called again.
+    /// Of files that are about to be replaced, what they say until then: until this is called again, once they are indexed.
     pub(super) fn replace(&self, before: BTreeMap<String, [u8; 32]>) {
         *self.replaced() = before;
+    }
+
+    /// The hash of the text that is indexed of the file at `path`, or [`NOT_KNOWN`], where it need not be the text that is in its
+    /// place.
+    pub(super) fn indexed(&self, path: &str) -> Option<[u8; 32]> {
+        self.replaced().get(path).copied()
     }
 
     fn replaced(&self) -> MutexGuard<'_, BTreeMap<String, [u8; 32]>> {

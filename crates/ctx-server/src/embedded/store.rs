@@ -91,7 +91,11 @@ impl Store {
         let sources = Sources::new(root, limits).with_hashes(kept.clone());
         let index = Arc::new(index);
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
-        let resolver = Arc::new(resolver.with_outlines(index.clone()));
+        let indexed = Arc::clone(&kept);
+        let resolver = resolver
+            .with_outlines(index.clone())
+            .with_indexed(move |path| indexed.indexed(path));
+        let resolver = Arc::new(resolver);
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let ports = ports(&index, &database, random_number()?);
         let service = priming.service(owner, retriever, resolver, ports);
@@ -109,7 +113,7 @@ impl Store {
             _lock: lock,
         };
         // A crash may have come between a file and its index.
-        match store.finish() {
+        match store.resume() {
             Ok(()) => files::clear(&store.staged).map_err(failed)?,
             // What is kept can be read all the same, and the next batch begins with what is left to do: for that,
             // what is staged stays.
@@ -128,11 +132,18 @@ impl Store {
         Ok(status.files < self.database.done()?)
     }
 
-    /// Makes what lies in the folder findable, as it is.
-    pub(super) fn update(&self) -> Result<()> {
+    /// Makes what lies in the folder findable, as it is. What could not be looked at is told, by its path.
+    pub(super) fn update(&self) -> Result<Vec<PathBuf>> {
         let updated = self.index.update(&mut |_| ControlFlow::Continue(()));
-        updated.map_err(|error| BackendError::failed("index files", error))?;
-        Ok(())
+        let updated = updated.map_err(|error| BackendError::failed("index files", error))?;
+        let unread = updated.unread.len();
+        if unread > 0 {
+            tracing::error!(
+                unread,
+                "folders or files of an owner cannot be read, so they are not found as they are"
+            );
+        }
+        Ok(updated.unread)
     }
 
     /// Builds a context, and keeps its receipt behind the answer.

@@ -357,6 +357,48 @@ async fn a_file_whose_row_is_damaged_is_told_to_be() {
     }
 }
 
+/// A batch is in its place, and an index that another has is not behind it yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_context_names_is_what_it_shows_before_a_batch_is_indexed() {
+    let folder = empty();
+    let mut backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let file = |content: String| NewFile {
+        path: "billing.rs".to_owned(),
+        content,
+    };
+    let others = |count: usize| -> String {
+        let other = |it| format!("fn ship_parcel_{it}() {{\n    send({it});\n}}\n\n");
+        (0..count).map(other).collect()
+    };
+    let asked = "fn refund_invoice() {\n    pay_back();\n}\n";
+    let (old, new) = (others(1) + asked, others(40) + asked);
+    backend.ingest(&owner, vec![file(old)]).await.unwrap();
+    let index = folder.path().join("owners").join(owner.digest());
+    let lock = index.join("index/writer.lock");
+    let mut lock = std::fs::File::options().write(true).open(lock).unwrap();
+    assert_eq!(ctx_source::lock(&mut lock).unwrap(), ctx_source::Lock::Ours);
+    let sent = backend.ingest(&owner, vec![file(new.clone())]).await;
+    assert!(matches!(sent, Err(BackendError::Failed { .. })), "{sent:?}");
+    for question in ["how does", "and after a restart, how does"] {
+        let question = format!("{question} `refund_invoice` work?");
+        let options = BuildOptions::default().with_max_tokens(ctx_model::Tokens::new(150));
+        let request = PrimeRequest::new(question, options);
+        let prime = backend.build(&owner, request, &job()).await.unwrap();
+        let context = &prime.built().context;
+        assert!(context.contains("pay_back();"), "{context}");
+        assert!(!context.contains("ship_parcel_1("), "{context}");
+        backend.settle().await;
+        drop(backend);
+        backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    }
+    drop(lock);
+    let sent = backend.ingest(&owner, vec![file(new)]).await.unwrap();
+    assert_eq!(sent.files[0].status, "unchanged");
+    let store = backend.store(&owner).await.unwrap();
+    assert_eq!(store.kept.indexed("billing.rs"), None);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_of_an_owner_is_not_opened_through_a_link() {
