@@ -6,6 +6,7 @@ mod answers;
 mod child;
 #[cfg(target_os = "linux")]
 mod confined;
+mod conformance;
 mod crash;
 mod damage;
 mod faults;

@@ -1,15 +1,10 @@
-//! One suite for every store: the embedded one and this one.
+//! One suite for every store, held to this one.
 
 use std::cell::Cell;
-use std::fs;
-use std::ops::ControlFlow;
-use std::time::{Duration, SystemTime};
 
-use ctx_index::{Index, Options};
 use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage};
 use ctx_retrieve::FileSearch as _;
 use ctx_testkit::laws::store as laws;
-use tempfile::TempDir;
 
 use crate::{fresh, texts};
 
@@ -54,19 +49,6 @@ async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
         }
     })
     .await;
-
-    let (folder, _at, index) = indexed(&laws::corpus());
-    laws::unchanged(&index, async || {
-        let later = SystemTime::now() + Duration::from_mins(1);
-        for (path, _) in laws::corpus() {
-            let file = fs::File::options()
-                .append(true)
-                .open(folder.path().join(path));
-            file.unwrap().set_modified(later).unwrap();
-        }
-        index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -78,21 +60,6 @@ async fn a_file_that_was_removed_is_not_recent() {
         store,
         async |path| assert_eq!(store.remove(&[path.to_owned()]).await.unwrap().len(), 1),
         async |path, text| drop(store.ingest(texts([(path, text)])).await.unwrap()),
-    )
-    .await;
-
-    let (folder, _at, index) = indexed(&laws::corpus());
-    let update = || index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-    laws::removed(
-        &index,
-        async |path| {
-            fs::remove_file(folder.path().join(path)).unwrap();
-            assert_eq!(update().removed, 1);
-        },
-        async |path, text| {
-            fs::write(folder.path().join(path), text).unwrap();
-            assert_eq!(update().changed, 1);
-        },
     )
     .await;
 }
@@ -192,50 +159,10 @@ async fn the_shared_store_keeps_the_laws_of_folders_for_each_owner_alone() {
     laws::folders(&bob, &bobs).await;
 }
 
-/// A folder with these files, the folder of its index, and that.
-fn indexed(files: &[(&str, &str)]) -> (TempDir, TempDir, Index) {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let at = tempfile::tempdir().unwrap();
-    let options = Options::default().with_blank(true);
-    let (index, _) = Index::open(folder.path(), at.path(), options).unwrap();
-    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-    (folder, at, index)
-}
-
 #[tokio::test]
-async fn the_embedded_store_keeps_the_laws_of_folders() {
-    let (stay, go) = in_folders();
-    let (folder, _at, index) = indexed(&laws::in_folders());
-    let all: Vec<&str> = laws::in_folders().into_iter().map(|it| it.0).collect();
-    laws::folders(&index, &all).await;
-    for path in go {
-        fs::remove_file(folder.path().join(path)).unwrap();
-    }
-    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-    laws::folders(&index, &stay).await;
-}
-
-#[tokio::test]
-async fn each_store_gives_as_many_equals_as_are_asked_for() {
-    let equal = laws::equal();
+async fn it_gives_as_many_equals_as_are_asked_for() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let files: Vec<(&str, &str)> = equal.iter().map(|(path, it)| (&**path, *it)).collect();
-    let (_folder, _at, index) = indexed(&files);
-    laws::equals(&index).await;
-    store.ingest(texts(files)).await.unwrap();
+    store.ingest(texts(laws::equal())).await.unwrap();
     laws::equals(&store).await;
-}
-
-#[tokio::test]
-async fn the_embedded_store_keeps_the_laws_of_stores() {
-    let (_folder, _at, index) = indexed(&laws::corpus());
-    laws::threads(&index).await;
-    laws::store(&index).await;
-    laws::votes(&index).await;
 }
