@@ -87,8 +87,9 @@ impl Remembered {
         let mut opened = self.lock();
         if let Some(folder) = opened.replaced_in() {
             let (other, loss) = Remembered::open(folder)?;
-            if let Some(loss) = loss {
-                tracing::warn!(loss, "what an index remembered is lost");
+            if loss.is_some() {
+                // How that shows quotes what it is of.
+                tracing::warn!("what an index remembered is lost");
             }
             *opened = other.into_opened();
         }

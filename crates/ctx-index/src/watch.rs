@@ -339,10 +339,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_tried_again_and_told_once() {
         let updated = |faults: &[&str]| {
-            let mut updated = Updated::default();
-            updated.faults = faults.iter().map(|&it| it.to_owned()).collect();
-            updated.unread = faults.iter().map(PathBuf::from).collect();
-            Ok(updated)
+            Ok(Updated {
+                faults: faults.iter().map(|&it| it.to_owned()).collect(),
+                unread: faults.iter().map(PathBuf::from).collect(),
+                ..Updated::default()
+            })
         };
         let mut again = None;
         let mut seconds = |result: &Result<Updated, IndexError>| {

@@ -171,6 +171,7 @@ fn of_what_is_damaged_the_rest_is_taken_along() {
 }
 
 /// Turns a bit of what is remembered, and has another process put that right: it is what it gives.
+#[cfg(unix)]
 fn mended(fixture: &Fixture) -> Index {
     let path = fixture.folder().join("remembered.db");
     let mut bytes = fs::read(&path).unwrap();
