@@ -144,7 +144,7 @@ struct Unreadable(std::path::PathBuf);
 impl Unreadable {
     fn make(path: std::path::PathBuf) -> Option<Self> {
         use std::os::unix::fs::PermissionsExt as _;
-        let closed = std::fs::Permissions::from_mode(0);
+        let closed = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(&path, closed).unwrap();
         if std::fs::read(&path).is_ok() {
             let memory = format!("/proc/{}/mem", std::process::id());
