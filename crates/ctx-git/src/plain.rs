@@ -2,11 +2,12 @@
 //!
 //! Git's own files are opened by name and read to their end. A pipe that nobody writes to would be waited for without end,
 //! and a device may have none. No clone has such, but an archive that is unpacked may. So each file that is about to be
-//! read is looked at first. What is put in place of a file between the look and the reading is not seen.
+//! read is looked at first, and what is read whole is read here to its limit: its length says little, as files of the
+//! system have none. What is put in place of a file between the look and the reading is not seen.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileType, Metadata};
-use std::io::Read as _;
+use std::io::{self, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
@@ -25,8 +26,10 @@ const FILES: [&str; 6] = [
     "config.worktree",
     "shallow",
 ];
-/// No such file is larger, in bytes, nor a reference, nor a list of other folders of objects.
+/// No such file is larger, in bytes, nor a reference, nor a list of other folders of objects,
 const LARGEST: u64 = 16 << 20;
+/// nor are all references in one file: room for a million.
+const LARGEST_PACKED: u64 = 64 << 20;
 /// A reference is looked for below these, with what comes after it,
 const BELOW: [(&str, &str); 6] = [
     ("", ""),
@@ -79,8 +82,7 @@ pub(crate) fn at(folder: &Path) -> Result<Objects, GitError> {
 /// that `HEAD` does not lead to are not looked at, nor are loose objects, which are for [`Objects::one`] and
 /// [`Objects::all`].
 fn repository(git: &Path) -> Result<Objects, GitError> {
-    plain(git)?;
-    let own = if git.is_file() {
+    let own = if small(git)? {
         // What it does not name is not there, which is for whoever opens it to say.
         from_gitdir_file(git).unwrap_or_else(|_| git.to_owned())
     } else {
@@ -97,7 +99,7 @@ fn repository(git: &Path) -> Result<Objects, GitError> {
         for file in FILES {
             small(&folder.join(file))?;
         }
-        plain(&folder.join("packed-refs"))?;
+        copied(&folder.join("packed-refs"), LARGEST_PACKED, io::sink())?;
     }
     references(&folders)?;
     objects(&common.join("objects"))
@@ -195,24 +197,31 @@ impl Objects {
 
 /// The bytes of the file at `path`, if there is one that can be read.
 fn said(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
-    if !small(path)? {
-        return Ok(None);
-    }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|it| it.take(LARGEST).read_to_end(&mut bytes));
-    Ok(read.is_ok().then_some(bytes))
+    Ok(copied(path, LARGEST, &mut bytes)?.then_some(bytes))
 }
 
-/// Whether there is a file at `path`, and that it is none of those that nobody means.
+/// Whether there is a file at `path` that can be read, and that it is none of those that nobody means.
 fn small(path: &Path) -> Result<bool, GitError> {
-    let metadata = plain(path)?.filter(Metadata::is_file);
-    if metadata.as_ref().is_some_and(|it| it.len() > LARGEST) {
+    copied(path, LARGEST, io::sink())
+}
+
+/// Whether there is a file at `path` that can be opened: `to` is given its bytes, of which there are no more than `limit`.
+fn copied(path: &Path, limit: u64, mut to: impl Write) -> Result<bool, GitError> {
+    let is_file = plain(path)?.is_some_and(|it| it.is_file());
+    let Some(file) = is_file.then(|| File::open(path)).and_then(Result::ok) else {
+        return Ok(false);
+    };
+    // Some files of the system are read by whole words alone, and not one byte beyond the limit.
+    let mut bytes = BufReader::new(file).take(limit + 1);
+    let count = io::copy(&mut bytes, &mut to);
+    if count.map_err(|error| GitError::repository(path, error))? > limit {
         return Err(GitError::TooLarge {
             path: path.to_owned(),
-            limit: LARGEST,
+            limit,
         });
     }
-    Ok(metadata.is_some())
+    Ok(true)
 }
 
 /// That all that is in `folder`, if it is one, is plain files.

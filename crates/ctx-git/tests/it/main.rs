@@ -513,6 +513,48 @@ fn devices_sockets_and_what_is_endless_in_place_of_a_file_of_git_are_told() {
     let sparse = fs::File::create(&config).unwrap();
     sparse.set_len(1 << 40).unwrap();
     assert!(told(&bench).contains(".git/config: it is larger than 16777216 bytes"));
+    let bench = Bench::new();
+    let packed = fs::File::create(bench.git().join("packed-refs")).unwrap();
+    packed.set_len(1 << 40).unwrap();
+    assert!(told(&bench).contains(".git/packed-refs: it is larger than 67108864 bytes"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_the_system_that_says_that_it_is_empty_is_read_no_further_than_to_the_limit() {
+    use std::os::unix::fs::symlink;
+    // Anybody may read it: 8 bytes for each page that a process may have.
+    let endless = Path::new("/proc/self/pagemap");
+    if fs::File::open(endless).is_err() {
+        return;
+    }
+    for file in [
+        "",
+        "HEAD",
+        "config",
+        "packed-refs",
+        "shallow",
+        "commondir",
+        "objects/info/alternates",
+        "refs/heads/main",
+    ] {
+        let bench = Bench::new();
+        let at = if file.is_empty() {
+            fs::remove_dir_all(bench.git()).unwrap();
+            bench.git()
+        } else {
+            fs::write(bench.git().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            bench.git().join(file)
+        };
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&at);
+        symlink(endless, &at).unwrap();
+        let told = ends(bench.root.path(), &bench.file()).unwrap_err();
+        let told = told.to_string();
+        let at = at.strip_prefix(bench.root.path()).unwrap();
+        let name = format!("{}: it is larger than", at.display());
+        assert!(told.contains(&name), "{file}: {told}");
+    }
 }
 
 #[cfg(unix)]
