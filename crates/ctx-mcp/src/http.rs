@@ -18,7 +18,6 @@ use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -26,6 +25,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
+use crate::connected::Connected;
 use crate::message::refusal;
 
 /// Where clients find the server.
@@ -173,8 +173,7 @@ impl Http {
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
         let connect = move || Ok(connect());
-        let service =
-            StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
+        let service = StreamableHttpService::new(connect, Arc::new(Connected::default()), config);
         let router = Router::new()
             .route_service(PATH, service)
             .layer(middleware::from_fn(with_body))

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "http")]
+mod connected;
 mod fault;
 #[cfg(feature = "http")]
 mod http;

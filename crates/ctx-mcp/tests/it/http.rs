@@ -383,6 +383,80 @@ async fn a_body_that_is_no_message_is_answered_as_json_rpc_has_it() {
     served.stop.cancel();
 }
 
+/// Asks over a connection of its own, which the answer may keep open, and tells the head of that.
+async fn head(
+    served: &Served,
+    method: &str,
+    session: Option<&str>,
+    body: &Value,
+) -> (TcpStream, String) {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let mut request = format!(
+        "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+        served.token,
+        body.len()
+    );
+    if let Some(session) = session {
+        request.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+    }
+    request.push_str(&format!("\r\n{body}"));
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+    (stream, String::from_utf8(answer).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn for_a_session_too_many_the_one_used_longest_ago_ends() {
+    let served = serve().await;
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
+        },
+    });
+    let begin = async || {
+        let (_, told) = head(&served, "POST", None, &hello).await;
+        let named = told
+            .lines()
+            .find_map(|it| it.strip_prefix("mcp-session-id: "));
+        named.unwrap_or_else(|| panic!("{told}")).to_owned()
+    };
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    let asked = async |session: &str| {
+        let (_, told) = head(&served, "POST", Some(session), &ping).await;
+        told[9..12].to_owned()
+    };
+    let mut sessions = Vec::new();
+    for _ in 0..256 {
+        sessions.push(begin().await);
+    }
+    assert_eq!(asked(&sessions[0]).await, "200");
+    // Its client hears of what comes.
+    let (_open, told) = head(&served, "GET", Some(&sessions[1]), &Value::Null).await;
+    assert_eq!(&told[9..12], "200", "{told}");
+    sessions.push(begin().await);
+    sessions.push(begin().await);
+    let ended = [2, 3];
+    for (number, session) in sessions.iter().enumerate() {
+        let expected = if ended.contains(&number) {
+            "404"
+        } else {
+            "200"
+        };
+        assert_eq!(asked(session).await, expected, "{number}");
+    }
+    served.stop.cancel();
+}
+
 #[test]
 fn tokens_differ_and_do_not_show() {
     let (a, b) = (Token::generate().unwrap(), Token::generate().unwrap());
