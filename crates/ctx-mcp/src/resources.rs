@@ -67,7 +67,8 @@ pub(crate) fn list(
         let uri = format!("{FILE}{}", escape(&path));
         // What cannot be read is none.
         if let Ok(text) = file(workspace, &path, &uri, &limit) {
-            let resource = Resource::new(uri, path.clone()).with_mime_type("text/plain");
+            let name = neutralise(&path, Slot::Line);
+            let resource = Resource::new(uri, name).with_mime_type("text/plain");
             page.push(resource.with_size(text.len() as u64));
         }
         last = Some(path);

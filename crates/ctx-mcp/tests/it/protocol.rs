@@ -628,6 +628,31 @@ async fn what_is_listed_is_read_as_the_file_has_it() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_name_of_a_resource_drives_no_terminal_and_leads_to_its_file() {
+    let names = [
+        "a\u{1b}[31mred.py",
+        "bidi\u{202e}gnp.py",
+        "c1\u{9b}31m.py",
+        "nl\nname.py",
+    ];
+    let files = names.map(|it| (it, "a = 1\n"));
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("resources/list", json!({})).await;
+    let listed = answer["result"]["resources"].as_array().unwrap();
+    assert_eq!(listed.len(), names.len());
+    for resource in listed {
+        let name = resource["name"].as_str().unwrap();
+        let is_plain = name.chars().all(|it| it.is_ascii_graphic());
+        assert!(is_plain, "{name:?}");
+        let uri = json!({"uri": resource["uri"]});
+        let answer = client.ask("resources/read", uri).await;
+        assert_eq!(answer["result"]["contents"][0]["text"], "a = 1\n", "{name}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resources_come_in_pages() {
     let files: Vec<String> = (0..250).map(|it| format!("many/{it:03}.txt")).collect();
