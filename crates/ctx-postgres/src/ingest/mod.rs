@@ -149,7 +149,8 @@ impl OwnedStore {
             return Ok(BTreeSet::new());
         }
         let gone = self.retried(|| self.write(&batch, None)).await?;
-        Ok(gone.into_iter().map(|(path, _)| path).collect())
+        let gone = gone.unwrap_or_default().into_iter();
+        Ok(gone.map(|(path, _)| path).collect())
     }
 
     async fn ingest_batch(
@@ -162,14 +163,20 @@ impl OwnedStore {
             return Ok(());
         }
         // All work over texts is off the threads that serve the runtime.
-        let files = Hold::current().blocking(move || hashed(files)).await?;
-        let (known, damaged) = self.known(&files).await?;
-        let batch = Hold::current().blocking(move || Batch::of(files, &known));
-        let batch = batch.await?;
-        let mut gone = Vec::new();
-        if !batch.is_empty() {
-            gone = self.retried(|| self.write(&batch, Some(bounds))).await?;
-        }
+        let mut files = Hold::current().blocking(move || hashed(files)).await?;
+        let (batch, gone, damaged) = loop {
+            let (known, damaged) = self.known(&files).await?;
+            let batch = Hold::current().blocking(move || Batch::of(files, &known));
+            let batch = batch.await?;
+            if batch.is_empty() {
+                break (batch, Vec::new(), damaged);
+            }
+            if let Some(gone) = self.retried(|| self.write(&batch, Some(bounds))).await? {
+                break (batch, gone, damaged);
+            }
+            // Somebody else has kept a batch in between.
+            files = batch.into_files();
+        };
         ingested.stored += batch.files.len();
         ingested.unchanged += batch.unchanged.len();
         ingested.parts += batch.parts.len();
@@ -178,7 +185,7 @@ impl OwnedStore {
             (path, hash)
         });
         let unchanged = batch.unchanged.into_iter();
-        let unchanged = unchanged.map(|(path, hash)| (path, Some(hash)));
+        let unchanged = unchanged.map(|(file, hash)| (file.path, Some(hash)));
         ingested.before.extend(before.chain(unchanged));
         Ok(())
     }
@@ -203,8 +210,13 @@ impl OwnedStore {
         Ok((known, damaged))
     }
 
-    /// Stores a batch in place of what is at its paths. Returns which files went.
-    async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<Vec<Gone>, StoreError> {
+    /// Stores a batch in place of what is at its paths. Returns which files went; `None`, and nothing is stored, where one that was to
+    /// stay as it is has changed.
+    async fn write(
+        &self,
+        batch: &Batch,
+        bounds: Option<Bounds>,
+    ) -> Result<Option<Vec<Gone>>, StoreError> {
         let mut client = self.client().await?;
         let gone = self.write_on(&mut client, batch, bounds).await;
         client.given_back(gone)
@@ -215,7 +227,7 @@ impl OwnedStore {
         client: &mut Client,
         batch: &Batch,
         bounds: Option<Bounds>,
-    ) -> Result<Vec<Gone>, StoreError> {
+    ) -> Result<Option<Vec<Gone>>, StoreError> {
         let patience = self.waiting("store files", Mode::Writes);
         let transaction = self.begin(client, Mode::Writes).await?;
         let writing = Writing {
@@ -224,6 +236,9 @@ impl OwnedStore {
             waiting: patience,
         };
         writing.take_turn().await?;
+        if !writing.is_unchanged(batch).await? {
+            return Ok(None);
+        }
         if let Some((path, is_folder)) = writing.misplaced(batch).await? {
             return Err(StoreError::Place { path, is_folder });
         }
@@ -232,7 +247,7 @@ impl OwnedStore {
             within(bounds, writing.totals().await?)?;
         }
         patience.of(transaction.commit()).await?;
-        Ok(gone)
+        Ok(Some(gone))
     }
 }
 

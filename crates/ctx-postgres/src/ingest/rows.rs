@@ -28,7 +28,7 @@ pub(super) struct Batch {
     /// In how many of these parts and files each term is.
     pub(super) terms: BTreeMap<String, (i32, i32)>,
     /// What is stored as it is, with its hash.
-    pub(super) unchanged: Vec<(String, [u8; 32])>,
+    pub(super) unchanged: Vec<(FileText, [u8; 32])>,
 }
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Batch {
         let mut changed = Vec::new();
         for (file, hash) in files {
             if known.get(&file.path) == Some(&hash) {
-                batch.unchanged.push((file.path, hash));
+                batch.unchanged.push((file, hash));
             } else {
                 changed.push((file, hash));
             }
@@ -87,6 +87,12 @@ impl Batch {
             batch.parts.extend(parts);
         }
         batch
+    }
+
+    /// What it was made of, to be taken apart anew.
+    pub(super) fn into_files(self) -> Vec<(FileText, [u8; 32])> {
+        let changed = self.files.into_iter().map(|it| (it.file, it.hash));
+        changed.chain(self.unchanged).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -36,6 +36,21 @@ impl Writing<'_> {
         self.run(sql, &[]).await.map(drop)
     }
 
+    /// Whether all of `batch` that was stored as it is when it was taken apart still is.
+    pub(super) async fn is_unchanged(&self, batch: &Batch) -> Done<bool> {
+        if batch.unchanged.is_empty() {
+            return Ok(true);
+        }
+        let files = batch.unchanged.iter();
+        let (paths, hashes): (Vec<&str>, Vec<&[u8]>) =
+            files.map(|(it, hash)| (&*it.path, &hash[..])).unzip();
+        let statement = self.prepared(CHANGED).await?;
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner, &paths, &hashes];
+        let changed = self.transaction.query_one(&statement, &values);
+        let row = self.waiting.of(changed).await?;
+        Ok(!row.get::<_, bool>(0))
+    }
+
     /// A new file of `batch` that would be in a folder that is a file, or be a folder itself; and whether it is that.
     /// A file of the batch counts as one that is there.
     pub(super) async fn misplaced(&self, batch: &Batch) -> Done<Option<(String, bool)>> {
@@ -233,6 +248,13 @@ fn within_batch(paths: &[&str]) -> Option<(String, bool)> {
     let leads = |path: &&&str| above(path).any(|it| all.contains(it));
     paths.iter().find(leads).map(|it| ((*it).to_owned(), false))
 }
+
+const CHANGED: &str = "
+    SELECT EXISTS (
+        SELECT FROM unnest($2::text[], $3::bytea[]) AS it (path, hash)
+        LEFT JOIN ctx.files f ON f.owner = $1 AND f.path = it.path
+        WHERE f.hash IS DISTINCT FROM it.hash
+    )";
 
 /// Of the files that are new: what comes after a slash comes before a zero.
 const MISPLACED: &str = "

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
 
+use crate::server::raw;
 use crate::{fresh, texts};
 
 /// Rounds of each pair.
@@ -138,4 +139,55 @@ async fn bounds_hold_however_many_store_at_once() {
     store.remove(std::slice::from_ref(&path)).await.unwrap();
     let totals = store.totals().await.unwrap();
     assert_eq!((totals.files, totals.bytes), (9, 450));
+}
+
+/// Until so many statements of the database wait for their turn.
+async fn wait_for_waiting(watch: &tokio_postgres::Client, most: i64) {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while watch
+        .query_one(waiting, &[])
+        .await
+        .unwrap()
+        .get::<_, i64>(0)
+        < most
+    {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_batches_that_come_at_once_one_is_kept_after_the_other_with_what_was_there_in_it() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    store
+        .ingest(texts([("a", "1"), ("b", "1"), ("c", "1")]))
+        .await
+        .unwrap();
+    let turn = raw(&fresh.url).await;
+    let key = "(hashtextextended('ctx.files:alice', 0))";
+    let take = format!("SELECT pg_advisory_lock{key}");
+    turn.batch_execute(&take).await.unwrap();
+    let ingest = |files: [(&'static str, &'static str); 3]| {
+        let store = fresh.owner("alice");
+        tokio::spawn(async move { store.ingest(texts(files)).await.unwrap() })
+    };
+    let watch = raw(&fresh.url).await;
+    let first = ingest([("a", "2"), ("b", "2"), ("c", "1")]);
+    wait_for_waiting(&watch, 1).await;
+    // When it looks, `a` and `c` are stored as they are in it.
+    let second = ingest([("a", "1"), ("b", "3"), ("c", "1")]);
+    wait_for_waiting(&watch, 2).await;
+    let give = format!("SELECT pg_advisory_unlock{key}");
+    turn.batch_execute(&give).await.unwrap();
+    let (first, second) = (first.await.unwrap(), second.await.unwrap());
+    assert_eq!((first.stored, first.unchanged), (2, 1));
+    assert_eq!((second.stored, second.unchanged), (2, 1));
+    let two = *blake3::hash(b"2").as_bytes();
+    for path in ["a", "b"] {
+        assert_eq!(second.before[path], Some(two), "{path}");
+    }
+    for (path, text) in [("a", "1"), ("b", "3"), ("c", "1")] {
+        assert_eq!(store.text(path).await.unwrap().as_deref(), Some(text));
+    }
 }
