@@ -164,14 +164,15 @@ impl StoreError {
         }
     }
 
-    /// Whether there was no way to the server, it was ending, or takes no writes, as one that others have taken the place of: it is
-    /// not what was asked for that is at fault, and the same may succeed once the server is back.
+    /// Whether there was no way to the server, it was ending, ended the connection, as this process said nothing on it for too long, or takes
+    /// no writes, as one that others have taken the place of: it is not what was asked for that is at fault, and the same may succeed once the server is back.
     pub fn is_away(&self) -> bool {
         let ending = [
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
             SqlState::READ_ONLY_SQL_TRANSACTION,
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         ];
         match self {
             StoreError::Connect { .. }

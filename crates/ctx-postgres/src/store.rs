@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError,
+    RecyclingMethod, Runtime, TimeoutType,
 };
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -102,7 +103,10 @@ impl Store {
             None => Manager::from_config(config, NoTls, recycling),
             Some(tls) => Manager::from_config(config, tls, recycling),
         };
+        let wait = limits.wait;
+        let begun = Hook::async_fn(move |client, _| Box::pin(noticed(client, wait)));
         let pool = Pool::builder(manager)
+            .post_create(begun)
             .max_size(limits.connections.max(1))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(limits.wait))
@@ -216,11 +220,33 @@ fn notice_silence(config: &mut Config) {
     }
 }
 
+/// What [`notice_silence`] has the system of this side do, on the side of the server, where nobody has said anything else there: what
+/// a process has locked that is gone without a word is free again. Over a socket it does nothing.
+const NOTICED: &str = "
+    SELECT set_config(s.name, it.value, false)
+    FROM (VALUES ('tcp_user_timeout', '30000'), ('tcp_keepalives_idle', '15'), ('tcp_keepalives_interval', '5'),
+        ('tcp_keepalives_count', '3')) AS it (name, value)
+    JOIN pg_settings s ON s.name = it.name WHERE s.source = 'default'";
+
+/// Has the server notice that a new connection leads nowhere any more.
+async fn noticed(client: &ClientWrapper, wait: Duration) -> Result<(), HookError> {
+    match tokio::time::timeout(wait, client.batch_execute(NOTICED)).await {
+        Ok(done) => done.map_err(HookError::Backend),
+        Err(_) => Err(HookError::message(LATE)),
+    }
+}
+
+/// What is said of a server that does not answer while a connection is made.
+const LATE: &str = "the server did not answer in time";
+
 fn why(error: &PoolError) -> String {
     match error {
+        PoolError::PostCreateHook(HookError::Message(why)) => why.clone().into_owned(),
         PoolError::Timeout(TimeoutType::Wait) => "no connection became free in time".to_owned(),
-        PoolError::Timeout(_) => "the server did not answer in time".to_owned(),
-        PoolError::Backend(error) => said(error),
+        PoolError::Timeout(_) => LATE.to_owned(),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            said(error)
+        }
         other => other.to_string(),
     }
 }

@@ -22,10 +22,12 @@ pub(crate) const SLACK: Duration = Duration::from_secs(2);
 /// The server takes no longer time for a statement, in milliseconds: some 25 days.
 const LONGEST: u128 = i32::MAX as u128;
 
-/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. Whatever a
+/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. A process that is
+/// stopped in the middle of one keeps what it has locked no longer than a statement may take. Whatever a
 /// statement that reads is asked for, it goes by the same indexes: to plan it anew each time takes longer than some answers.
 const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
+        set_config('idle_in_transaction_session_timeout', $2, true),
         set_config('jit', 'off', true), set_config('role', 'ctx_app', true),
         CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END,
         CASE WHEN $4 THEN set_config('plan_cache_mode', 'force_generic_plan', true) END";

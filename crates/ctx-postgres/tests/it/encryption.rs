@@ -8,7 +8,7 @@ use ctx_postgres::{Limits, Store, StoreError, host};
 use crate::server::Server;
 
 /// A port that was free a moment ago.
-fn port() -> u16 {
+pub(crate) fn port() -> u16 {
     let any = TcpListener::bind("127.0.0.1:0").unwrap();
     any.local_addr().unwrap().port()
 }

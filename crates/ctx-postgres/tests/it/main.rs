@@ -28,6 +28,7 @@ mod questions;
 mod ranking;
 mod server;
 mod silent;
+mod stopped;
 mod together;
 mod usage;
 
