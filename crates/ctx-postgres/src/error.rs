@@ -232,7 +232,7 @@ fn is_broken(error: &tokio_postgres::Error) -> bool {
 const NO_PASSWORD: &str = "password missing";
 
 /// What the codes mean for which nobody can have a connection, or write.
-static MEANINGS: [(SqlState, &str); 6] = [
+static MEANINGS: [(SqlState, &str); 7] = [
     (
         SqlState::INVALID_PASSWORD,
         "the user or the password is wrong",
@@ -256,6 +256,10 @@ static MEANINGS: [(SqlState, &str); 6] = [
     (
         SqlState::READ_ONLY_SQL_TRANSACTION,
         "it takes no writes for now",
+    ),
+    (
+        SqlState::LOCK_NOT_AVAILABLE,
+        "others use what it needs for itself",
     ),
 ];
 

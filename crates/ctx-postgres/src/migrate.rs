@@ -12,7 +12,7 @@ use crate::error::said;
 use crate::transaction::Waiting;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 17] = [
+const STEPS: [&str; 18] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -30,6 +30,7 @@ const STEPS: [&str; 17] = [
     include_str!("../migrations/0015_terms.sql"),
     include_str!("../migrations/0016_vectors.sql"),
     include_str!("../migrations/0017_threads.sql"),
+    include_str!("../migrations/0018_usage.sql"),
 ];
 
 /// The version that this program needs.
@@ -64,6 +65,15 @@ const TEMPORARY: &str = "
         NULL;
     END $$";
 
+/// So long a step waits for a table that others use: all who come after it wait as long. And a process that is stopped in the middle
+/// of one has no longer what it has locked.
+const LOCKING: &str =
+    "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '30s';";
+/// So often it is tried again,
+const TRIES: u32 = 30;
+/// so long after.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// What the version of the oldest server that is known to do is called: its major version, and four digits.
 const OLDEST: u32 = 150_000;
 
@@ -90,6 +100,7 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
             "the server keeps no checksums of its pages: what a disk turns there is not noticed (`pg_checksums --enable`)"
         );
     }
+    let mut tries = 0;
     loop {
         let transaction = client
             .transaction()
@@ -111,9 +122,17 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
             return check_rights(client, Waiting::new("look at rights", limit)).await;
         }
         let next = found + 1;
-        step(&transaction, next)
-            .await
-            .map_err(|source| failed(next, &source))?;
+        let stepped = step(&transaction, next).await;
+        let is_locked =
+            |it: &tokio_postgres::Error| it.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        if tries < TRIES && stepped.as_ref().is_err_and(is_locked) {
+            tries += 1;
+            info!(version = next, "what is to be migrated is in use");
+            drop(transaction);
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
+        stepped.map_err(|source| failed(next, &source))?;
         transaction
             .commit()
             .await
@@ -165,7 +184,7 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
         .replace("{presence}", "0::float8");
     // A parameter of pg_trgm is one that anybody may set once its library is loaded, which a function of it does.
     let path = format!(
-        "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning; SELECT show_limit();"
+        "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning; SELECT show_limit(); {LOCKING}"
     );
     transaction.batch_execute(&path).await?;
     transaction.batch_execute(&sql).await?;

@@ -91,7 +91,7 @@ impl Writing<'_> {
         let gone = self.forget(&batch.paths).await?;
         let removes = batch.files.is_empty();
         if removes {
-            self.run(NOT_SHOWN, &[&batch.paths]).await?;
+            self.run(NOT_USED, &[&batch.paths]).await?;
         }
         if removes && gone.is_empty() {
             return Ok(gone);
@@ -331,12 +331,15 @@ const FROM_STAGING: [&str; 3] = [
      ON CONFLICT (owner, term) DO UPDATE SET parts = t.parts + excluded.parts, files = t.files + excluded.files",
 ];
 
-/// In the order that all writers have.
-const NOT_SHOWN: &str = "
-    UPDATE ctx.usage u SET shown_at = 0 FROM (
-        SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0 ORDER BY path FOR UPDATE
-    ) it
-    WHERE u.owner = $1 AND u.path = it.path";
+/// When files were shown goes with them; how often they were of use stays, where they were. In the order that all writers have.
+const NOT_USED: &str = "
+    WITH it AS MATERIALIZED (
+        SELECT path, uses FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) AND (shown_at > 0 OR uses = 0)
+        ORDER BY path FOR UPDATE
+    ), gone AS (
+        DELETE FROM ctx.usage u USING it WHERE u.owner = $1 AND u.path = it.path AND it.uses = 0
+    )
+    UPDATE ctx.usage u SET shown_at = 0 FROM it WHERE u.owner = $1 AND u.path = it.path AND it.uses > 0";
 
 /// Of the terms that fewer hold now, those that nothing holds. By the key, however many the owner has.
 const UNUSED: &str = "

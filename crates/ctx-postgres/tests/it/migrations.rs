@@ -1,7 +1,9 @@
 //! Tables come into being once, whoever asks for them how often.
 
+use std::time::Duration;
+
 use ctx_postgres::{Limits, Store, StoreError};
-use ctx_retrieve::FileSearch as _;
+use ctx_retrieve::{FileSearch as _, Usage as _};
 
 use crate::server::{Server, raw};
 
@@ -16,7 +18,7 @@ async fn migrating_twice_is_migrating_once() {
         .await
         .unwrap();
     let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, (1..=17).collect::<Vec<i32>>());
+    assert_eq!(versions, (1..=18).collect::<Vec<i32>>());
 }
 
 #[tokio::test]
@@ -221,4 +223,37 @@ async fn no_error_shows_the_password() {
         }
         assert!(!said.contains(secret), "{said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_migration_waits_for_those_who_use_a_table_and_keeps_nobody_waiting() {
+    let fresh = crate::fresh!();
+    let client = raw(&fresh.url).await;
+    let again = "DELETE FROM ctx.version WHERE version = 18";
+    client.execute(again, &[]).await.unwrap();
+    let mut other = raw(&fresh.url).await;
+    let holder = other.transaction().await.unwrap();
+    let held = "LOCK TABLE ctx.usage IN ACCESS SHARE MODE";
+    holder.batch_execute(held).await.unwrap();
+    let store = fresh.store.clone();
+    let migrated = tokio::spawn(async move { store.migrate().await });
+    let waits = "SELECT EXISTS (SELECT FROM pg_locks
+                 WHERE relation = 'ctx.usage'::regclass AND NOT granted)";
+    while !client
+        .query_one(waits, &[])
+        .await
+        .unwrap()
+        .get::<_, bool>(0)
+    {
+        tokio::task::yield_now().await;
+    }
+    // Who comes after it would wait for as long as the holder does.
+    let limits = Limits::default().with_reading(Duration::from_secs(20));
+    let store = Store::connect(&fresh.url, limits).await.unwrap();
+    let recent = store.owner("alice").unwrap().recent(1).await;
+    assert_eq!(recent.unwrap(), []);
+    assert!(!migrated.is_finished());
+    holder.rollback().await.unwrap();
+    migrated.await.unwrap().unwrap();
+    fresh.store.ready().await.unwrap();
 }

@@ -7,8 +7,8 @@ use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Vote,
 };
 
-use crate::fresh;
 use crate::server::raw;
+use crate::{fresh, texts};
 
 fn paths(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|&it| it.to_owned()).collect()
@@ -205,4 +205,41 @@ async fn a_transaction_that_gives_way_is_tried_again() {
     transaction.commit().await.unwrap();
     let store = task.await.unwrap().unwrap();
     assert_eq!(store.recent(1).await.unwrap()[0].1, 2);
+}
+
+/// The rows of use there are: path, uses, and when it was shown.
+async fn rows(url: &str) -> Vec<(String, i64, i64)> {
+    let sql = "SELECT path, uses, shown_at FROM ctx.usage ORDER BY path";
+    let rows = raw(url).await.query(sql, &[]).await.unwrap();
+    let row = |it: &tokio_postgres::Row| (it.get(0), it.get(1), it.get(2));
+    rows.iter().map(row).collect()
+}
+
+#[tokio::test]
+async fn of_a_file_that_is_removed_no_row_is_left_that_says_nothing() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let all = paths(&["a.rs", "b.rs", "c.rs", "d.rs"]);
+    let files = all.iter().map(|it| (it.as_str(), "fn a() {}\n"));
+    store.ingest(texts(files)).await.unwrap();
+    store.shown(&all, 5).await.unwrap();
+    let votes = [
+        Vote::new("1", "b.rs", true, 1),
+        Vote::new("2", "c.rs", false, 1),
+    ];
+    store.votes(&votes).await.unwrap();
+    store
+        .remove(&paths(&["c.rs", "b.rs", "a.rs"]))
+        .await
+        .unwrap();
+    let expected = [("b.rs".to_owned(), 1, 0), ("d.rs".to_owned(), 0, 5)];
+    assert_eq!(rows(&fresh.url).await, expected);
+    // What an earlier version left.
+    let client = raw(&fresh.url).await;
+    let left = "INSERT INTO ctx.usage (owner, path) VALUES ('alice', 'x'), ('bob', 'y');
+                DELETE FROM ctx.version WHERE version = 18";
+    client.batch_execute(left).await.unwrap();
+    assert_eq!(rows(&fresh.url).await.len(), 4);
+    fresh.store.migrate().await.unwrap();
+    assert_eq!(rows(&fresh.url).await, expected);
 }
