@@ -16,8 +16,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
+use crate::indexed::Told;
 use crate::lexemes::{TermQuery, Terms};
-use crate::lookup::part;
+use crate::lookup::{hash, part};
 use crate::opening::Progress;
 use crate::plan::Essential;
 use crate::store::{OwnedStore, OwnerKey};
@@ -53,21 +54,25 @@ pub(crate) enum Of {
 /// A part of a file, or a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    pub(crate) part: Arc<Part>,
+    pub(crate) told: Told,
     pub(crate) terms: Arc<Terms>,
     /// With what is in its part and its terms: a list of a thousand is weighed without looking into each.
     bytes: usize,
 }
 
 impl Document {
-    fn new(part: Part, terms: Terms) -> Self {
+    /// One of a text with this hash.
+    fn new(part: Part, hash: [u8; 32], terms: Terms) -> Self {
         let names = [&part.name, &part.qualified_name, &part.language];
         let names = names.into_iter().flatten().chain(&part.refers_to);
         let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
         let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
         Document {
             bytes: own + texts + terms.bytes(),
-            part: Arc::new(part),
+            told: Told {
+                part: Arc::new(part),
+                hash,
+            },
             terms: Arc::new(terms),
         }
     }
@@ -534,7 +539,7 @@ impl OwnedStore {
         let numbers: Vec<i64> = numbers.into_iter().collect();
         let mut parts: HashMap<i64, Arc<Part>> = HashMap::new();
         let see = |number, document: Document| {
-            parts.insert(number, document.part);
+            parts.insert(number, self.noted(document.told));
             ControlFlow::Continue(())
         };
         let _ = self.each_document(Of::Parts, &numbers, see).await?;
@@ -547,7 +552,7 @@ impl OwnedStore {
 /// Beyond so many bytes of terms, a row is there without them.
 const PARTS: &str = "
     SELECT p.number, CASE WHEN p.before < $3 THEN p.terms END, p.length, p.path, p.first, p.last, p.kind, p.name,
-        p.qualified_name, p.language, p.refers_to, f.modified_at
+        p.qualified_name, p.language, p.refers_to, f.modified_at, f.hash
     FROM (
         SELECT *, sum(pg_column_size(terms)) OVER (ROWS UNBOUNDED PRECEDING) - pg_column_size(terms) AS before
         FROM ctx.parts WHERE owner = $1 AND number = ANY ($2)
@@ -556,7 +561,7 @@ const PARTS: &str = "
 
 const FILES: &str = "
     SELECT number, CASE WHEN before < $3 THEN terms END, length, path, 1, 1, 'file', NULL, NULL, NULL, '{}'::text[],
-        NULL::bigint
+        NULL::bigint, hash
     FROM (
         SELECT *, sum(pg_column_size(terms)) OVER (ROWS UNBOUNDED PRECEDING) - pg_column_size(terms) AS before
         FROM ctx.files WHERE owner = $1 AND number = ANY ($2)
@@ -567,5 +572,5 @@ fn document(row: &Row, mut terms: Terms) -> Option<Document> {
     let mut part = part(row, 3)?;
     part.modified_at = row.get(11);
     terms.length = row.get(2);
-    Some(Document::new(part, terms))
+    Some(Document::new(part, hash(row, 12), terms))
 }

@@ -5,6 +5,7 @@ mod conversations;
 mod documents;
 mod error;
 mod files;
+mod indexed;
 mod ingest;
 mod lent;
 mod lexemes;

@@ -12,13 +12,18 @@ use crate::ingest::{LONGEST_NAME, reversed};
 use crate::store::OwnedStore;
 
 /// All that a hit is made of, of parts `p` of files `f`.
-pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
+const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
 
 /// A row of [`COLUMNS`] and a score. Lines that are none cannot have been written.
 pub(crate) fn hit(row: &Row) -> Option<Hit> {
     let mut part = part(row, 0)?;
     part.modified_at = row.get(8);
     Some(Hit::new(part, row.get(9)))
+}
+
+/// The hash of a text, in column `at`: the tables hold nothing of another length.
+pub(crate) fn hash(row: &Row, at: usize) -> [u8; 32] {
+    row.get::<_, &[u8]>(at).try_into().unwrap_or_default()
 }
 
 /// The part in eight columns of `row`, the path in column `at`; `None` if its lines are none.
@@ -163,7 +168,7 @@ impl OwnedStore {
             return self.parts_in(List::PartsOf, &paths, limit).await;
         }
         let sql = format!(
-            "SELECT {COLUMNS}, 1::double precision, q.number
+            "SELECT {COLUMNS}, 1::double precision, q.number, f.hash
              FROM unnest($2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS q (path, line, name, number)
              CROSS JOIN LATERAL (
                  SELECT * FROM ctx.parts WHERE owner = $1 AND path = q.path COLLATE \"C\"
@@ -189,7 +194,8 @@ impl OwnedStore {
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
                 [&self.owner(), &paths, &lines, &names, &limit];
             let rows = self.read("read parts of files", &sql, &values).await?;
-            each.take(&rows, 10, hit);
+            let noted = |row: &Row| Some(self.noted_hit(hit(row)?, hash(row, 11)));
+            each.take(&rows, 10, noted);
         }
         Ok(each.answers())
     }

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::documents::{Chosen, Counts, Document, List, Of, Totals};
 use crate::lexemes::{ALL_FIELDS, Label, TermQuery};
-use crate::lookup::{hit, lower_all};
+use crate::lookup::{hash, hit, lower_all};
 use crate::plan::{Plan, Purpose, usable};
 use crate::ranking::Ranking;
 use crate::store::OwnedStore;
@@ -111,20 +111,21 @@ impl OwnedStore {
         Ok(match chosen {
             Chosen::Documents(documents) => {
                 let scored = documents.iter();
-                let scored = scored.map(|it| (ranking.score(&it.terms), &it.part));
-                best(scored.filter(|it| it.0 > 0.0).collect(), limit, Arc::clone)
+                let scored = scored.map(|it| (ranking.score(&it.terms), &it.told));
+                let scored = scored.filter(|it| it.0 > 0.0).collect();
+                best(scored, limit, |it| self.noted(it.clone()))
             }
             Chosen::Numbers(numbers) => {
                 let mut scored = Vec::new();
                 let see = |_, it: Document| {
                     let score = ranking.score(&it.terms);
                     if score > 0.0 {
-                        scored.push((score, it.part));
+                        scored.push((score, it.told));
                     }
                     ControlFlow::Continue(())
                 };
                 let _ = self.each_document(of, &numbers, see).await?;
-                best(scored, limit, |it| it)
+                best(scored, limit, |it| self.noted(it))
             }
         })
     }
@@ -333,7 +334,8 @@ impl FileSearch for OwnedStore {
                 &[&self.owner(), &names, &limit],
             )
             .await?;
-        Ok(rows.iter().filter_map(hit).collect())
+        let noted = |row: &Row| Some(self.noted_hit(hit(row)?, hash(row, 10)));
+        Ok(rows.iter().filter_map(noted).collect())
     }
 
     fn longest_list(&self) -> usize {
@@ -355,7 +357,7 @@ impl FileSearch for OwnedStore {
 
 const SIMILAR: &str = "
     SELECT f.path, coalesce(p.first, 1), coalesce(p.last, 1), coalesce(p.kind, 'file'), p.name, p.qualified_name,
-        f.language, coalesce(p.refers_to, '{}'), f.modified_at, s.score
+        f.language, coalesce(p.refers_to, '{}'), f.modified_at, s.score, f.hash
     FROM ctx.like_names($2, $3) s
     JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
     LEFT JOIN ctx.parts p ON p.owner = $1 AND p.path = s.path AND p.first = s.first

@@ -14,6 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::{Address, Encryption};
 use crate::documents::Kept;
 use crate::error::said;
+use crate::indexed::Indexed;
 use crate::lent::Lent;
 use crate::opening::Opening;
 use crate::transaction::Waiting;
@@ -69,6 +70,7 @@ pub struct OwnedStore {
     owner: Arc<str>,
     owner_key: OwnerKey,
     opening: Option<Arc<Opening>>,
+    indexed: Option<Arc<Indexed>>,
 }
 
 impl Store {
@@ -162,6 +164,7 @@ impl Store {
             owner: Arc::from(owner),
             owner_key: OwnerKey::of(owner),
             opening: None,
+            indexed: None,
         })
     }
 
@@ -257,17 +260,31 @@ impl OwnedStore {
         &self.owner
     }
 
+    /// The same, for one request: [of which texts](Self::indexed) it is what this is told is noted. Not to be kept for longer than the request.
+    #[must_use]
+    pub fn for_request(&self) -> OwnedStore {
+        OwnedStore {
+            indexed: Some(Arc::default()),
+            ..self.clone()
+        }
+    }
+
     /// The same, for a request that began so.
     pub(crate) fn begun(&self, opening: Opening) -> Self {
         OwnedStore {
             opening: Some(Arc::new(opening)),
-            ..self.clone()
+            ..self.for_request()
         }
     }
 
     /// How the request began that this is for, if it is for one.
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
+    }
+
+    /// Where it is noted of which texts it is what is told, if this is for a request.
+    pub(crate) fn texts_told(&self) -> Option<&Indexed> {
+        self.indexed.as_deref()
     }
 
     /// The same, as keys have it.

@@ -17,6 +17,7 @@ mod files;
 mod folders;
 mod fuzz;
 mod hostile;
+mod indexed;
 mod kept;
 mod large;
 mod left;

@@ -7,6 +7,8 @@
 pub(crate) mod cause;
 mod files;
 mod recall;
+#[cfg(all(test, unix))]
+mod tests;
 mod view;
 
 use std::sync::Arc;
@@ -114,17 +116,24 @@ impl Postgres {
                 // A context can do without what was said, which each source is asked for again.
                 tracing::warn!(cause = cause(&error), "a request cannot begin at once");
                 let has_thread = store.has_thread(thread).await.map_err(failed)?;
-                Ok((store, has_thread))
+                Ok((store.for_request(), has_thread))
             }
         }
+    }
+
+    /// What reads the files of one request, as they are then: those that were stored anew after it was told of parts of them, too.
+    fn resolver(&self, store: &OwnedStore) -> Resolver {
+        let view = Arc::new(View::new(store.clone(), Arc::clone(&self.texts)));
+        let resolver = self.outlines.over(Sources::of(view.clone()));
+        let told = Arc::clone(&view);
+        let resolver = resolver.with_indexed(move |path| told.indexed(path));
+        resolver.with_outlines(view)
     }
 
     /// What builds contexts for one request, from what the database says while that is served.
     fn service(&self, owner: &Owner, store: OwnedStore) -> Service {
         let store = Arc::new(store);
-        let view = Arc::new(View::new((*store).clone(), Arc::clone(&self.texts)));
-        let resolver = self.outlines.over(Sources::of(view.clone()));
-        let resolver = resolver.with_outlines(view);
+        let resolver = self.resolver(&store);
         // What was of use is asked for by the service, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
         let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));

@@ -110,6 +110,16 @@ impl View {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Which text of the file at `path` it is that this request was told of, for [`Resolver::with_indexed`](ctx_resolve::Resolver::with_indexed):
+    /// that which was read, or another. A text may say something else than is stored, as it is without a byte order mark.
+    pub(super) fn indexed(&self, path: &str) -> Option<[u8; 32]> {
+        let told = self.store.indexed(path)?;
+        match self.seen().files.get(path) {
+            Some(File::Text(file)) if file.hash == told => Some(*file.text.hash()),
+            _ => Some(told),
+        }
+    }
+
     fn key(&self, path: &str) -> Key {
         (Arc::from(self.store.owner()), Arc::from(path))
     }
