@@ -34,7 +34,18 @@ pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
 
 #[tokio::test]
 async fn no_port_shows_the_canary_of_another_owner() {
-    let fresh = fresh!();
+    never_seen(&fresh!()).await;
+}
+
+#[tokio::test]
+async fn no_port_does_where_no_policy_binds_it() {
+    let Some(fresh) = crate::server::Fresh::unbound().await else {
+        return;
+    };
+    never_seen(&fresh).await;
+}
+
+async fn never_seen(fresh: &crate::server::Fresh) {
     // One name is the beginning of another, one is a pattern, one is SQL.
     let owners = [
         ("alice", "quokka"),

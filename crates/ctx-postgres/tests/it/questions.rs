@@ -365,8 +365,19 @@ async fn askers(fresh: &Fresh) -> Option<[Asker; 2]> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_asked_is_answered_with_rows_of_ones_own() {
-    let fresh = fresh!();
-    let Some(askers) = askers(&fresh).await else {
+    all_are_ones_own(&fresh!()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_it_is_where_no_policy_binds_who_asks() {
+    let Some(fresh) = Fresh::unbound().await else {
+        return;
+    };
+    all_are_ones_own(&fresh).await;
+}
+
+async fn all_are_ones_own(fresh: &Fresh) {
+    let Some(askers) = askers(fresh).await else {
         return;
     };
     if let Ok(number) = std::env::var("CTX_SEED") {
