@@ -366,10 +366,10 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Which lines matter most then
-    #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens")]
+    #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) strategy: String,
     /// Who counts them: an encoding, a model, character-based or word-based
-    #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter, requires = "max_tokens")]
+    #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter, requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) counter: CounterName,
     /// Write the number of each line before it
     #[arg(short, long)]

@@ -48,21 +48,27 @@ pub(crate) struct McpArgs {
     http: Option<SocketAddr>,
     /// A name of this server, without a port, besides those of the loopback where it listens there; requests to others are
     /// refused. May be given more than once. `*` is any
-    #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
+    #[arg(
+        long = "allow-host",
+        value_name = "NAME",
+        requires = "http",
+        conflicts_with = "install"
+    )]
     hosts: Vec<String>,
     /// Let pages of this site ask, and read the answers, besides those of the server itself. The port where it is not the
     /// scheme's. May be given more than once
     #[arg(
         long = "allow-origin",
         value_name = "SCHEME://NAME:PORT",
-        requires = "http"
+        requires = "http",
+        conflicts_with = "install"
     )]
     origins: Vec<String>,
     /// Print how to set a client up, and the file that belongs in
     #[arg(long, value_name = "CLIENT", conflicts_with = "http", value_parser = clients())]
     install: Option<String>,
     /// With --install, write it into that file, beside what it says already
-    #[arg(long, requires = "install")]
+    #[arg(long, requires = "install", conflicts_with = "http")]
     write: bool,
 }
 

@@ -206,17 +206,19 @@ pub(crate) struct IndexArgs {
         value_parser = days,
         requires = "prune",
         conflicts_with = "list",
+        conflicts_with_all = OF_ONE,
         allow_negative_numbers = true
     )]
     pub(crate) unused_for: Option<u32>,
     /// With --prune, tell what would be removed, and remove nothing
-    #[arg(long, requires = "prune", conflicts_with = "list")]
+    #[arg(long, requires = "prune", conflicts_with = "list", conflicts_with_all = OF_ONE)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) indexed: Indexed,
 }
 
-/// What is said of the index of one folder.
+/// What is said of the index of one folder. `requires` does not hold beside what conflicts with what it requires, so what goes with
+/// `--prune` conflicts with these itself.
 const OF_ONE: [&str; 8] = [
     "path",
     "status",

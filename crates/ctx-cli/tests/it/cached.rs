@@ -145,6 +145,28 @@ fn indexes_of_folders_that_are_gone_are_removed() {
 }
 
 #[test]
+fn what_goes_with_prune_is_refused_of_one_folder() {
+    let asked = Asked::small();
+    for flag in [&["--dry-run"][..], &["--unused-for", "3"]] {
+        for of_one in [
+            "src",
+            "--rebuild",
+            "--status",
+            "--watch",
+            "--include-generated",
+            "--wait=1",
+        ] {
+            let run = asked.run(&[&["index", of_one], flag].concat());
+            run.fails(2, &[flag[0], "cannot be used with"]);
+        }
+        asked
+            .run(&[&["index"], flag].concat())
+            .fails(2, &["required"]);
+    }
+    assert_eq!(contents(asked.cache.path()), []);
+}
+
+#[test]
 fn indexes_that_were_not_used_for_so_long_are_removed_where_that_is_asked_for() {
     let asked = Asked::small();
     asked.run(&["index"]).ok();

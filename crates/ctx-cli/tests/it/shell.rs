@@ -69,6 +69,21 @@ fn flags_that_have_no_say_are_refused() {
     ] {
         folder.run(args).fails(2, &[]);
     }
+    for args in [
+        &["show", "a.rs", "--rendition", "full", "--counter", "gpt-4o"][..],
+        &["show", "a.rs", "--rendition", "full", "--strategy", "head"],
+        &["mcp", "--install", "cursor", "--allow-host", "a.example"],
+        &[
+            "mcp",
+            "--install",
+            "cursor",
+            "--allow-origin",
+            "http://a.example",
+        ],
+        &["mcp", "--http", "192.0.2.1:1", "--write"],
+    ] {
+        folder.run(args).fails(2, &["cannot be used with"]);
+    }
     let excerpt = ["show", "a.rs", "--match", "1", "--rendition", "excerpt"];
     assert_eq!(folder.run(excerpt).ok(), "fn a() {}\n");
     let config = ["mcp", "--index", "kept", "--install", "cursor"];
