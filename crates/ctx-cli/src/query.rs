@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
 use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, with_causes};
-use ctx::rank::Query;
+use ctx::rank::{LONGEST, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Service, ServiceError, missing_files};
@@ -155,13 +155,23 @@ fn check(question: &str) -> Result<(), Failure> {
     if !query.is_empty() {
         return Ok(());
     }
-    let what = if question.trim().is_empty() {
-        "the question is empty"
+    let hint = "name what it is about: a function, a file, a message, a few words";
+    Err(Failure::input(nothing_in(question)).with_hint(hint))
+}
+
+/// Why there is nothing to look for in `question`.
+fn nothing_in(question: &str) -> String {
+    if question.trim().is_empty() {
+        return "the question is empty".to_owned();
+    }
+    let nothing = "the question has nothing to look for: no name, no path, and no word but";
+    let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
+    let mut words = question.split(|it| !is_of_word(it));
+    if words.any(|it| it.len() > LONGEST) {
+        format!("{nothing} the commonest and those of more than {LONGEST} bytes")
     } else {
-        "the question has nothing to look for: no name, no path, and no word but the commonest"
-    };
-    Err(Failure::input(what)
-        .with_hint("name what it is about: a function, a file, a message, a few words"))
+        format!("{nothing} the commonest")
+    }
 }
 
 /// Whoever searches with grep names the folder last, which here is a word of the question.

@@ -1312,8 +1312,22 @@ fn a_character_a_hundred_thousand_times_is_answered() {
         let run = asked.pipe(question.as_bytes(), &["--explain"]);
         assert!(run.ok().contains("budget.rs"), "{unit:?}: {}", run.stderr);
     }
-    let alone = asked.pipe("a".repeat(100_000).as_bytes(), &[]);
-    alone.fails(3, &["nothing to look for"]);
+}
+
+#[test]
+fn a_question_of_words_that_are_too_long_is_refused_as_such() {
+    let asked = Asked::small();
+    for question in [
+        "q".repeat(300),
+        "a".repeat(100_000),
+        format!("what is {}", "é".repeat(300)),
+    ] {
+        let refused = asked.pipe(question.as_bytes(), &[]);
+        refused.fails(3, &["nothing to look for", "those of more than 64 bytes"]);
+    }
+    let short = asked.run(&["query", "a"]);
+    short.fails(3, &["no word but the commonest"]);
+    assert!(!short.stderr.contains("bytes"), "{short:?}");
 }
 
 #[test]
