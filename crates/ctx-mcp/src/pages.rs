@@ -42,6 +42,18 @@ impl Start {
             byte: byte.parse().ok()?,
         })
     }
+
+    /// The number of the line that it is within; `None` where it is before one.
+    pub(crate) fn within(self) -> Option<usize> {
+        (self.byte > 0).then_some(self.line)
+    }
+
+    /// The first of the lines that `text` is, where it goes on behind that.
+    pub(crate) fn behind_first(self, text: &str) -> Option<&str> {
+        let (first, _) = text.split_once('\n')?;
+        let is_behind = self.byte > first.len() && text.is_char_boundary(self.byte);
+        is_behind.then_some(first)
+    }
 }
 
 /// Where `cursor` goes on.
@@ -97,13 +109,13 @@ impl Page<'_> {
         line: &mut dyn FnMut(usize) -> Option<String>,
     ) -> Reply {
         // Bytes of the first line that were shown before; of one that has changed since, which is shown from its beginning, none.
-        let mut before = 0;
+        let mut before = Before::default();
         let mut line = |at: usize| {
             let text = line(at)?;
             let rest = (at == self.from.line).then(|| text.get(self.from.byte..));
             Some(match rest.flatten() {
                 Some(rest) => {
-                    before = self.from.byte;
+                    before = Before::of(&text, self.from.byte);
                     rest.to_owned()
                 }
                 None => text,
@@ -168,29 +180,36 @@ impl Page<'_> {
         reply.fact(CURSOR, cursor);
     }
 
-    /// The beginning of a line of which not all fits, and `before` bytes were shown: where it is several lines, whole ones if it
-    /// can be.
+    /// The beginning of a line of which not all fits, and of which `before` was shown: where it is several, as all that a file
+    /// defines is, whole ones if it can be.
     fn cut(
         &self,
         reply: &Reply,
         limit: &Limit,
         counter: &dyn TokenCounter,
-        (before, line): (usize, &str),
+        (before, line): (Before, &str),
     ) -> Reply {
         // No token has more characters than fit here for each that there may be.
         let most = limit.tokens().get() as usize * 128;
         let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
         let ends: Vec<usize> = ends.skip(1).take(most).collect();
         let beginning = |end: usize| {
+            let whole = line[..end].rfind('\n').map(|at| at + 1);
+            let end = whole.unwrap_or(end);
             let mut reply = reply.clone();
             (self.head)(&mut reply, self.from.line..self.from.line + 1);
             reply.text.push('\n');
             reply.text.push_str(line[..end].trim_end_matches('\n'));
-            reply.fact(CUT, true);
-            let (shown, all) = (before + end, before + line.len());
-            let what = format!("Of the last line here {shown} of {all} bytes were shown. ");
-            let cursor = format!("{}@{}.{shown}", self.digest, self.from.line);
-            self.go_on(&mut reply, &cursor, &what);
+            let what = if whole.is_some() {
+                "Of the last file here not all that it defines is shown. ".to_owned()
+            } else {
+                reply.fact(CUT, true);
+                let all = line.find('\n').unwrap_or(line.len());
+                let (shown, all) = (before.of_line + end, before.of_line + all);
+                format!("Of the last line here {shown} of {all} bytes were shown. ")
+            };
+            let (line, byte) = (self.from.line, before.bytes + end);
+            self.go_on(&mut reply, &format!("{}@{line}.{byte}", self.digest), &what);
             reply
         };
         let (mut low, mut high) = (0, ends.len().saturating_sub(1));
@@ -203,8 +222,25 @@ impl Page<'_> {
             }
         }
         // Where not one character fits, neither does this, and the caller is told so.
-        let end = ends.get(low).copied().unwrap_or(0);
-        let whole = line[..end].rfind('\n').map(|at| at + 1);
-        beginning(whole.unwrap_or(end))
+        beginning(ends.get(low).copied().unwrap_or(0))
+    }
+}
+
+/// What was shown before of the line that a page begins within, which may be several.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    bytes: usize,
+    /// So many of them are of the last.
+    of_line: usize,
+}
+
+impl Before {
+    /// That of `bytes` of `text`.
+    fn of(text: &str, bytes: usize) -> Self {
+        let ended = text[..bytes].rfind('\n').map_or(0, |at| at + 1);
+        Before {
+            bytes,
+            of_line: bytes - ended,
+        }
     }
 }

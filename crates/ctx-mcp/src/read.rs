@@ -276,12 +276,6 @@ fn of_folder(
     }
     reply.fact("files", files.len());
     reply.fact("digest", digest.as_str());
-    let page = Page {
-        digest,
-        from,
-        head: &|reply, _| title.clone_into(&mut reply.text),
-        tool: OUTLINE,
-    };
     // Files are parsed as they are needed: one entry a file.
     let mut entry = |at: usize| {
         let (folder, prefix, path) = files.get(at).filter(|_| !cancel.is_cancelled())?;
@@ -293,7 +287,22 @@ fn of_folder(
         lines.extend(symbols(&file.outline, 0, 1));
         Some(lines.join("\n"))
     };
-    let reply = page.fill(&reply, limit, &*o200k(), &mut entry);
+    let first = from.within().and_then(&mut entry);
+    let file = first.as_deref().and_then(|it| from.behind_first(it));
+    let mut page_under = |title: &str| {
+        let page = Page {
+            digest: digest.clone(),
+            from,
+            head: &|reply, _| title.clone_into(&mut reply.text),
+            tool: OUTLINE,
+        };
+        page.fill(&reply, limit, &*o200k(), &mut entry)
+    };
+    let continued = file.map(|it| format!("{title}\n{}, continued", self::title(it)));
+    let continued = continued.map(|it| page_under(&it));
+    // A long name leaves room for nothing else.
+    let continued = continued.filter(|it| limit.fits(&it.result(), &*o200k()));
+    let reply = continued.unwrap_or_else(|| page_under(&title));
     if cancel.is_cancelled() {
         return Err(Fault::cancelled());
     }

@@ -40,8 +40,13 @@ async fn paged(client: &mut Client, tool: &str, path: &str) -> (String, usize) {
         let page = reply.result["content"][0]["text"].as_str().unwrap();
         let page = page.split_once('\n').unwrap().1;
         let is_cut = *reply.fact("cut") == true;
+        // The file that goes on is named again.
+        let page = match page.split_once('\n') {
+            Some((name, page)) if name.ends_with(", continued") => page,
+            _ => page,
+        };
         seen.push_str(page);
-        if !is_cut || tool == "context_outline" {
+        if !is_cut {
             seen.push('\n');
         }
         pages += 1;
@@ -81,6 +86,39 @@ async fn the_pages_of_a_folder_name_all_that_a_file_defines() {
     expected.push_str("c.rs (rust)\n  function last:1-1\n");
     assert_eq!(seen, expected);
     assert!(pages > 5, "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_ends_within_a_file_says_so_and_the_next_names_it() {
+    let many: String = (0..60).map(|it| format!("fn one_{it}() {{}}\n")).collect();
+    let project = Project::of(&[("a.rs", "fn first() {}\n"), ("b.rs", &many)]);
+    let mut client = Client::connect(&project.server()).await;
+    let mut arguments = json!({"max_tokens": 400});
+    let texts = |reply: &Value| {
+        let text = |at: usize| reply["content"][at]["text"].as_str().unwrap_or_default();
+        [text(0), text(1)].map(str::to_owned)
+    };
+    let mut within = Vec::new();
+    loop {
+        let reply = client.call("context_outline", arguments.clone()).await;
+        assert_eq!(*reply.fact("cut"), Value::Null);
+        let [page, note] = texts(&reply.result);
+        let is_within = note.contains("Of the last file here not all that it defines is shown.");
+        assert!(!note.contains("bytes"), "{note}");
+        within.push((is_within, page.contains("\nb.rs (rust), continued\n")));
+        match reply.cursor() {
+            Some(cursor) => arguments["cursor"] = cursor.into(),
+            None => break,
+        }
+    }
+    let (first, rest) = within.split_first().unwrap();
+    assert_eq!(*first, (false, false), "the first ends behind a.rs");
+    assert_eq!(rest[0], (true, false), "b.rs begins");
+    assert!(
+        rest.len() > 2 && rest[1..].iter().all(|it| it.1),
+        "{rest:?}"
+    );
+    assert_eq!(rest.last(), Some(&(false, true)), "b.rs ends");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
