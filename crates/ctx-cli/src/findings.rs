@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx::model::{BuiltContext, Chunk, LineSpan};
-use ctx::rank::{Query, Snippets};
+use ctx::rank::{Analyzer, Query, Snippets, keyword_match};
 use ctx::retrieve::{Found, Part, Report, Strategy};
 use ctx::service::Answer;
 use serde::Serialize;
@@ -19,6 +19,9 @@ use crate::settings::Told;
 
 /// So many terms of a question are told to people; all of them stand in the JSON.
 const TERMS: usize = 16;
+
+/// The signal that only what a part says tells.
+const KEYWORD_MATCH: &str = "keywordMatch";
 
 /// A receipt, and how its parts were found.
 #[derive(Serialize)]
@@ -193,20 +196,49 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// With what of each item's text answers the question best, as far as that was read. O(bytes of what was found).
+    /// With what of each item's text answers the question best, and the share of its keywords, as far as that was read. O(bytes of what was found).
     pub(crate) fn with_snippets(mut self, answer: &Answer) -> Self {
         let shown = emit::shown(&answer.built);
         let chunks = answer.chunks.iter().chain(&answer.unlikely);
         let chunks: BTreeMap<&str, &Chunk> = chunks.map(|it| (it.id.as_str(), it)).collect();
         let mut snippets = Snippets::new(&answer.query);
+        let mut matched = Matched::of(&answer.query);
         for item in &mut self.items {
             let id = format!("{}:{}-{}", item.path, item.start_line, item.end_line);
             item.shown = shown.contains(id.as_str());
             let chunk = chunks.get(id.as_str());
             item.is_read = chunk.is_some();
             item.snippet = chunk.and_then(|chunk| Snippet::of(chunk, &mut snippets));
+            let signals = item.signals.iter_mut();
+            for signal in signals.filter(|it| it.name == KEYWORD_MATCH) {
+                signal.value = chunk.map(|chunk| matched.in_text(&chunk.content));
+            }
         }
         self
+    }
+}
+
+/// Which of a question's keywords texts have.
+struct Matched<'q> {
+    keywords: Vec<&'q str>,
+    analyzer: Analyzer,
+}
+
+impl<'q> Matched<'q> {
+    fn of(query: &'q Query) -> Self {
+        Matched {
+            keywords: query.keywords().collect(),
+            analyzer: Analyzer::default(),
+        }
+    }
+
+    /// The share of them that `text` has. O(bytes of `text`).
+    fn in_text(&mut self, text: &str) -> f64 {
+        let mut has = BTreeSet::new();
+        self.analyzer.words(text, &mut |term, _, _| {
+            has.extend(self.keywords.iter().copied().filter(|it| *it == term));
+        });
+        keyword_match(self.keywords.iter().copied(), |it| has.contains(it))
     }
 }
 

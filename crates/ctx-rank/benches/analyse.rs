@@ -53,7 +53,8 @@ fn score(criterion: &mut Criterion) {
     let score = |text: &str, n: u32| {
         let mut signals = Signals::default();
         signals.text_similarity = f64::from(n % 10) / 10.0;
-        signals.keyword_match = keyword_match(["handle_7", "cookie"], |it| text.contains(it));
+        let share = keyword_match(["handle_7", "cookie"], |it| text.contains(it));
+        signals.keyword_match = Some(share);
         signals.recency = recency(f64::from(n), profile.decay);
         signals.source_priority = source_priority(Origin::Chunk);
         signals.usage_frequency = Some(usage_frequency(u64::from(n % 12)));

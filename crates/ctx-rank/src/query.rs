@@ -28,6 +28,9 @@ const FEW_WORDS: usize = 24;
 /// What a version is worth in a typed question, against another word.
 const OF_VERSION: f64 = 2.0;
 
+/// So many terms are looked for in each text.
+const KEYWORDS: usize = 32;
+
 /// A number of so many digits is looked for wherever it stands,
 const FEW_DIGITS: usize = 4;
 /// and one of so many in text: those of 64 bits.
@@ -249,6 +252,11 @@ impl Query {
             && has_no_part
             && self.phrases.is_empty()
             && self.words().all(is_of_one)
+    }
+
+    /// The heaviest of its terms, 32 at most: those of which a text has a share by [`keyword_match`](crate::keyword_match).
+    pub fn keywords(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().take(KEYWORDS).map(|it| it.text.as_str())
     }
 
     /// Whether it is [typed](Query::typed) and asks for files by [patterns](Query::patterns) alone: `which *.toml files are there?`.

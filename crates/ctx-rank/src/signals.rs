@@ -34,14 +34,14 @@ impl Default for Profile {
     }
 }
 
-/// The signals of one item, each in 0..=1. By default nobody looked how often it was of use, and the others are 0.
+/// The signals of one item, each in 0..=1. By default nobody looked for keywords or how often it was of use, and the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Signals {
     /// How alike its text and the question are: [`Corpus::similarity`](crate::Corpus::similarity).
     pub text_similarity: f64,
-    /// The share of the question's keywords that it has: [`keyword_match`].
-    pub keyword_match: f64,
+    /// The share of the question's [keywords](crate::Query::keywords) that it has: [`keyword_match`]; `None` where that was not looked up.
+    pub keyword_match: Option<f64>,
     /// [`recency`].
     pub recency: f64,
     /// What kind of thing it is: [`source_priority`].
@@ -89,11 +89,7 @@ impl Profile {
                 Some(signals.text_similarity),
                 self.text_similarity,
             ),
-            (
-                "keywordMatch",
-                Some(signals.keyword_match),
-                self.keyword_match,
-            ),
+            ("keywordMatch", signals.keyword_match, self.keyword_match),
             ("recency", Some(signals.recency), self.recency),
             (
                 "sourcePriority",

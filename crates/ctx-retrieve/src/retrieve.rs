@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin, Warning};
-use ctx_rank::{
-    Contribution, Query, Role, Signals, keyword_match, recency_at, source_priority, usage_frequency,
-};
+use ctx_rank::{Contribution, Query, Role, Signals, recency_at, source_priority, usage_frequency};
 use futures_util::future::join_all;
 use tracing::debug;
 
@@ -36,7 +34,8 @@ pub struct Found {
     pub contributions: [f64; Strategy::COUNT],
     /// What its file is for.
     pub role: Role,
-    /// The five signals. How often its file was of use is looked up where that has a weight, and there is a port for it that answers.
+    /// The five signals. The share of the question's keywords is not looked up, as the texts of parts are not read; how often its file was
+    /// of use is where that has a weight, and there is a port for it that answers.
     pub signals: [Contribution; 5],
 }
 
@@ -298,19 +297,12 @@ impl Retriever {
         }
         let uses = self.uses(&ranking.all, options).await;
         let profile = &options.profile;
-        let signals_of = |it: Ranked<'_>, has_names: bool| {
+        let score = |it: Ranked<'_>| {
             let uses = uses.as_ref();
             let uses = uses.map(|all| all.get(&it.part.path).copied().unwrap_or(0));
-            let mut signals = signals(it, best, uses, options);
-            if has_names {
-                signals.keyword_match = names_in(it.part, query);
-            }
-            signals
+            profile.score(&signals(it, best, uses, options))
         };
-        // Where names do not count, they are looked for in what is kept alone.
-        let names_count = profile.keyword_match > 0.0;
-        let score = |it: Ranked<'_>| profile.score(&signals_of(it, names_count)).total;
-        let scored = ranking.all.iter().map(|&it| (score(it), it));
+        let scored = ranking.all.iter().map(|&it| (score(it).total, it));
         let mut scored: Vec<(f64, Ranked<'_>)> = scored.collect();
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
@@ -360,12 +352,12 @@ impl Retriever {
         scored.truncate(scored.len() - quoting.len());
         scored.append(&mut quoting);
         retrieved.left_out += all - scored.len();
-        let found = (1..).zip(scored).map(|(rank, (score, it))| Found {
+        let found = (1..).zip(scored).map(|(rank, (worth, it))| Found {
             role: ranking.role(it),
-            score,
-            chance: chance(rank, score / highest, it.part.span),
+            score: worth,
+            chance: chance(rank, worth / highest, it.part.span),
             contributions: ranking.contributions(it),
-            signals: profile.score(&signals_of(it, true)).contributions,
+            signals: score(it).contributions,
             hit: Arc::clone(it.part),
         });
         retrieved.found = found.collect();
@@ -450,7 +442,7 @@ fn may_quote(query: &Query) -> bool {
     is_typed || !query.phrases.is_empty() || !query.failures.is_empty()
 }
 
-/// The signals of `ranked` but for names, the best of all ranked being worth `best`.
+/// The signals of `ranked`, the best of all ranked being worth `best`.
 fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
@@ -463,13 +455,6 @@ fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) 
     signals.source_priority = source_priority(Origin::Chunk);
     signals.usage_frequency = uses.map(usage_frequency);
     signals
-}
-
-/// The share of the names in `query` that `part` defines or uses.
-fn names_in(part: &Part, query: &Query) -> f64 {
-    keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
-        part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
-    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "what is counted are parts")]

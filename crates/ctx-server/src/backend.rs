@@ -415,6 +415,8 @@ pub struct Prime {
     pub thread: Option<String>,
     /// Whether each item is answered with its text.
     pub item_content: bool,
+    /// Whether each item is answered with what it was scored by.
+    pub(crate) explain: bool,
     /// Whether it was kept from before.
     pub served: Served,
     /// Milliseconds since 1970 when it was answered.
@@ -702,6 +704,29 @@ pub struct Vote {
     pub useful: bool,
 }
 
+/// One of the five signals that an item is scored by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Signal {
+    /// `textSimilarity`, `keywordMatch`, `recency`, `sourcePriority` or `usageFrequency`.
+    pub name: String,
+    /// Its value; none where it was not looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0, maximum = 1)]
+    pub value: Option<f64>,
+    /// What it is worth, as a share of all five.
+    #[schema(minimum = 0, maximum = 1)]
+    pub weight: f64,
+}
+
+/// What an item of a context was scored by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Scored {
+    /// What the context calls it.
+    pub id: String,
+    /// The five signals.
+    pub signals: Vec<Signal>,
+}
+
 /// A context that was built before, in the form in which it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -717,6 +742,9 @@ pub struct Receipt {
     pub stats: Stats,
     /// The context, and why it is what it is.
     pub receipt: Arc<BuiltContext>,
+    /// What each item was scored by, in the order shown; nothing where it was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Scored>,
     /// What an answer may cite, with its text. Kept, and not told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<StoredSource>,

@@ -3,6 +3,7 @@
 //! A store makes a [`Service`] of what it offers for each owner, by [`Priming::service`], and hands its requests to
 //! [`build`] and its votes to [`count`]. What is left to it is to keep the receipt.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +18,9 @@ use ctx_service::{
 };
 
 use crate::Owner;
-use crate::backend::{BackendError, Job, Prime, PrimeRequest, Receipt, Stage, Stats, Timing, Vote};
+use crate::backend::{
+    BackendError, Job, Prime, PrimeRequest, Receipt, Scored, Signal, Stage, Stats, Timing, Vote,
+};
 use crate::reserve::Reserve;
 
 /// What the services of all owners of a store share.
@@ -106,6 +109,7 @@ pub async fn build(
         built,
         thread: request.thread,
         item_content: request.item_content,
+        explain: options.build.explain,
         served: primed.served,
         answered_at: now(),
     })
@@ -251,6 +255,29 @@ impl Prime {
         stages.into_iter().map(timing).collect()
     }
 
+    /// What each item was scored by, in the order shown; nothing where `explain` did not ask for it.
+    pub fn scored(&self) -> Vec<Scored> {
+        if !self.explain {
+            return Vec::new();
+        }
+        let considered = self.context.items.iter();
+        let considered: BTreeMap<&str, _> = considered.map(|it| (it.id.as_str(), it)).collect();
+        let included = self.built.included.iter();
+        let items = included.filter_map(|it| considered.get(it.id.as_str()));
+        let scored = items.map(|item| {
+            let signals = item.signals.iter().map(|it| Signal {
+                name: it.name.to_owned(),
+                value: it.value,
+                weight: it.weight,
+            });
+            Scored {
+                id: item.id.clone(),
+                signals: signals.collect(),
+            }
+        });
+        scored.collect()
+    }
+
     /// What is to be kept of it.
     pub fn receipt(&self) -> Receipt {
         Receipt {
@@ -259,6 +286,7 @@ impl Prime {
             thread_id: self.thread.clone(),
             stats: self.stats(),
             receipt: self.built(),
+            items: self.scored(),
             sources: self.context.citations.iter().map(Into::into).collect(),
         }
     }
@@ -301,6 +329,7 @@ mod tests {
             thread_id: None,
             stats: Stats::default(),
             receipt: Arc::new(built),
+            items: Vec::new(),
             sources: Vec::new(),
         };
         let resolve = || async { receipt.resolve("[fil-9f2a1c]") };

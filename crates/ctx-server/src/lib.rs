@@ -53,7 +53,7 @@ pub use axum;
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
     Message, NewFile, NewMessage, NewThread, Opened, Page, PageLimit, Prime, PrimeRequest, Receipt,
-    Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
+    Removed, RemovedFile, Scored, Signal, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};
 pub use ctx_assemble::Cancel;

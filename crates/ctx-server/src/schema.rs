@@ -235,6 +235,10 @@ pub(crate) struct BuildOptions {
 /// The same for a message, with the defaults of that.
 pub(crate) struct PrimeOptions;
 
+/// What a message asks for by `explain`.
+const EXPLAIN: &str = "Whether each item, and the receipt, tells the signals that it was scored by, and whether the receipt looks for the \
+     budget at which each chunk would enter.";
+
 impl PartialSchema for PrimeOptions {
     fn schema() -> RefOr<Schema> {
         let mut schema = BuildOptions::schema();
@@ -246,6 +250,9 @@ impl PartialSchema for PrimeOptions {
                 if let Some(RefOr::T(Schema::Object(property))) = properties.get_mut(name) {
                     property.default = default;
                 }
+            }
+            if let Some(RefOr::T(Schema::Object(explain))) = properties.get_mut("explain") {
+                explain.description = Some(EXPLAIN.to_owned());
             }
         }
         schema
@@ -440,6 +447,9 @@ pub(crate) struct Receipt {
     thread_id: Option<String>,
     /// How many of what were found.
     stats: crate::backend::Stats,
+    /// What each item was scored by, where the build that it is kept of asked for that by `explain`.
+    #[schema(nullable = false)]
+    items: Option<Vec<crate::backend::Scored>>,
     /// The context, and why it is what it is.
     receipt: BuiltContext,
 }

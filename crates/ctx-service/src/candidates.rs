@@ -19,9 +19,6 @@ use crate::prose::{Prose, below_min_chance};
 use crate::service::{chunk_kind, chunks_of, keywords};
 use crate::verbatim;
 
-/// So many of a question's terms are looked for in each text.
-const KEYWORDS: usize = 32;
-
 /// To this power the chance that the search gives a part is how alike it is to the question: few chances are near 1, and a score is a
 /// mean of signals that are spread over 0..=1.
 const OF_CHANCE: f64 = 0.5;
@@ -225,11 +222,11 @@ impl Candidates {
         let now = now.saturating_mul(1_000);
         let mut signals_of = BTreeMap::new();
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
-            let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
             let mut signals = Signals::default();
             let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
             signals.text_similarity = question.cosine(&text).max(chance.powf(OF_CHANCE));
-            signals.keyword_match = keyword_match(keywords, |word| text.has(word));
+            let share = keyword_match(query.keywords(), |word| text.has(word));
+            signals.keyword_match = Some(share);
             signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);
             let uses = gathered.uses.as_ref().zip(chunk.path.as_ref());

@@ -581,6 +581,30 @@ fn the_receipt_tells_how_things_were_found_and_holds() {
 }
 
 #[test]
+fn the_share_of_the_keywords_is_of_what_a_part_says() {
+    let asked = Asked::of([
+        (
+            "src/sign.py",
+            b"def seal(value):\n    # Signs a cookie.\n    return value\n",
+        ),
+        (
+            "src/jar.py",
+            b"def keep(value):\n    # A cookie.\n    return value\n",
+        ),
+    ]);
+    let result = asked
+        .run(&["query", "how are cookies signed", "--json"])
+        .json();
+    let share = |path: &str| {
+        let signal = &item(&result, path)["signals"][1];
+        assert_eq!(signal["name"], "keywordMatch");
+        signal["value"].as_f64()
+    };
+    assert_eq!(share("src/sign.py"), Some(1.0), "{result}");
+    assert_eq!(share("src/jar.py"), Some(0.5), "{result}");
+}
+
+#[test]
 fn without_content_a_context_tells_where_things_are() {
     let asked = Asked::small();
     for (format, block) in [

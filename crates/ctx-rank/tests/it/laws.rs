@@ -83,6 +83,7 @@ fn signals() -> impl Strategy<Value = Signals> {
     let values = [value(), value(), value(), value(), value()];
     (values, any::<bool>()).prop_map(|(values, is_known)| {
         let mut signals = of(values);
+        signals.keyword_match = signals.keyword_match.filter(|_| is_known);
         signals.usage_frequency = signals.usage_frequency.filter(|_| is_known);
         signals
     })
@@ -90,14 +91,15 @@ fn signals() -> impl Strategy<Value = Signals> {
 
 fn of(values: [f64; 5]) -> Signals {
     let mut signals = Signals::default();
-    let uses;
+    let (keywords, uses);
     [
         signals.text_similarity,
-        signals.keyword_match,
+        keywords,
         signals.recency,
         signals.source_priority,
         uses,
     ] = values;
+    signals.keyword_match = Some(keywords);
     signals.usage_frequency = Some(uses);
     signals
 }

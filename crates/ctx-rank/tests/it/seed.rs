@@ -47,7 +47,7 @@ fn no_keywords_match_nothing() {
     let none = keyword_match([], |_| true);
     assert_eq!(none, 0.0);
     let mut signals = Signals::default();
-    signals.keyword_match = f64::NAN;
+    signals.keyword_match = Some(f64::NAN);
     signals.text_similarity = 1.0;
     let total = Profile::default().score(&signals).total;
     assert!((total - 0.35).abs() < 1e-9);

@@ -88,17 +88,20 @@ fn a_score_tells_its_reasons() {
 
 #[test]
 fn what_was_not_looked_up_counts_as_nothing_and_is_told_from_it() {
-    let of = |uses| {
+    let of = |value| {
         let mut signals = Signals::default();
         signals.text_similarity = 0.5;
-        signals.usage_frequency = uses;
+        signals.keyword_match = value;
+        signals.usage_frequency = value;
         Profile::default().score(&signals)
     };
     let (unknown, none) = (of(None), of(Some(0.0)));
     assert_eq!(unknown.total, none.total);
-    assert_eq!(unknown.contributions[4].value, None);
-    assert_eq!(none.contributions[4].value, Some(0.0));
-    close(unknown.contributions[4].weight, 0.1);
+    for (at, weight) in [(1, 0.25), (4, 0.1)] {
+        assert_eq!(unknown.contributions[at].value, None);
+        assert_eq!(none.contributions[at].value, Some(0.0));
+        close(unknown.contributions[at].weight, weight);
+    }
 }
 
 #[test]

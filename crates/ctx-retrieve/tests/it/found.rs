@@ -120,6 +120,9 @@ async fn what_is_found_tells_who_said_so() {
     }
     assert_eq!(best.contributions[Strategy::Similar.index()], 0.0);
     assert_eq!(best.signals[0].name, "textSimilarity");
+    // No text was read.
+    let keywords = best.signals[1];
+    assert_eq!((keywords.name, keywords.value), ("keywordMatch", None));
 }
 
 /// A function, and a longer test of it in its file that shares more words with a question.

@@ -11,7 +11,7 @@ use ctx_service::{Cited, Metadata, Resolved, Verdict, format_citations};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::backend::{Prime, Receipt, Stats, Timing};
+use crate::backend::{Prime, Receipt, Scored, Signal, Stats, Timing};
 use crate::schema;
 
 /// A context, and what went into it.
@@ -69,6 +69,11 @@ pub(crate) struct Item<'p> {
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     relevance: Relevance,
+    /// The five signals that it was scored by, where `explain` asks for them. What is named is worth 1 whatever they say, and what says what
+    /// the message quotes may be worth more than they say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    signals: Option<Vec<Signal>>,
     /// What it costs.
     tokens: u32,
     /// What else is known of it.
@@ -148,6 +153,8 @@ fn items<'p>(prime: &'p Prime) -> Vec<Item<'p>> {
         .iter()
         .map(|it| (it.id.as_str(), it))
         .collect();
+    let scored = prime.scored().into_iter().map(|it| (it.id, it.signals));
+    let mut scored: BTreeMap<String, Vec<Signal>> = scored.collect();
     let item = |included: &'p Included| {
         let cited = cited.get(included.id.as_str())?;
         Some(Item {
@@ -157,6 +164,7 @@ fn items<'p>(prime: &'p Prime) -> Vec<Item<'p>> {
             excerpt: cited.excerpt.as_deref(),
             source: &cited.citation.source,
             relevance: cited.relevance,
+            signals: scored.remove(&included.id),
             tokens: included.tokens.get(),
             metadata: &cited.metadata,
             citation: &included.citation,
@@ -300,6 +308,8 @@ pub(crate) struct ReceiptData {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) thread_id: Option<String>,
     pub(crate) stats: Stats,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) items: Vec<Scored>,
     pub(crate) receipt: Arc<BuiltContext>,
 }
 
@@ -310,6 +320,7 @@ impl From<Receipt> for ReceiptData {
             created_at: kept.created_at,
             thread_id: kept.thread_id,
             stats: kept.stats,
+            items: kept.items,
             receipt: kept.receipt,
         }
     }

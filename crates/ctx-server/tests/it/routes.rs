@@ -1189,6 +1189,48 @@ fn chunks_that_come_along_are_assembled_and_not_kept() {
 }
 
 #[test]
+fn items_tell_what_they_are_scored_by_where_that_is_asked_for() {
+    let server = Running::embedded();
+    with_files(&server);
+    let wanted = json!({"message": "parse_budget", "options": {"explain": true}});
+    let data = build(&server, &wanted).data(200);
+    let items = data["items"].as_array().unwrap();
+    assert!(!items.is_empty(), "{data}");
+    for item in items {
+        let signals = item["signals"].as_array().unwrap();
+        let names: Vec<&Value> = signals.iter().map(|it| &it["name"]).collect();
+        let expected = [
+            "textSimilarity",
+            "keywordMatch",
+            "recency",
+            "sourcePriority",
+            "usageFrequency",
+        ];
+        assert_eq!(names, expected);
+        let number = |of: &Value| of.as_f64().unwrap_or_default();
+        let amounts = signals
+            .iter()
+            .map(|it| number(&it["value"]) * number(&it["weight"]));
+        let (sum, relevance) = (amounts.sum::<f64>(), number(&item["relevance"]));
+        assert!((sum - relevance).abs() < 1e-6, "{item}");
+    }
+    assert_eq!(items[0]["signals"][1]["value"], 1.0, "{}", items[0]);
+    // They are kept.
+    let receipt = format!("/v1/context/{}", data["id"].as_str().unwrap());
+    let kept = server.get(ADA, &receipt).data(200);
+    let kept = kept["items"].as_array().unwrap().iter();
+    let kept: Vec<[&Value; 2]> = kept.map(|it| [&it["id"], &it["signals"]]).collect();
+    let told: Vec<[&Value; 2]> = items.iter().map(|it| [&it["id"], &it["signals"]]).collect();
+    assert_eq!(kept, told);
+    let unasked = build(&server, &json!({"message": "where is a port read?"})).data(200);
+    for item in unasked["items"].as_array().unwrap() {
+        assert_eq!(item.get("signals"), None);
+    }
+    let receipt = format!("/v1/context/{}", unasked["id"].as_str().unwrap());
+    assert_eq!(server.get(ADA, &receipt).data(200).get("items"), None);
+}
+
+#[test]
 fn items_and_citations_are_called_alike_and_say_what_they_are() {
     let server = Running::embedded();
     with_files(&server);

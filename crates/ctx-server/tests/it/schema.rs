@@ -255,7 +255,7 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
         .post(
             ADA,
             "/v1/context/build",
-            &json!({"message": "alpha", "itemContent": true}),
+            &json!({"message": "alpha", "itemContent": true, "options": {"explain": true}}),
         )
         .data(200);
     let receipt = server
@@ -281,6 +281,8 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
         ("Receipt", &receipt),
         ("ContextData", &data),
         ("Item", &data["items"][0]),
+        ("Signal", &data["items"][0]["signals"][0]),
+        ("Scored", &receipt["items"][0]),
         ("Metadata", &data["items"][0]["metadata"]),
         ("CitedSource", &data["citations"][0]),
         ("Resolved", &resolved),
