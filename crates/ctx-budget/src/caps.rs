@@ -2,7 +2,7 @@
 
 use ctx_model::ChunkKind;
 
-use crate::number::real;
+use crate::number::{Sum, real};
 
 /// Characters that a token stands for, where nothing better is known.
 const CHARACTERS_PER_TOKEN: u64 = 4;
@@ -70,10 +70,13 @@ pub fn kind_budget(kind: &ChunkKind, unit: CapUnit) -> u64 {
 }
 
 /// The cap of each item, for [`Item::cap`](crate::Item::cap): its relevance's part of a share of the
-/// budget, at most so many times its kind's budget, and never below the floor. Without any relevance
-/// the parts are equal. Needs O(claims).
+/// budget, at most so many times its kind's budget, and never below the floor. What is above that of one
+/// item is split among those that are below it, again by relevance, so that the caps come to the share
+/// where their kinds allow that much. Without any relevance the parts are equal. Needs O(n log n) for n claims.
 ///
-/// Caps take choices away, so a problem's optimum with caps is never above that without.
+/// Caps take choices away, so a problem's optimum with caps is never above that without. What an item
+/// needs is not known here: one that needs less than its cap leaves the rest of it unspent, and one that
+/// can be shown in no rendition that is small enough leaves all of it.
 pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u64> {
     let relevance = |claim: &Claim| {
         let usable = claim.relevance.is_finite() && claim.relevance > 0.0;
@@ -88,21 +91,52 @@ pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u
             1.0
         }
     };
-    let total = crate::number::sum(claims.iter().map(scaled));
+    let most = |claim: &Claim| claim.kind_budget.saturating_mul(rule.times);
+    let wanted: Vec<(f64, f64)> = claims
+        .iter()
+        .map(|it| (scaled(it), real(most(it))))
+        .collect();
     let pool = real(budget) * rule.share.clamp(0.0, 1.0);
+    let level = level(&wanted, pool);
     let cap = |claim: &Claim| {
-        let part = whole(scaled(claim) / total * pool);
-        let most = claim.kind_budget.saturating_mul(rule.times);
-        part.min(most).max(rule.floor)
+        let part = whole(scaled(claim) * level);
+        part.min(most(claim)).max(rule.floor)
     };
     claims.iter().map(cap).collect()
+}
+
+/// What an item of weight 1 has where all have their weight's part of `pool`, and none has more than its
+/// most: infinite where all have that. Of each item its weight, and its most.
+fn level(wanted: &[(f64, f64)], pool: f64) -> f64 {
+    let mut open: Vec<(f64, f64)> = wanted.iter().copied().filter(|it| it.0 > 0.0).collect();
+    // Those that have their most at the highest level first, so that what is left is at the front.
+    open.sort_by(|a, b| {
+        (b.1 / b.0)
+            .total_cmp(&(a.1 / a.0))
+            .then(b.0.total_cmp(&a.0))
+    });
+    let mut weights = Vec::with_capacity(open.len());
+    let mut total = Sum::default();
+    for (weight, _) in &open {
+        total.add(*weight);
+        weights.push(total.get());
+    }
+    let mut taken = Sum::default();
+    for ((weight, most), weights) in open.iter().zip(weights).rev() {
+        let level = (pool - taken.get()).max(0.0) / weights;
+        if level * weight <= *most {
+            return level;
+        }
+        taken.add(*most);
+    }
+    f64::INFINITY
 }
 
 /// The nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the cast saturates, and a part of a budget is neither negative nor above it"
+    reason = "the cast saturates, and no part is negative"
 )]
 fn whole(n: f64) -> u64 {
     n.round() as u64

@@ -225,7 +225,7 @@ const SWITCHES: [Switch; 12] = [
     Switch {
         name: "caps",
         negation: "no-caps",
-        help: "Keep each chunk to its share of the budget by relevance, and to what is usual for its kind; one that cannot be shown so small is left out",
+        help: "Keep each chunk to its share of the budget by relevance, and to what is usual for its kind; one that cannot be shown so small is left out as over_budget, and most of the budget may stay empty",
         negated_help: "Let a chunk take as much of the budget as it is worth [default]",
         field: |options| &mut options.caps,
     },

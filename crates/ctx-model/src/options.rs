@@ -209,7 +209,9 @@ pub struct BuildOptions {
     /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
     pub exact: bool,
     /// Whether a chunk may take no more than its share, by relevance, of four fifths of the budget, nor than four times
-    /// what is usual for its kind; 25 tokens it always may. One that no rendition makes small enough is left out.
+    /// what is usual for its kind; 25 tokens it always may. What kinds do not allow of their shares is given to the others. One that no
+    /// rendition makes small enough is left out, as [`OmittedReason::OverBudget`](crate::OmittedReason::OverBudget), and what it does not take is
+    /// not spent on others: of a budget that is split among many chunks most may stay empty.
     pub caps: bool,
     /// The context that went before, whose beginning is to be kept.
     pub previous: Option<Previous>,

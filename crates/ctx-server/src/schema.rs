@@ -222,7 +222,8 @@ pub(crate) struct BuildOptions {
     /// Whether the selection goes on until it is proved the best.
     #[schema(nullable = false)]
     exact: Option<bool>,
-    /// Whether each chunk is kept to its share of the budget by relevance, and to what is usual for its kind.
+    /// Whether each chunk is kept to its share of the budget by relevance, and to what is usual for its kind. One that cannot be shown so
+    /// small is left out as `over_budget`, and most of the budget may stay empty.
     #[schema(nullable = false)]
     caps: Option<bool>,
     /// The context that went before.

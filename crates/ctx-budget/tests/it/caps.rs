@@ -2,6 +2,8 @@
 
 use ctx_budget::{CapRule, CapUnit, Claim, kind_budget, proportional_caps};
 use ctx_model::ChunkKind;
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 fn claim(relevance: f64, kind: &ChunkKind) -> Claim {
     Claim {
@@ -34,6 +36,25 @@ fn no_item_has_more_than_four_times_what_its_kind_has() {
 }
 
 #[test]
+fn what_one_may_not_have_is_split_among_the_others() {
+    // Of 7,200 the file has 4,320 by its relevance, and may have 800; the others have the rest.
+    let claims = [
+        claim(0.6, &ChunkKind::File),
+        claim(0.2, &ChunkKind::Document),
+        claim(0.2, &ChunkKind::Class),
+    ];
+    caps(&claims, 9_000, &[800, 3_200, 3_200]);
+    caps(&claims, 9_500, &[800, 3_600, 3_200]);
+    caps(&claims, u64::MAX, &[800, 4_000, 3_200]);
+}
+
+#[test]
+fn what_has_no_relevance_has_no_more_than_the_floor() {
+    let claims = [claim(1.0, &ChunkKind::File), claim(0.0, &ChunkKind::Class)];
+    caps(&claims, 100_000, &[800, 100]);
+}
+
+#[test]
 fn every_item_has_at_least_the_floor() {
     let claims = [claim(1.0, &ChunkKind::Class), claim(0.0, &ChunkKind::Class)];
     caps(&claims, 1_000, &[800, 100]);
@@ -55,6 +76,35 @@ fn in_tokens_a_quarter_of_it() {
     }];
     assert_eq!(proportional_caps(&claims, 10, &CapRule::TOKENS), [25]);
     assert_eq!(proportional_caps(&claims, 10_000, &CapRule::TOKENS), [300]);
+}
+
+proptest! {
+    #[test]
+    fn caps_come_to_the_share_as_far_as_kinds_allow(
+        claims in vec((0.0..1.0_f64, 0..1_000_u64), 1..40),
+        budget in 0..200_000_u64,
+        more in 0..10_000_u64,
+    ) {
+        let claims = claims.into_iter().map(|(relevance, kind_budget)| Claim { relevance, kind_budget });
+        let claims: Vec<Claim> = claims.collect();
+        let rule = CapRule { floor: 0, ..CapRule::CHARACTERS };
+        let caps = proportional_caps(&claims, budget, &rule);
+        let has_relevance = claims.iter().any(|it| it.relevance > 0.0);
+        let may = |it: &Claim| if it.relevance > 0.0 || !has_relevance { it.kind_budget * 4 } else { 0 };
+        let most: u64 = claims.iter().map(may).sum();
+        let share = budget * 4 / 5;
+        let sum: u64 = caps.iter().sum();
+        prop_assert!(sum.abs_diff(share.min(most)) <= claims.len() as u64 + 1, "{sum} of {share}, {most}");
+        // The design's own rule, which splits nothing anew.
+        let all: f64 = claims.iter().map(|it| it.relevance).sum();
+        for (claim, cap) in claims.iter().zip(&caps) {
+            let part = claim.relevance / all * budget as f64 * 0.8;
+            let alone = part.min((claim.kind_budget * 4) as f64);
+            prop_assert!(all == 0.0 || *cap as f64 >= alone - 1.0, "{cap} < {alone}");
+        }
+        let larger = proportional_caps(&claims, budget + more, &rule);
+        prop_assert!(caps.iter().zip(&larger).all(|(cap, more)| cap <= more));
+    }
 }
 
 #[test]
