@@ -500,7 +500,8 @@ pub(crate) struct ByteRange {
 }
 
 /// What is wrong with a citation: nothing; the context has no item of that id; it is no id; the item has no
-/// such lines; the words quoted are not the item's; so much is quoted that these were not looked for.
+/// such lines; the words quoted are not the item's; so much is quoted that these were not looked for, or it is not known
+/// what the context shows of the item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Verdict {

@@ -99,7 +99,8 @@ pub enum Verdict {
     /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
     /// The answer quotes so much that the words before it were not looked for, or not even kept: more than 4,000 bytes before
-    /// this citation, or too much of all.
+    /// this citation, or too much of all. Or no text of the source has the hash in the receipt, so that its words and lines could
+    /// not be looked at.
     Unchecked,
 }
 
@@ -404,6 +405,10 @@ fn judged(mut mark: Mark, span: Option<LineSpan>, quote: Quote, known: &Known<'_
     mark.lines = span.map(ends);
     mark.verdict = match (known.of(&mark.id), &quote) {
         (None, _) => Verdict::Unknown,
+        (Some(cited), quote) if cited.shown.is_unknown => match (span, quote) {
+            (None, Quote::Nothing) => Verdict::Sound,
+            _ => Verdict::Unchecked,
+        },
         (Some(cited), _) if span.is_some_and(|it| !cited.shown.has(it)) => Verdict::OutOfRange,
         (_, Quote::Nothing) => Verdict::Sound,
         (_, Quote::Words(quote)) => known.verdict(&mark.id, quote),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
-use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, Origin, Relevance};
+use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
 use ctx_rank::Analyzer;
 use ctx_retrieve::Found;
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,7 @@ pub(crate) fn of_chunks(
         ranks.get(&place).copied()
     };
     let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (it.id.as_str(), it)).collect();
+    let merged = merged(built, &by_id);
     let mut seen = BTreeSet::new();
     let first = built
         .citations
@@ -111,6 +112,7 @@ pub(crate) fn of_chunks(
         Some(asked) => asked.within(chunk.full_text(), &mut analyzer),
         None => Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), &mut analyzer),
     };
+    let merged_into = |id: &str| merged.get(id).map_or(&[][..], Vec::as_slice);
     let cited = |citation: &Citation| {
         let chunk = by_id.get(citation.chunk_id.as_str())?;
         Some(Cited {
@@ -121,11 +123,28 @@ pub(crate) fn of_chunks(
             metadata: Metadata::of(chunk, rank(chunk), matched(chunk)),
             feedback: None,
             also: Vec::new(),
-            shown: Shown::of(citation, chunk, chunks),
+            shown: Shown::of(citation, chunk, merged_into(&chunk.id)),
             citation: citation.clone(),
         })
     };
     first.filter_map(cited).collect()
+}
+
+/// The chunks that the receipt says were merged into another, by the id of that one.
+fn merged<'c>(
+    built: &'c BuiltContext,
+    by_id: &BTreeMap<&str, &'c Chunk>,
+) -> BTreeMap<&'c str, Vec<&'c Chunk>> {
+    let mut merged: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
+    for it in &built.omitted {
+        if it.reason == OmittedReason::MergedInto
+            && let Some(speaker) = it.other.as_deref()
+            && let Some(part) = by_id.get(it.id.as_str())
+        {
+            merged.entry(speaker).or_default().push(part);
+        }
+    }
+    merged
 }
 
 /// A source with its text, as it is stored for an answer that is to be held against it later.
@@ -158,6 +177,10 @@ pub struct StoredSource {
     /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<(u32, u32)>>,
+    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
+    /// against them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unknown: bool,
 }
 
 impl From<&Cited> for StoredSource {
@@ -173,6 +196,7 @@ impl From<&Cited> for StoredSource {
             also: cited.also.clone(),
             text: cited.shown.text.to_string(),
             lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
+            is_unknown: cited.shown.is_unknown,
         }
     }
 }
@@ -187,6 +211,7 @@ impl From<&StoredSource> for Cited {
         let shown = Shown {
             text: Arc::from(stored.text.as_str()),
             lines,
+            is_unknown: stored.is_unknown,
         };
         Cited {
             shown,
@@ -217,7 +242,9 @@ impl Cited {
         of_chunks(built, chunks, &[], None, |it| it.chunk_id.clone())
     }
 
-    /// What the context shows of it, with `…` on a line of its own where lines are left out.
+    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty also where no text of the
+    /// chunks has the hash in the receipt: then they are not those of the context, and what is cited of it is
+    /// [`Unchecked`](crate::Verdict::Unchecked).
     pub fn shown(&self) -> &str {
         &self.shown.text
     }

@@ -15,12 +15,14 @@ pub(crate) struct Shown {
     pub(crate) text: Arc<str>,
     /// The lines of the source that are there.
     pub(crate) lines: Vec<LineSpan>,
+    /// Whether that could not be found out, so that nothing can be held against it.
+    pub(crate) is_unknown: bool,
 }
 
 impl Shown {
-    /// What the context shows for `citation`, which is of `chunk`, one of `all`: the text that has the hash in the
-    /// receipt, with its lines. O(bytes of what the chunk can be shown as).
-    pub(crate) fn of(citation: &Citation, chunk: &Chunk, all: &[Chunk]) -> Self {
+    /// What the context shows for `citation`, which is of `chunk`, the one that speaks for those that were `merged` into
+    /// it: the text that has the hash in the receipt, with its lines. O(bytes of what the chunk can be shown as).
+    pub(crate) fn of(citation: &Citation, chunk: &Chunk, merged: &[&Chunk]) -> Self {
         let hash = blake3::Hash::from_hex(&citation.content_hash).ok();
         let is_it = |text: &str| hash == Some(blake3::hash(text.as_bytes()));
         if is_it(chunk.full_text()) {
@@ -29,11 +31,20 @@ impl Shown {
         if let Some(rendition) = chunk.renditions.iter().find(|it| is_it(it.text())) {
             return Shown::part(rendition, chunk);
         }
-        if let Some(text) = merged(citation, chunk, all).filter(|it| is_it(it)) {
-            return Shown::whole(&text, span_of(citation));
+        if !merged.is_empty() {
+            let text = merged_text(chunk, merged);
+            if is_it(&text) {
+                return Shown::whole(&text, span_of(citation));
+            }
         }
-        let summary = chunk.summary.as_deref().filter(|it| is_it(it));
-        Shown::whole(summary.unwrap_or_default(), None)
+        let summary = chunk.summary.as_deref().unwrap_or_default();
+        if is_it(summary) {
+            return Shown::whole(summary, None);
+        }
+        Shown {
+            is_unknown: true,
+            ..Shown::default()
+        }
     }
 
     /// All of `lines`.
@@ -41,6 +52,7 @@ impl Shown {
         Shown {
             text: Arc::from(text),
             lines: lines.into_iter().collect(),
+            is_unknown: false,
         }
     }
 
@@ -77,6 +89,7 @@ impl Shown {
         Shown {
             text: Arc::from(text),
             lines: runs(numbers),
+            is_unknown: false,
         }
     }
 }
@@ -146,19 +159,11 @@ fn runs(mut numbers: Vec<u32>) -> Vec<LineSpan> {
         .collect()
 }
 
-/// The text of chunks whose lines meet, shown as one under the name of `speaker`.
-fn merged(citation: &Citation, speaker: &Chunk, all: &[Chunk]) -> Option<String> {
-    let span = span_of(citation)?;
-    let is_part = |it: &&Chunk| {
-        it.path == speaker.path
-            && it.content_hash == speaker.content_hash
-            && it.wider_text().is_none()
-            && it.renditions.is_empty()
-            && it.span.is_some_and(|its| span.contains(its))
-    };
-    let parts = all.iter().filter(is_part);
+/// The text of `speaker` and of those that were `merged` into it, as one.
+fn merged_text(speaker: &Chunk, merged: &[&Chunk]) -> String {
+    let parts = std::iter::once(speaker).chain(merged.iter().copied());
     let parts = parts.filter_map(|it| Some((it.span?, it.content.as_str())));
-    Some(ctx_assemble::merged_text(parts))
+    ctx_assemble::merged_text(parts)
 }
 
 #[cfg(test)]
@@ -225,12 +230,8 @@ mod tests {
         let options = BuildOptions::default().with_max_tokens(Tokens::new(500));
         let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default());
         let built = built.expect("there is room");
-        let shown = |citation: &Citation| {
-            let chunk = chunks.iter().find(|it| it.id == citation.chunk_id);
-            Shown::of(citation, chunk.expect("it is one"), &chunks)
-        };
         let of_b = built.citations.iter().find(|it| it.chunk_id == "b");
-        let of_b = shown(of_b.expect("it is shown"));
+        let of_b = Shown::of(of_b.expect("it is shown"), &chunks[1], &[&chunks[0]]);
         assert_eq!(&*of_b.text, "c\nd\ne\nf");
         assert_eq!(of_b.lines, [span(3, 6)]);
     }
@@ -245,7 +246,7 @@ mod tests {
         let options = BuildOptions::default().with_content(false);
         let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default());
         let built = built.expect("there is room");
-        let shown = Shown::of(&built.citations[0], &chunks[0], &chunks);
+        let shown = Shown::of(&built.citations[0], &chunks[0], &[]);
         assert_eq!((&*shown.text, &shown.lines[..]), ("what ten is", &[][..]));
     }
 }

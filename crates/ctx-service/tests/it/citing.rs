@@ -550,3 +550,65 @@ async fn hostile_names_cite_nothing_from_outside() {
         assert!(!all.contains(hostile::OUTSIDE), "{some:?} {all}");
     }
 }
+
+/// Lines of `a.rs`, from `start` on.
+fn lines(id: &str, start: u32, text: &str, relevance: f64) -> Chunk {
+    let end = start + u32::try_from(text.lines().count()).unwrap() - 1;
+    Chunk::new(id, text, Relevance::new(relevance).unwrap())
+        .with_path("a.rs")
+        .with_span(LineSpan::new(start, end).unwrap())
+}
+
+/// Chunks that were not merged have other text for the same lines, or a last line that may not be one.
+#[test]
+fn a_merged_block_is_held_to_its_own_parts_in_any_order_of_the_chunks() {
+    let other = lines("x", 1, "a of ten\nb of other\nc of ten", 0.1);
+    let (upper, lower) = (
+        lines("a", 1, "a of ten\nb of ten", 0.9),
+        lines("b", 2, "b of ten\nc of ten", 0.8),
+    );
+    let unsure = lines("u", 2, "b of ten\n", 0.1).with_span(LineSpan::new(2, 3).unwrap());
+    for odd in [other, unsure] {
+        for chunks in [
+            [odd.clone(), upper.clone(), lower.clone()],
+            [upper.clone(), odd.clone(), lower.clone()],
+            [lower.clone(), upper.clone(), odd.clone()],
+        ] {
+            let options = BuildOptions::default().with_max_tokens(Tokens::new(500));
+            let control = Control::default();
+            let built = assemble(&chunks, &options, &ctx_tokens::Words, &control).unwrap();
+            assert_eq!(built.included.len(), 2, "{:?}", built.omitted);
+            let cited = Cited::by_chunk_id(&built, &chunks);
+            let answer = "\"b of ten c of ten\" [a:1-3], \"a of ten c of ten\" [a:4]";
+            let resolved = resolve(answer, &cited);
+            let verdicts: Vec<Verdict> = resolved.marks.iter().map(|it| it.verdict).collect();
+            assert_eq!(verdicts, [Verdict::Sound, Verdict::OutOfRange]);
+        }
+    }
+}
+
+/// Nothing can be held against what is not known: not by the receipt, and not once it was stored.
+#[test]
+fn what_no_text_of_the_chunks_fits_is_not_checked() {
+    let chunk = lines("a", 1, "one of ten\ntwo of ten", 1.0);
+    let (options, control) = (BuildOptions::default(), Control::default());
+    let built = assemble(
+        std::slice::from_ref(&chunk),
+        &options,
+        &ctx_tokens::Words,
+        &control,
+    )
+    .unwrap();
+    let since = [lines("a", 1, "one of ten\ntwo of other", 1.0)];
+    let cited = Cited::by_chunk_id(&built, &since);
+    let stored: StoredSource =
+        serde_json::from_value(serde_json::to_value(StoredSource::from(&cited[0])).unwrap())
+            .unwrap();
+    for cited in [&cited[..], &[Cited::from(&stored)]] {
+        assert_eq!(cited[0].shown(), "");
+        let resolved = resolve("\"two of ten\" [a], [a:2], [a]", cited);
+        let verdicts: Vec<Verdict> = resolved.marks.iter().map(|it| it.verdict).collect();
+        let expected = [Verdict::Unchecked, Verdict::Unchecked, Verdict::Sound];
+        assert_eq!(verdicts, expected);
+    }
+}
