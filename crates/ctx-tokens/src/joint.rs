@@ -25,38 +25,67 @@ pub fn is_safe_joint(left: &str, right: &str) -> bool {
     left.ends_with('\n') && !right.starts_with('/') && !blank.any(|c| matches!(c, '\r' | '\n'))
 }
 
-/// The last place in `text` that is a safe joint whatever is appended to `text`, if there is one.
-///
-/// O(length of what follows that place).
-pub(crate) fn last_settled_joint(text: &str) -> Option<usize> {
-    let mut ahead = Ahead::Undecided;
-    for (at, character) in text.char_indices().rev() {
-        if character == '\n' && ahead == Ahead::Joins {
-            return Some(at + 1);
-        }
-        ahead = match character {
-            '\r' | '\n' => Ahead::Breaks,
-            '/' => Ahead::Slash,
-            c if c.is_whitespace() => match ahead {
-                // A slash binds only to the line break it touches.
-                Ahead::Slash => Ahead::Joins,
-                other => other,
-            },
-            _ => Ahead::Joins,
-        };
-    }
-    None
+/// Looks for the last place in a text that is a safe joint whatever is appended to it, as the text grows.
+// Invariant: `open` is the end of a line after which there was nothing but white space without a line break.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Joints {
+    /// What comes next decides whether this place is one.
+    open: Option<usize>,
 }
 
-/// What the text after a place says about that place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ahead {
-    /// White space up to the end: whatever is appended decides.
-    Undecided,
-    /// A line break comes before anything else.
-    Breaks,
-    /// It begins with a slash.
-    Slash,
-    /// A line break just before this place would be a safe joint.
-    Joins,
+impl Joints {
+    /// The last such place in `text`, where what was appended made one: what stands before `new` was looked at already.
+    /// O(length of what is new).
+    pub(crate) fn last_settled(&mut self, text: &str, new: usize) -> Option<usize> {
+        let mut settled = None;
+        for (at, character) in text[new..].char_indices() {
+            let at = new + at;
+            match character {
+                '\n' => self.open = Some(at + 1),
+                '\r' => self.open = None,
+                // A slash binds only to the line break it touches.
+                '/' if self.open == Some(at) => self.open = None,
+                c if c.is_whitespace() => {}
+                _ => settled = self.open.take().or(settled),
+            }
+        }
+        settled
+    }
+
+    /// The first `length` bytes of the text, up to the last place found or less, are gone from it.
+    pub(crate) fn forget(&mut self, length: usize) {
+        self.open = self.open.and_then(|it| it.checked_sub(length));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last place in `text` that is a safe joint whatever is appended, by the rule alone.
+    fn by_rule(text: &str) -> Option<usize> {
+        let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let is_settled = |at: &usize| {
+            let rest = &text[*at..];
+            !rest.trim_start().is_empty() && is_safe_joint(&text[..*at], rest)
+        };
+        ends.rfind(is_settled)
+    }
+
+    #[test]
+    fn a_text_that_grows_has_the_joints_of_one_that_is_there() {
+        let signs = ["\n", "\r", " ", "/", "x", "\u{2028}", "é"];
+        for number in 0..signs.len().pow(6) {
+            let mut text = String::new();
+            let (mut joints, mut last, mut number) = (Joints::default(), None, number);
+            for _ in 0..6 {
+                let new = text.len();
+                text.push_str(signs[number % signs.len()]);
+                number /= signs.len();
+                last = joints.last_settled(&text, new).or(last);
+                assert_eq!(last, by_rule(&text), "{text:?}");
+            }
+            assert_eq!(Joints::default().last_settled(&text, 0), last, "{text:?}");
+        }
+    }
 }

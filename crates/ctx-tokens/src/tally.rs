@@ -4,7 +4,7 @@ use std::fmt;
 
 use ctx_model::Tokens;
 
-use crate::joint::last_settled_joint;
+use crate::joint::Joints;
 use crate::{Additivity, TokenCounter};
 
 /// The exact count of a text that is appended to, known at every step, and equal to counting the
@@ -15,6 +15,9 @@ use crate::{Additivity, TokenCounter};
 /// longest stretch without a safe joint, in most text a line. With a counter that never adds up
 /// it keeps all of the text, and counts it again each time it is asked.
 ///
+/// It owns its counter, so that it can be kept beside others or sent to a thread: `Tally<Arc<dyn TokenCounter>>` with one of
+/// [`Counters`](crate::Counters). A reference is a counter too.
+///
 /// # Examples
 /// ```
 /// use ctx_tokens::{Characters, Tally, TokenCounter};
@@ -24,35 +27,40 @@ use crate::{Additivity, TokenCounter};
 /// tally.push("}\n");
 /// assert_eq!(tally.tokens(), Characters.count("fn main() {\n}\n"));
 /// ```
-pub struct Tally<'c, C: TokenCounter + ?Sized> {
-    counter: &'c C,
+#[derive(Clone)]
+pub struct Tally<C: TokenCounter> {
+    counter: C,
     /// The weight of all text before `tail`.
     // Invariant: where settled text meets `tail` is a safe joint, whatever is appended.
     settled: u64,
     tail: String,
+    joints: Joints,
 }
 
-impl<'c, C: TokenCounter + ?Sized> Tally<'c, C> {
-    /// The tally of the empty text.
-    pub fn new(counter: &'c C) -> Self {
+impl<C: TokenCounter> Tally<C> {
+    /// The tally of the empty text. `counter` is a counter, or a reference to one.
+    pub fn new(counter: C) -> Self {
         Tally {
             counter,
             settled: 0,
             tail: String::new(),
+            joints: Joints::default(),
         }
     }
 
-    /// Appends `text`. Costs the weighing of what it settles, and a look at the last stretch
-    /// without a safe joint.
+    /// Appends `text`. O(bytes of `text`), and the weighing of what it settles, which is weighed once: never another look
+    /// at what came before.
     pub fn push(&mut self, text: &str) {
+        let new = self.tail.len();
         self.tail.push_str(text);
         if self.counter.additivity() == Additivity::AtSafeJoints
-            && let Some(at) = last_settled_joint(&self.tail)
+            && let Some(at) = self.joints.last_settled(&self.tail, new)
         {
             self.settled = self
                 .settled
                 .saturating_add(self.counter.weigh(&self.tail[..at]));
             self.tail.drain(..at);
+            self.joints.forget(at);
         }
     }
 
@@ -72,22 +80,12 @@ impl<'c, C: TokenCounter + ?Sized> Tally<'c, C> {
     }
 }
 
-impl<C: TokenCounter + ?Sized> Clone for Tally<'_, C> {
-    fn clone(&self) -> Self {
-        Tally {
-            counter: self.counter,
-            settled: self.settled,
-            tail: self.tail.clone(),
-        }
-    }
-}
-
-impl<C: TokenCounter + ?Sized> fmt::Debug for Tally<'_, C> {
+impl<C: TokenCounter> fmt::Debug for Tally<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tally")
             .field("counter", &self.counter.name())
             .field("settled", &self.settled)
             .field("tail", &self.tail)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

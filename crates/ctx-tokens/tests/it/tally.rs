@@ -1,7 +1,10 @@
 //! A tally is a recount, at every step.
 
+use std::sync::Arc;
+use std::thread;
+
 use ctx_testkit::laws::tokens::on_cut_texts;
-use ctx_tokens::{Characters, Tally, TokenCounter, Tokens, Words};
+use ctx_tokens::{Characters, Counters, Tally, TokenCounter, Tokens, Words};
 
 /// Counts bytes, and never says that they add up.
 struct Bytes;
@@ -64,6 +67,38 @@ fn a_character_at_a_time_equals_a_recount() {
     check(&Characters, &pieces);
     #[cfg(feature = "openai")]
     check(ctx_tokens::o200k_base(), &pieces);
+}
+
+/// Were all of the line looked at for each piece, this would not end.
+#[test]
+fn a_long_line_in_small_pieces_is_looked_at_once() {
+    let mut tally = Tally::new(&Words);
+    tally.push("\n");
+    for _ in 0..1 << 21 {
+        tally.push("ab ");
+    }
+    assert_eq!(tally.unsettled(), 3 << 21);
+    tally.push("\nx");
+    assert_eq!(tally.unsettled(), 1);
+}
+
+#[test]
+fn a_tally_keeps_its_counter_wherever_it_goes() {
+    /// An answer that comes in pieces.
+    struct Stream {
+        tally: Tally<Arc<dyn TokenCounter>>,
+    }
+
+    let counter = Counters::default().get(&"wordBased".into()).unwrap();
+    let mut stream = Stream {
+        tally: Tally::new(counter),
+    };
+    let answer = thread::spawn(move || {
+        stream.tally.push("some words ");
+        stream.tally.push("and more");
+        stream.tally.tokens()
+    });
+    assert_eq!(answer.join().unwrap(), Words.count("some words and more"));
 }
 
 #[track_caller]
