@@ -194,6 +194,7 @@ impl From<TokensError> for Failure {
                     "try --counter o200k_base, gpt-4o, character-based or word-based".to_owned()
                 }
             },
+            TokensError::NameTaken { .. } => "give each --tokenizer a name of its own".to_owned(),
             TokensError::FeatureOff { .. } => "build with --features tokenizer-json".to_owned(),
             _ => "check the path of the tokenizer".to_owned(),
         };

@@ -211,7 +211,7 @@ fn counters(args: &ServeArgs) -> Result<Arc<Counters>, Failure> {
     let mut counters = Counters::default();
     for (name, file) in &args.tokenizers {
         let tokenizer = TokenizerJson::open(file)?.with_name(name);
-        counters = counters.with(Arc::new(tokenizer));
+        counters = counters.with(Arc::new(tokenizer))?;
     }
     Ok(Arc::new(counters))
 }

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn two_counters_of_one_name_are_not_mixed() {
-        let counters = |by| Counters::default().with(Arc::new(Says(by)));
+        let counters = |by| Counters::default().with(Arc::new(Says(by))).unwrap();
         let memory = Memory::default();
         let count = |counters: &Counters| {
             let known = counter(&memory, counters, &"says".into());

@@ -35,7 +35,7 @@ use crate::{TokenCounter, TokensError, counter};
 ///     }
 /// }
 ///
-/// let counters = Counters::default().with(Arc::new(Bytes));
+/// let counters = Counters::default().with(Arc::new(Bytes))?;
 /// let bytes = counters.get(&"bytes".into())?;
 /// assert_eq!(bytes.count("äh"), Tokens::new(3));
 /// assert_eq!(counters.get(&"characterBased".into())?.name(), "characterBased");
@@ -95,12 +95,19 @@ impl fmt::Debug for SharedCounter {
 }
 
 impl Counters {
-    /// Adds a counter of one's own, which goes by its name. The last of a name is the one.
-    #[must_use]
-    pub fn with(mut self, counter: Arc<dyn TokenCounter>) -> Self {
+    /// Adds a counter of one's own, which goes by its name.
+    ///
+    /// # Errors
+    /// [`TokensError::NameTaken`] where another of one's own has that name, as two have that are called `custom`, for want
+    /// of a name.
+    pub fn with(mut self, counter: Arc<dyn TokenCounter>) -> Result<Self, TokensError> {
         let name = CounterName::from(counter.name());
+        if self.own.contains_key(&name) {
+            let name = counter.name().to_owned();
+            return Err(TokensError::NameTaken { name });
+        }
         self.own.insert(name, SharedCounter::new(counter));
-        self
+        Ok(self)
     }
 
     /// Takes a name that ends in `.json` for the path of a tokenizer, and reads that: for names that come from whoever may

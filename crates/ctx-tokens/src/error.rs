@@ -29,6 +29,12 @@ pub enum TokensError {
         /// The name given, of one of more than 64 bytes the beginning.
         name: String,
     },
+    /// A counter of one's own with the name of another one.
+    #[error("two token counters have the name {name:?}")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// A `tokenizer.json` that cannot be read, or is none.
     #[cfg(feature = "tokenizer-json")]
     #[error("read tokenizer {}", path.display())]

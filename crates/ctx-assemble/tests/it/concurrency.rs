@@ -279,7 +279,7 @@ async fn a_counter_of_ones_own_is_asked_for_and_told_of_by_its_name() {
         }
     }
 
-    let counters = Arc::new(Counters::default().with(Arc::new(Bytes)));
+    let counters = Arc::new(Counters::default().with(Arc::new(Bytes)).unwrap());
     let assembler = ContextAssembler::new().with_counters(counters);
     let name = CounterName::from("bytes");
     let options = options(3_000).with_counter(name.clone());

@@ -35,7 +35,8 @@ fn both(server: &Running, options: &Value) -> [Answer; 2] {
 
 #[test]
 fn a_counter_of_ones_own_counts_what_is_assembled_and_what_is_built() {
-    let counters = Arc::new(Counters::default().with(Arc::new(Twice)));
+    let counters = Counters::default().with(Arc::new(Twice));
+    let counters = Arc::new(counters.unwrap());
     let options = Options::default().with_limits(patient());
     let server = Running::set_up(options.with_counters(counters));
     let file = json!({"path": "a.rs", "content": "fn tide(moon: f64) {}\n"});

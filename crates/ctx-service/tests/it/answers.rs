@@ -42,6 +42,7 @@ async fn asked(is_dropped: bool) -> usize {
     let world = world(&files);
     let gated = Arc::new(Gated::default());
     let counters = Counters::default().with(Arc::clone(&gated) as Arc<dyn TokenCounter>);
+    let counters = counters.unwrap();
     let service = world.service.clone().with_counters(Arc::new(counters));
     let build = BuildOptions::default()
         .with_counter("gated".to_owned().into())

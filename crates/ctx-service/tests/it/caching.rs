@@ -83,7 +83,8 @@ async fn what_one_counter_counted_is_not_given_for_another_of_its_name() {
         .with_max_tokens(Tokens::new(9_000));
     let options = options.with_build(build);
     for (per_byte, wanted) in [(1, Served::Miss), (2, Served::Miss)] {
-        let counters = Arc::new(Counters::default().with(Arc::new(PerByte(per_byte))));
+        let counters = Counters::default().with(Arc::new(PerByte(per_byte)));
+        let counters = Arc::new(counters.unwrap());
         for served in [wanted, Served::Hit] {
             let service = world.service.clone().with_counters(Arc::clone(&counters));
             let control = Control::default();

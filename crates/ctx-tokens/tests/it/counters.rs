@@ -22,7 +22,9 @@ impl TokenCounter for PerByte {
 fn a_counter_of_ones_own_goes_by_its_name() {
     let counters = Counters::default()
         .with(Arc::new(PerByte(1, "mine")))
-        .with(Arc::new(PerByte(2, "characterBased")));
+        .unwrap()
+        .with(Arc::new(PerByte(2, "characterBased")))
+        .unwrap();
     let mine = counters.get(&"mine".into()).unwrap();
     assert_eq!((mine.count("abc").get(), mine.name()), (3, "mine"));
     token_counter(&mine);
@@ -37,14 +39,34 @@ fn a_counter_of_ones_own_goes_by_its_name() {
 #[test]
 fn an_identity_tells_counters_of_one_name_apart() {
     let (mine, words) = ("mine".into(), "wordBased".into());
-    let counters = |per_byte| Counters::default().with(Arc::new(PerByte(per_byte, "mine")));
+    let counters = |per_byte| {
+        let counters = Counters::default().with(Arc::new(PerByte(per_byte, "mine")));
+        counters.unwrap()
+    };
     let (some, others) = (counters(1), counters(2));
     let identity = |counters: &Counters, name| counters.known(name).unwrap().identity;
     assert_eq!(identity(&some, &mine), identity(&some, &mine));
     assert_ne!(identity(&some, &mine), identity(&others, &mine));
     assert_eq!(identity(&some, &words), identity(&others, &words));
     assert_eq!(identity(&some, &words), Identity::default());
-    let replaced = some.with(Arc::new(PerByte(3, "mine")));
-    let known = replaced.known(&mine).unwrap();
-    assert_eq!(known.counter.count("a").get(), 3, "the last of a name");
+}
+
+#[test]
+fn two_counters_of_one_name_are_refused() {
+    /// A counter that nobody gave a name.
+    struct Nameless;
+
+    impl TokenCounter for Nameless {
+        fn count(&self, _: &str) -> Tokens {
+            Tokens::ZERO
+        }
+    }
+
+    let counters = Counters::default().with(Arc::new(Nameless)).unwrap();
+    let error = counters.with(Arc::new(Nameless)).unwrap_err();
+    assert!(matches!(&error, TokensError::NameTaken { name } if name == "custom"));
+    assert_eq!(
+        error.to_string(),
+        "two token counters have the name \"custom\""
+    );
 }
