@@ -41,9 +41,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The same selection, told by the values of `problem`, which it may be an answer to: for one that was chosen by other
-    /// values, such as some with a bonus. `bound` is the certificate of any answer to `problem`: what it says of the
-    /// best holds for this one too. Weight, reasons and steps stay as they are.
+    /// The same selection, told by the values and weights of `problem`, which it may be an answer to: for one that was chosen
+    /// by other values, such as some with a bonus, or by somebody else, who sets `chosen` of another outcome. `bound` is the
+    /// certificate of any answer to `problem`: what it says of the best holds for this one too, as long as its weight
+    /// is at most `problem.capacity.loose`. Whether it is, is not looked at. Reasons and steps stay as they are.
     ///
     /// # Errors
     /// [`BudgetError::Invalid`] for a selection that is none of `problem`, and for numbers that make no sense;
@@ -62,8 +63,10 @@ impl Outcome {
             upper: bound.upper_bound,
             lambda: bound.lambda,
         };
+        let weight = weigh(problem, &self.chosen);
         Ok(Outcome {
             added: objective.added(&self.chosen),
+            weight: u64::try_from(weight).unwrap_or(u64::MAX),
             certificate: certificate(objective.value(&self.chosen), &bound),
             ..self
         })

@@ -34,6 +34,28 @@ impl Relevance {
         }
     }
 
+    /// The nearest there is to `value`, for scores that are a little beside the range, such as a cosine of `f32` that came to
+    /// 1.0000001. What is no number says nothing, and is 0. A score of another range, such as that of BM25, is to be
+    /// divided by its largest first: here it would be 1.
+    ///
+    /// # Examples
+    /// ```
+    /// use ctx_model::Relevance;
+    ///
+    /// assert_eq!(Relevance::clamped(1.000_000_1), Relevance::ONE);
+    /// assert_eq!(Relevance::clamped(-0.2), Relevance::ZERO);
+    /// assert_eq!(Relevance::clamped(f64::NAN), Relevance::ZERO);
+    /// assert_eq!(Relevance::clamped(0.5).get(), 0.5);
+    /// ```
+    #[must_use]
+    pub fn clamped(value: f64) -> Self {
+        if value.is_nan() {
+            return Relevance::ZERO;
+        }
+        // Adding zero, as above.
+        Relevance(value.clamp(0.0, 1.0) + 0.0)
+    }
+
     /// The number.
     pub const fn get(self) -> f64 {
         self.0

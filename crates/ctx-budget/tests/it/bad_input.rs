@@ -181,6 +181,22 @@ fn a_selection_of_another_problem_is_not_told_by_it() {
     }
 }
 
+/// A weight that nobody added up would be that of the selection before.
+#[test]
+fn a_selection_of_ones_own_is_weighed_anew() {
+    let mut problem = singles(10, &[(1, 1.0), (2, 0.5), (4, 0.25)]);
+    problem.groups = vec![3];
+    problem.items[2].group = Some(0);
+    let mut outcome = solve(&problem, Selection::Optimal);
+    assert_eq!(outcome.weight, 10);
+    outcome.chosen = vec![None, Some(0), Some(0)];
+    let certificate = outcome.certificate;
+    let told = outcome.told_by(&problem, &Settings::default(), &certificate);
+    let told = told.unwrap();
+    assert_eq!(told.weight, 9);
+    assert!((told.certificate.value - 0.75).abs() < 1e-12);
+}
+
 #[test]
 fn what_is_worth_nothing_is_taken_where_there_is_room() {
     let problem = singles(20, &[(10, 0.0), (10, 1.0), (10, 0.0)]);
