@@ -79,7 +79,8 @@ struct Outcome {
 }
 
 /// Replays the conversations twice over new servers: once as they are, for the share of answers that were kept,
-/// and once with a check behind each answer.
+/// and once with a new build behind each answer. What is wrong with an answer of either is an error: where nothing stands between
+/// two answers, one that is under way may be given to the wrong one.
 ///
 /// # Errors
 /// An answer is stale, or shows what is another's.
@@ -99,19 +100,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     );
     let section = section(workspace, options, &plain, &checked)?;
     println!("\n{section}");
-    for fault in checked.stale.iter().chain(&checked.foreign) {
-        println!("{fault}");
-    }
-    ensure!(
-        checked.foreign.is_empty(),
-        "{} answers show what is another's",
-        checked.foreign.len()
-    );
-    ensure!(
-        checked.stale.is_empty(),
-        "{} answers are stale",
-        checked.stale.len()
-    );
+    Faults::of([&plain, &checked]).check()?;
     if options.record {
         let title = format!("Conversations, {}", options.keeps.kind.title());
         record::write(workspace, &title, &section)?;
@@ -133,6 +122,7 @@ fn section(
     #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
     let repeats = percent(plain.repeats as f64, plain.builds as f64);
     let hits = percent(plain.hits, plain.hits + plain.misses);
+    let faults = Faults::of([plain, checked]);
     Ok(format!(
         "\
 Written by `cargo xtask trace --turns {turns} --seed {seed}{flags} --record`. Measured {}.
@@ -140,7 +130,8 @@ Written by `cargo xtask trace --turns {turns} --seed {seed}{flags} --record`. Me
 {} users with threads and files of the same names, each {turns} turns in {THREADS} threads: a message is added, a context built, an answer
 added. All take the same turn at the same time, with the same question. After a build a client asks the same again at once ({} %), has another answer made ({} %), has a second window that asks
 at the same time ({} %), changes the file that it is about and asks again ({} %), or votes and asks again ({} %). So of {} builds {repeats:.0} %
-ask what was asked before with nothing written since; what is asked again after a change is no repeat.
+ask what was asked before with nothing written since; what is asked again after a change is no repeat. They are asked twice: as they are, and with a new
+build behind each answer, which the last line is of. All answers of both are looked at.
 
 | | wanted | found | |
 |---|---|---|---|
@@ -158,15 +149,57 @@ ask what was asked before with nothing written since; what is asked again after 
         HABITS.votes,
         plain.builds,
         verdict(hits > 30.0),
-        checked.stale.len(),
-        checked.builds,
-        verdict(checked.stale.is_empty()),
-        checked.foreign.len(),
-        checked.builds,
-        verdict(checked.foreign.is_empty()),
+        faults.stale.len(),
+        faults.builds,
+        verdict(faults.stale.is_empty()),
+        faults.foreign.len(),
+        faults.builds,
+        verdict(faults.foreign.is_empty()),
         checked.different,
         checked.compared,
     ))
+}
+
+/// What was wrong with answers, of all replays.
+#[derive(Debug, Default)]
+struct Faults<'o> {
+    builds: usize,
+    stale: Vec<&'o str>,
+    foreign: Vec<&'o str>,
+}
+
+impl<'o> Faults<'o> {
+    fn of(outcomes: [&'o Outcome; 2]) -> Self {
+        let mut faults = Faults::default();
+        for outcome in outcomes {
+            faults.builds += outcome.builds;
+            faults.stale.extend(outcome.stale.iter().map(|it| &**it));
+            let foreign = outcome.foreign.iter().map(|it| &**it);
+            faults.foreign.extend(foreign);
+        }
+        faults
+    }
+
+    /// Prints them.
+    ///
+    /// # Errors
+    /// There are some.
+    fn check(&self) -> Result<()> {
+        for fault in self.stale.iter().chain(&self.foreign) {
+            println!("{fault}");
+        }
+        ensure!(
+            self.foreign.is_empty(),
+            "{} answers show what is another's",
+            self.foreign.len()
+        );
+        ensure!(
+            self.stale.is_empty(),
+            "{} answers are stale",
+            self.stale.len()
+        );
+        Ok(())
+    }
 }
 
 fn verdict(is_met: bool) -> &'static str {
@@ -431,4 +464,26 @@ impl User {
 
 fn canary(owner: &str) -> String {
     format!("canary{owner}canary")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_either_replay_counts() {
+        let outcome = |stale: &[&str], foreign: &[&str]| Outcome {
+            builds: 10,
+            stale: stale.iter().map(ToString::to_string).collect(),
+            foreign: foreign.iter().map(ToString::to_string).collect(),
+            ..Outcome::default()
+        };
+        let none = outcome(&[], &[]);
+        assert!(Faults::of([&none, &none]).check().is_ok());
+        assert_eq!(Faults::of([&none, &none]).builds, 20);
+        for faulty in [outcome(&["old"], &[]), outcome(&[], &["other"])] {
+            assert!(Faults::of([&faulty, &none]).check().is_err());
+            assert!(Faults::of([&none, &faulty]).check().is_err());
+        }
+    }
 }
