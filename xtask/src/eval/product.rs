@@ -21,7 +21,7 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use super::sets::{Golden, Question, Set};
-use super::shown::{Shown, shown};
+use super::shown::{Shown, shown, shown_by_text};
 
 /// The first so many passages that retrieval comes to.
 const FIRST: usize = 20;
@@ -101,20 +101,21 @@ pub(super) fn run(set: &Set, ways: &[Ask], work: &Path) -> Result<Measured> {
         };
         let mut rows = Vec::with_capacity(set.questions.len());
         for question in &set.questions {
-            let built = |found: &mut Vec<_>| -> Result<Arc<BuiltContext>> {
-                if ask.by == By::Server {
-                    return prime(&runtime, &service, &question.text, ask);
-                }
-                let answer = answer(&runtime, &service, &question.text, ask)?;
+            let text = &question.text;
+            let (once, again, shown) = if ask.by == By::Server {
+                let once = prime(&runtime, &service, text, ask)?;
+                let shown = shown_by_text(&once, &set.files)?;
+                (once, prime(&runtime, &service, text, ask)?, shown)
+            } else {
+                let answer = answer(&runtime, &service, text, ask)?;
+                let again = self::answer(&runtime, &service, text, ask)?;
                 if found.len() < set.questions.len() {
                     found.push(passed(set, question, &answer));
                 }
-                Ok(Arc::new(answer.built))
+                let shown = shown(&answer, &set.files);
+                (Arc::new(answer.built), Arc::new(again.built), shown)
             };
-            let once = built(&mut found)?;
-            let again = built(&mut vec![None; set.questions.len()])?;
             let total = o200k_base().count(&once.context);
-            let shown = shown(&once, &set.files)?;
             cell.over += usize::from(total.get() > ask.budget);
             cell.unstable += usize::from(again.context != once.context);
             cell.false_spans += shown.false_spans;
