@@ -1,5 +1,6 @@
-//! `cargo xtask kill`: ends the server as a power failure would, or the database below it, while it is written to,
-//! and looks for what it had acknowledged.
+//! `cargo xtask kill`: ends the server at once, or the database below it, while it is written to, and looks for what it had
+//! acknowledged. It is a crash of the process, and no loss of power: what a process has written is in the memory of the system, and is
+//! there after its end whether it was synced or not.
 
 mod files;
 mod look;
@@ -154,7 +155,7 @@ fn section(
         "\
 Written by `{}`. Measured {}.
 
-{}, ended by SIGKILL {} times at a random moment within {} ms of when each of {} owners
+A crash of processes, and no loss of power: what they had written and not synced, the system still has. {}, ended by SIGKILL {} times at a random moment within {} ms of when each of {} owners
 had an acknowledgement of each kind, while they begin threads, pin to them, add messages, send files, replace two in turn, and vote. After each
 restart every thread, pin and message that was ever acknowledged is looked for, and the files and votes of the run (after the last, all of
 them): of each file the text is in a context that names it, and in one that is about a word of it; votes are sent again. Of a file whose

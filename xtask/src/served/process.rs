@@ -128,7 +128,7 @@ impl Served {
         Ok(served)
     }
 
-    /// Ends it as a power failure would: at once, and without a word.
+    /// Ends it at once, and without a word. What it wrote, the system has.
     pub(crate) fn kill(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

@@ -221,3 +221,30 @@ fn is_damage(error: &rusqlite::Error) -> bool {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a loss of power takes back no test can see: that a transaction waits for the disk is all that can be asked.
+    #[test]
+    fn the_state_waits_for_the_disk_and_contexts_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(folder.path()).unwrap();
+        let asked = |connection: &Connection, name: &str| -> String {
+            connection
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+                .map(|value| format!("{value:?}"))
+                .unwrap()
+        };
+        let state = database.state.lock().unwrap();
+        for connection in [&state.0, &*database.reader()] {
+            // FULL: the log is synced with each transaction (<https://sqlite.org/pragma.html#pragma_synchronous>).
+            assert_eq!(asked(connection, "synchronous"), "Integer(2)");
+            assert_eq!(asked(connection, "journal_mode"), "Text(\"wal\")");
+        }
+        for connection in [&*database.contexts(), &*database.contexts_reader()] {
+            assert_eq!(asked(connection, "synchronous"), "Integer(1)");
+        }
+    }
+}
