@@ -1,9 +1,13 @@
 //! `cargo xtask test`: all that a contribution must pass.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
+use ctx_testkit::skip;
 
 use crate::command::Call;
 use crate::workspace::Workspace;
@@ -33,9 +37,13 @@ enum Check {
 }
 
 impl Step {
-    fn run(&self, workspace: &Workspace) -> Result<()> {
+    /// What of it cannot run is written to `skips`, with the reason.
+    fn run(&self, workspace: &Workspace, skips: &Path) -> Result<()> {
         match &self.check {
-            Check::Call(call) => call.clone().within(&workspace.root).run(),
+            Check::Call(call) => {
+                let call = call.clone().within(&workspace.root);
+                call.env(skip::FILE, skips).run()
+            }
             Check::Chore(_, chore) => chore(workspace),
         }
     }
@@ -49,8 +57,10 @@ impl Step {
     }
 }
 
-/// Runs every step up to the first that fails, and prints what each one cost.
+/// Runs every step up to the first that fails, and prints what each one cost, and which tests could not run.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let skips =
+        tempfile::NamedTempFile::new().context("failed to make a file of what is skipped")?;
     let steps = steps(options);
     let start = Instant::now();
     let mut times: Vec<Duration> = Vec::new();
@@ -60,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         println!("\n[{number}/{}] {}: {}", steps.len(), step.name, step.what);
         println!("      $ {}", step.command());
         let begun = Instant::now();
-        let outcome = step.run(workspace);
+        let outcome = step.run(workspace, skips.path());
         times.push(begun.elapsed());
         if let Err(error) = outcome {
             failure = Some((step, error));
@@ -68,9 +78,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     print_summary(&steps, &times, failure.is_some(), start.elapsed());
-    if let Some(how) = ctx_testkit::postgres::missing() {
-        println!("\nskipped: the tests of the shared store. {how}");
-    }
+    let skips = fs::read_to_string(skips.path()).context("failed to read what is skipped")?;
+    print!("{}", skips_of(&skips));
     match failure {
         None => Ok(()),
         Some((step, error)) => Err(anyhow!(
@@ -184,4 +193,51 @@ fn print_summary(steps: &[Step], times: &[Duration], failed: bool, total: Durati
         println!("{:<10} {time:>9}  {verdict}", step.name);
     }
     println!("{:<10} {:>9.1}", "all", total.as_secs_f64());
+}
+
+/// Why tests were skipped, as they wrote it down: each reason once, with how often it was one.
+fn skips_of(written: &str) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for why in written.lines() {
+        *reasons.entry(why).or_default() += 1;
+    }
+    let line = |(why, count): (&str, usize)| format!("  {count:>4} \u{d7} {why}\n");
+    let lines: String = reasons.into_iter().map(line).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("\nskipped, as they cannot run here:\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_skipped_is_told_once_with_its_number() {
+        assert_eq!(skips_of(""), "");
+        assert_eq!(
+            skips_of("no disk\nno tool\nno disk\n"),
+            "\nskipped, as they cannot run here:\n     2 \u{d7} no disk\n     1 \u{d7} no tool\n"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_step_knows_where_to_write_what_it_skips() {
+        let skips = tempfile::NamedTempFile::new().unwrap();
+        let workspace = Workspace::find().unwrap();
+        let said = "echo no disk >>\"$CTX_SKIPPED\"";
+        let step = Step {
+            name: "",
+            what: "",
+            check: Check::Call(Call::new("sh").args(["-c", said])),
+        };
+        step.run(&workspace, skips.path()).unwrap();
+        let told = fs::read_to_string(skips.path()).unwrap();
+        assert_eq!(
+            skips_of(&told).lines().last(),
+            Some("     1 \u{d7} no disk")
+        );
+    }
 }

@@ -2,8 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says so where it is skipped"
+    reason = "a test fails by panicking"
 )]
 
 use std::fs;
@@ -11,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::skip::skipped;
 
 /// A disk with little room, in memory: gone when this is dropped.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Disk {
         if mounted.is_ok_and(|it| it.status.success()) {
             return Some(Disk(at));
         }
-        eprintln!("skipped: no small disk can be mounted");
+        skipped("no small disk can be mounted");
         None
     }
 

@@ -11,6 +11,7 @@ pub mod laws;
 #[cfg(all(unix, feature = "postgres"))]
 pub mod postgres;
 pub mod shared;
+pub mod skip;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

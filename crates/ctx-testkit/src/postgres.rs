@@ -2,8 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says so where it is skipped"
+    reason = "a test fails by panicking"
 )]
 
 use std::env;
@@ -17,6 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::skip::skipped;
 
 const HOW: &str = "PostgreSQL 15 or later is not installed: on Debian and Ubuntu `apt-get install postgresql`, on Fedora \
                    `dnf install postgresql-server postgresql-contrib`, on macOS `brew install postgresql`";
@@ -316,7 +317,7 @@ fn certify(folder: &Path, user: Option<(u32, u32)>) -> bool {
     ]);
     let made = openssl.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !made.is_ok_and(|it| it.success()) {
-        eprintln!("skipped: `openssl` makes no certificate here");
+        skipped("`openssl` makes no certificate here");
         return false;
     }
     true
@@ -329,12 +330,6 @@ fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {
         command.uid(uid).gid(gid);
     }
     command
-}
-
-/// What to do so that tests of PostgreSQL are not skipped, if they are.
-#[must_use]
-pub fn missing() -> Option<&'static str> {
-    (installed().is_none() && !may_install()).then_some(HOW)
 }
 
 /// Whether continuous integration may install what is missing.
@@ -367,7 +362,7 @@ fn bin() -> Option<PathBuf> {
     let found = BIN.get_or_init(|| {
         installed().or_else(|| {
             if !may_install() {
-                eprintln!("skipped: {HOW}");
+                skipped(HOW);
                 return None;
             }
             let apt = |arguments: &[&str]| {

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder `name` of the data beside the checkout, or `None` where it is missing; it says so on
-/// standard error, so that a skipped test is seen.
+use crate::skip::skipped;
+
+/// The folder `name` of the data beside the checkout, or `None` where it is missing, which is said
+/// by [`skipped`].
 pub fn path(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let path = folder.join(name);
     if path.exists() {
         return Some(path);
     }
-    report_skip(name);
+    skipped(format_args!("../shared/{name} is not beside this checkout"));
     None
 }
 
@@ -30,9 +32,4 @@ pub fn text(name: &str) -> Option<String> {
 pub fn json(name: &str) -> Option<serde_json::Value> {
     let text = text(name)?;
     Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}")))
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn report_skip(name: &str) {
-    eprintln!("skipped: ../shared/{name} is not beside this checkout");
 }

@@ -726,6 +726,7 @@ mod unix {
 
     use ctx_testkit::SetOnDrop;
     use ctx_testkit::disk::Disk;
+    use ctx_testkit::skip::skipped;
 
     use super::*;
 
@@ -760,7 +761,6 @@ mod unix {
     }
 
     /// What comes of it where permissions bind; `None` if no such process can be started.
-    #[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
     fn run_bound(mut command: Command) -> Option<Ran> {
         let tried = Folder::of([("file", b"".as_slice())]);
         mode(&tried.path().join("file"), 0);
@@ -770,7 +770,9 @@ mod unix {
         match command.output() {
             Ok(output) => Some(Ran::of(output)),
             Err(error) => {
-                eprintln!("skipped: no process of another user can be started: {error}");
+                skipped(format_args!(
+                    "no process of another user can be started: {error}"
+                ));
                 None
             }
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use ctx_index::{Index, IndexError, Options, Reason};
 use ctx_retrieve::{References as _, Threads as _, Usage as _};
 use ctx_testkit::disk::Disk;
+use ctx_testkit::skip::skipped;
 
 use crate::child::{command, command_without_room, said};
 use crate::memory::{remember, remembered};
@@ -45,7 +46,9 @@ fn said_by_nobody(what: &str, root: &Path, folder: &Path) -> Option<Vec<String>>
             Some(said)
         }
         Err(error) => {
-            eprintln!("skipped: no process of another user can be started: {error}");
+            skipped(format_args!(
+                "no process of another user can be started: {error}"
+            ));
             None
         }
     }
@@ -285,7 +288,7 @@ fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     }
     let child = command_without_room("update", fixture.root(), &fixture.folder()).spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: there is no shell that limits files");
+        skipped("there is no shell that limits files");
         return;
     };
     let said: Vec<String> = said(&mut child).collect();

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctx_syntax::{Language, Limits, Source};
+use ctx_testkit::skip::skipped;
 
 #[test]
 fn real_files_are_shown_as_they_are() {
@@ -65,7 +66,6 @@ fn check(path: &str, text: &str) {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn sources() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")))?;
@@ -73,9 +73,9 @@ fn sources() -> Option<PathBuf> {
     if folder.exists() {
         return Some(folder);
     }
-    eprintln!(
-        "skipped: there are no downloaded sources in {}",
+    skipped(format_args!(
+        "there are no downloaded sources in {}",
         folder.display()
-    );
+    ));
     None
 }

@@ -1,0 +1,47 @@
+//! Tests that cannot run here, and say so.
+
+use std::env;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// The variable that names the file of what is skipped: see [`skipped`].
+pub const FILE: &str = "CTX_SKIPPED";
+
+/// Says why a test does not run: on standard error, of which nothing is seen where tests that pass are silent, and in a
+/// line of the file that the variable [`FILE`] names, if it names one. `cargo xtask test` lists those.
+///
+/// # Panics
+/// When the file cannot be written.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub fn skipped(why: impl Display) {
+    eprintln!("skipped: {why}");
+    if let Some(file) = env::var_os(FILE) {
+        note(Path::new(&file), &why).expect("what is skipped is written down");
+    }
+}
+
+/// Appends a line at once: other processes append to the same file.
+fn note(file: &Path, why: &dyn Display) -> io::Result<()> {
+    let line = why.to_string().replace(['\r', '\n'], " ") + "\n";
+    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+    file.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_skipped_is_a_line_each() {
+        let file = env::temp_dir().join(format!("ctx-skipped-{}", std::process::id()));
+        note(&file, &"there is no disk").unwrap();
+        note(&file, &"there is\nno tool").unwrap();
+        let said = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        assert_eq!(said, "there is no disk\nthere is no tool\n");
+    }
+}
