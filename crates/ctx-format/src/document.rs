@@ -17,6 +17,8 @@ pub struct DocumentWriter<'f, 'o> {
     stage: Stage,
     first_block: bool,
     open_group: Option<OwnedGroup>,
+    // Within that: the file of the block written last, where the group does not carry it.
+    open_file: Option<OwnedGroup>,
     // Opened with its first block, so that no group is ever empty.
     next_group: NextGroup,
     late: Option<&'static str>,
@@ -71,6 +73,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             stage: Stage::Start,
             first_block: true,
             open_group: None,
+            open_file: None,
             next_group: NextGroup::Natural,
             late: None,
         }
@@ -93,6 +96,9 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
 
     /// Says which group the blocks that follow belong to. A group without blocks is not written.
     /// Without this call each block stands in the group that [`Formatter::group_of`] puts it in.
+    ///
+    /// No block loses its file by it. A file is a group of its own blocks alone, as without this call; in any other group a
+    /// block that the formatter puts in a file stands in a group for itself, which has the path.
     pub fn group(&mut self, group: Option<Group<'_>>) {
         if self.stage > Stage::Chunks {
             return self.is_late("group");
@@ -110,10 +116,13 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             self.formatter.separator(self.out);
         }
         self.first_block = false;
+        self.close_file();
+        let own = self.formatter.group_of(block);
         let group = match &self.next_group {
+            NextGroup::Natural | NextGroup::Chosen(Some(OwnedGroup::File(_))) => own,
             NextGroup::Chosen(group) => group.as_ref().map(OwnedGroup::view),
-            NextGroup::Natural => self.formatter.group_of(block),
         };
+        let file = own.filter(|it| matches!(it, Group::File(_)) && group != own);
         if self.open_group.as_ref().map(OwnedGroup::view) != group {
             let next = group.map(OwnedGroup::new);
             self.close_group();
@@ -121,6 +130,10 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
                 self.formatter.open_group(&group.view(), self.out);
             }
             self.open_group = next;
+        }
+        if let Some(file) = file {
+            self.formatter.open_group(&file, self.out);
+            self.open_file = Some(OwnedGroup::new(file));
         }
         self.formatter.block(block, self.out);
     }
@@ -177,7 +190,14 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
     }
 
+    fn close_file(&mut self) {
+        if let Some(file) = self.open_file.take() {
+            self.formatter.close_group(&file.view(), self.out);
+        }
+    }
+
     fn close_group(&mut self) {
+        self.close_file();
         if let Some(group) = self.open_group.take() {
             self.formatter.close_group(&group.view(), self.out);
         }

@@ -37,7 +37,8 @@ pub trait Formatter: Debug + Send + Sync {
     fn format(&self) -> Format;
 
     /// The group that `block` stands in, as the options have it. In a document it must stand in
-    /// that one: a heading that the group carries is not repeated in the block.
+    /// that one: a heading that the group carries is not repeated in the block. A group of a file may be opened within one
+    /// that a caller chose.
     fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>>;
 
     /// One block that stands alone, outside any document: no separator, no group, and only the

@@ -145,3 +145,65 @@ fn a_group_without_blocks_is_not_written() {
         assert!(!text.contains("Related Documentation"), "{text}");
     }
 }
+
+#[test]
+fn whatever_group_is_chosen_no_block_loses_its_file() {
+    let of = |id: &str, path: Option<&str>| {
+        let chunk = Chunk::new(id, id, Relevance::ONE);
+        match path {
+            Some(path) => chunk.with_path(path),
+            None => chunk,
+        }
+    };
+    let chunks = [
+        of("1", Some("a.rs")),
+        of("2", Some("b.rs")),
+        of("3", Some("b.rs")),
+        of("4", None),
+        of("5", Some("a.rs")),
+    ];
+    let groups = [
+        None,
+        Some(Group::File("a.rs")),
+        Some(Group::File("b.rs")),
+        Some(Group::Category(Category::Code)),
+    ];
+    for format in Format::ALL {
+        let formatter = formatter(format, &FormatOptions::default()).unwrap();
+        for number in 0..groups.len().pow(5) {
+            let mut text = String::new();
+            let mut writer = DocumentWriter::new(&*formatter, &mut text);
+            let mut rest = number;
+            for chunk in &chunks {
+                writer.group(groups[rest % groups.len()]);
+                rest /= groups.len();
+                writer.block(&Block::full(chunk));
+            }
+            writer.finish(None).unwrap();
+            let parsed = parse(format, &text).unwrap();
+            let titles = parsed.blocks.iter().map(|it| it.title.as_deref());
+            let titles: Vec<_> = titles.collect();
+            let expected = ["a.rs", "b.rs", "b.rs", "4", "a.rs"].map(Some);
+            assert_eq!(titles, expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_heading_of_a_file_stands_once_where_the_group_has_it() {
+    let chunk = Chunk::new("a", "x", Relevance::ONE).with_path("a.rs");
+    let formatter = formatter(Format::Markdown, &FormatOptions::default()).unwrap();
+    let text_of = |groups: &[Option<Group<'_>>]| {
+        let mut text = String::new();
+        let mut writer = DocumentWriter::new(&*formatter, &mut text);
+        for group in groups {
+            writer.group(*group);
+            writer.block(&Block::full(&chunk));
+        }
+        writer.finish(None).unwrap();
+        text
+    };
+    let file = Some(Group::File("a.rs"));
+    assert_eq!(text_of(&[file, file]).matches("### a.rs").count(), 1);
+    assert_eq!(text_of(&[file, None]).matches("### a.rs").count(), 2);
+}
