@@ -19,7 +19,7 @@ pub struct FormattedChunk {
     pub tokens: Tokens,
     /// The file it is in.
     pub path: Option<String>,
-    /// The lines of that file.
+    /// The lines of that file which the text shows; none where those of expanded context cannot be told.
     pub span: Option<LineSpan>,
 }
 
@@ -39,7 +39,7 @@ pub trait Assembler: Send + Sync {
         control: Control,
     ) -> Result<BuiltContext, AssembleError>;
 
-    /// Formats one chunk on its own.
+    /// Formats one chunk on its own, all of it: its expanded context, else its content.
     ///
     /// # Errors
     /// [`AssembleError::Format`] and [`AssembleError::Tokens`].
@@ -129,13 +129,14 @@ impl Assembler for ContextAssembler {
         options: &BuildOptions,
     ) -> Result<FormattedChunk, AssembleError> {
         let counter = self.counters.get(&options.counter)?;
+        let block = Block::full(chunk);
         let mut text = String::new();
-        formatter_of(options)?.fragment(&Block::full(chunk), &mut text);
+        formatter_of(options)?.fragment(&block, &mut text);
         Ok(FormattedChunk {
             tokens: counter.count(&text),
             text,
             path: chunk.path.clone(),
-            span: chunk.span,
+            span: block.span,
         })
     }
 

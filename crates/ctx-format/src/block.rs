@@ -34,15 +34,16 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// All of `chunk`: its expanded context, else its content; and its summary beside it. The lines are those that the
-    /// chunk tells; of expanded context [`Chunk::full_span`] tells its own.
+    /// All of `chunk`: its expanded context, else its content; and its summary beside it. The lines are those of what is
+    /// shown ([`Chunk::full_span`]): none of expanded context in which the content does not stand once. O(1), and O(bytes)
+    /// with expanded context.
     pub fn full(chunk: &'a Chunk) -> Self {
         Block {
             id: &chunk.id,
             kind: &chunk.kind,
             path: chunk.path.as_deref(),
             name: chunk.short_name(),
-            span: chunk.span,
+            span: chunk.full_span(),
             language: chunk.language.as_deref(),
             relevance: chunk.relevance,
             body: chunk.full_text(),
@@ -72,7 +73,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The summary of `chunk` in place of its text, as a mention of it; empty where it has none.
+    /// The summary of `chunk` in place of its text, as a mention of it; empty where it has none. The lines are those of its
+    /// content, which the summary is of.
     pub fn summary_only(chunk: &'a Chunk) -> Self {
         let full = Block::full(chunk);
         let body = chunk.summary.as_deref().unwrap_or_default();
@@ -84,6 +86,7 @@ impl<'a> Block<'a> {
         };
         Block {
             body,
+            span: chunk.span,
             summary: None,
             rendition,
             ..full

@@ -1,7 +1,7 @@
 //! Fragments, byte for byte as the first design wrote them.
 
 use ctx_format::{Block, FormatOptions, formatter};
-use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Relevance};
+use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Relevance, Rendition, RenditionKind};
 use ctx_testkit::shared;
 use serde_json::Value;
 
@@ -17,7 +17,12 @@ fn every_fragment_is_the_expected_one() {
         let options: BuildOptions = serde_json::from_value(case["options"].clone()).unwrap();
         let formatter = formatter(options.format, &FormatOptions::from(&options)).unwrap();
         let mut fragment = String::new();
-        formatter.fragment(&Block::full(&chunk), &mut fragment);
+        // The first design heads expanded context with the lines of the content.
+        let block = Block {
+            span: chunk.span,
+            ..Block::full(&chunk)
+        };
+        formatter.fragment(&block, &mut fragment);
         match options.format {
             Format::Json => {
                 let value: Value = serde_json::from_str(&fragment).unwrap();
@@ -91,4 +96,30 @@ fn a_fragment_without_a_path_is_headed_by_its_name_or_id() {
         &unnamed,
         "Id: a-1\n----------------------------------------\nx\n",
     );
+}
+
+#[test]
+fn a_fragment_of_expanded_context_is_headed_by_the_lines_that_it_shows() {
+    let mut chunk = Chunk::new("a", "b", Relevance::ONE)
+        .with_path("a.rs")
+        .with_span(LineSpan::new(2, 2).unwrap());
+    chunk.summary = Some("what it is".to_owned());
+    let wider = |text: &str| {
+        let mut wider = chunk.clone();
+        wider.expanded_context = Some(text.to_owned());
+        wider
+    };
+    let around = wider("a\nb\nc");
+    fragment(
+        Format::Plain,
+        &around,
+        "File: a.rs (lines 1-3)\n----------------------------------------\na\nb\nc\n",
+    );
+    let lines = |block: Block<'_>| block.span.map(|it| (it.start(), it.end()));
+    let rendition = Rendition::new(RenditionKind::Signature, "b", 0.5).unwrap();
+    assert_eq!(lines(Block::of(&around, &rendition)), Some((1, 3)));
+    assert_eq!(lines(Block::summary_only(&around)), Some((2, 2)));
+    // Which of the two it is, nobody knows.
+    assert_eq!(lines(Block::full(&wider("b\nb"))), None);
+    assert_eq!(lines(Block::full(&chunk)), Some((2, 2)));
 }
