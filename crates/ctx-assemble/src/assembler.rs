@@ -23,15 +23,22 @@ pub struct FormattedChunk {
     pub span: Option<LineSpan>,
 }
 
-/// Turns chunks into contexts.
+/// Turns chunks into contexts. Its laws are `ctx_testkit::laws::assembler`.
 #[async_trait]
 pub trait Assembler: Send + Sync {
-    /// Builds one context; see [`assemble`](crate::assemble). Raising the flag of `control`, or dropping the
-    /// future, ends the work within 10 ms.
+    /// Builds one context; see [`assemble`](crate::assemble).
+    ///
+    /// Raising the flag of `control`, or dropping the future, ends the work once what is being counted is counted: a quarter of
+    /// a MiB and the rest of its line, which is within 10 ms with the counters of `ctx-tokens` whose weights add up at safe joints. Those
+    /// are all but `TokenizerJson`. A counter that never adds up ([`Additivity::Never`](ctx_tokens::Additivity::Never), the default of
+    /// one's own) is given whole blocks, and the whole context.
     ///
     /// # Errors
-    /// As [`assemble`](crate::assemble), and [`AssembleError::Tokens`] when there is no counter of
-    /// the name that the options give.
+    /// As [`assemble`](crate::assemble); [`AssembleError::Tokens`] when there is no counter of
+    /// the name that the options give, and [`AssembleError::Lost`] when the counter panics.
+    ///
+    /// # Panics
+    /// Where the assembler needs a runtime and there is none: [`ContextAssembler`] needs one of tokio.
     async fn assemble(
         &self,
         chunks: Vec<Chunk>,
@@ -58,6 +65,9 @@ pub trait Assembler: Send + Sync {
 
 /// The assembler of this crate. It keeps nothing between two calls but what its [`Counters`] keep, which its clones
 /// share.
+///
+/// [`assemble`](Assembler::assemble) works on a blocking thread of the tokio runtime that its future is awaited in, and
+/// panics elsewhere; [`assemble`](crate::assemble), the function, needs none. What else there is needs none either.
 #[derive(Clone, Default)]
 pub struct ContextAssembler {
     clock: Option<Arc<dyn Clock>>,
@@ -120,7 +130,9 @@ impl Assembler for ContextAssembler {
         let work = move || span.in_scope(build);
         tokio::task::spawn_blocking(work)
             .await
-            .map_err(|_| AssembleError::Lost)?
+            .map_err(|lost| AssembleError::Lost {
+                source: lost.into(),
+            })?
     }
 
     fn format_chunk(

@@ -36,7 +36,11 @@ pub enum AssembleError {
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// The thread that did the work ended without an answer.
+    /// The thread that did the work ended without an answer: a counter panicked, or the runtime was shut down.
     #[error("the assembling thread ended without an answer")]
-    Lost,
+    Lost {
+        /// How it ended.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
 }

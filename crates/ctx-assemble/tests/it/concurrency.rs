@@ -11,7 +11,7 @@ use ctx_assemble::{
     AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, FormattedChunk, assemble,
     async_trait,
 };
-use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, Format, Tokens};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, Format, LineSpan, Tokens};
 use ctx_tokens::{Additivity, Counters, TokenCounter};
 
 use crate::support::{build, chunk, files, options};
@@ -302,4 +302,45 @@ fn an_unknown_model_is_an_error_with_its_neighbours() {
         .estimate_tokens("x", &name)
         .expect_err("accepted");
     assert!(error.to_string().contains("gpt-4"), "{error}");
+}
+
+#[tokio::test]
+async fn how_a_counter_ended_the_work_is_told() {
+    struct Panics;
+
+    impl TokenCounter for Panics {
+        fn count(&self, _: &str) -> Tokens {
+            panic!("the table of ranks is empty")
+        }
+    }
+
+    let counters = Counters::default().with(Arc::new(Panics)).unwrap();
+    let assembler = ContextAssembler::new().with_counters(Arc::new(counters));
+    let options = options(3_000).with_counter("custom".into());
+    let lost = assembler.assemble(files(1), options, Control::default());
+    let lost = lost.await.unwrap_err();
+    assert!(matches!(lost, AssembleError::Lost { .. }), "{lost}");
+    let source = std::error::Error::source(&lost).unwrap();
+    assert!(source.to_string().contains("the table of ranks is empty"));
+}
+
+#[test]
+fn a_fragment_has_the_lines_that_it_shows() {
+    let mut file = files(1).remove(0).with_span(LineSpan::new(2, 2).unwrap());
+    file.content = "b".to_owned();
+    file.expanded_context = Some("a\nb\nc".to_owned());
+    let fragment = ContextAssembler::new()
+        .format_chunk(&file, &options(0))
+        .unwrap();
+    assert_eq!(fragment.span, LineSpan::new(1, 3).ok());
+    assert!(fragment.text.contains("\nLines 1-3\n"), "{}", fragment.text);
+}
+
+#[test]
+#[should_panic(expected = "Tokio")]
+fn to_await_it_needs_a_runtime() {
+    let assembler = ContextAssembler::new();
+    let mut building = assembler.assemble(files(1), options(3_000), Control::default());
+    let mut nobody = Context::from_waker(Waker::noop());
+    let _ = building.as_mut().poll(&mut nobody);
 }
