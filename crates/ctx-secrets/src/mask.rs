@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
+use crate::keys::cut;
 use crate::rules::rules;
+
+/// What finds a part of a private key.
+const CUT: &str = "cut-private-key";
 
 /// What a byte of a secret is shown as.
 const MASK: u8 = b'*';
@@ -16,7 +20,8 @@ const SHORTEST: usize = 8;
 pub struct Secret {
     /// Its bytes.
     pub span: Range<usize>,
-    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …
+    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, or `cut-private-key` for what there is of a private key that has
+    /// one of its two marks.
     pub rule: &'static str,
 }
 
@@ -36,6 +41,7 @@ pub fn find(path: &str, text: &str) -> Vec<Secret> {
             rule: &rule.id,
         }));
     }
+    found.extend(cut(text).into_iter().map(|span| Secret { span, rule: CUT }));
     found.sort_by_key(|it| it.span.start);
     found.dedup_by(|next, last| {
         let is_one = next.span.start < last.span.end;

@@ -14,7 +14,8 @@ const NAMES: [&str; 9] = [
 ];
 
 /// How such names end, in small letters.
-const ENDS: [&str; 9] = [
+const ENDS: [&str; 10] = [
+    ".env",
     ".jks",
     ".kdbx",
     ".key",
@@ -26,12 +27,17 @@ const ENDS: [&str; 9] = [
     ".ppk",
 ];
 
-/// Whether the file at `path` is one of settings (`.env`, `.env.local`, …) or keys (`id_rsa`, `server.pem`, …),
-/// by its name alone, in any case. A public key (`id_rsa.pub`) is not one.
+/// How names end of settings that are there to be filled in, in small letters.
+const EXAMPLES: [&str; 4] = [".dist", ".example", ".sample", ".template"];
+
+/// Whether the file at `path` is one of settings (`.env`, `.env.local`, `prod.env`, `app.env.local`, …) or keys (`id_rsa`,
+/// `server.pem`, …), by its name alone, in any case. A public key (`id_rsa.pub`) is not one, and neither are settings that are
+/// there to be filled in (`prod.env.example`), unless their name begins with `.env`.
 pub fn is_secret_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
     name.starts_with(".env")
+        || (name.contains(".env.") && !EXAMPLES.iter().any(|it| name.ends_with(it)))
         || NAMES.contains(&name.as_str())
         || ENDS.iter().any(|end| name.ends_with(end))
 }
@@ -47,6 +53,11 @@ mod tests {
             "a/.env.local",
             "a\\b\\.ENV",
             ".envrc",
+            ".env.example",
+            "prod.env",
+            "deploy/DB.env",
+            "app.env.local",
+            "app.env.example.local",
             "home/.ssh/id_rsa",
             "tls/Server.PEM",
             "x.p12",
@@ -57,6 +68,12 @@ mod tests {
             "",
             "env",
             "src/env.rs",
+            "src/app_env.rs",
+            "prod.environment",
+            "prod.env.example",
+            "prod.env.Sample",
+            "prod.env.template",
+            "prod.env.dist",
             "id_rsa.pub",
             "keyboard.rs",
             "pem/lib.rs",

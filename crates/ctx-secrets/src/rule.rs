@@ -8,15 +8,10 @@ use secrets_scanner::RulesetConfig;
 use secrets_scanner::entropy::shannon_entropy_bytes;
 use secrets_scanner::rules::validation::{AllowlistConfig, RegexTarget};
 
+use crate::keys::{next_key, of_own};
+
 /// No expression takes more memory, in bytes.
 const SIZE: usize = 32 << 20;
-
-/// What keys begin with. One that is met within another is that of a key of its own.
-const BEGIN: &[u8] = b"-----BEGIN ";
-/// What the mark ends with.
-const DASHES: &[u8] = b"-----";
-/// So many characters of keys in a row has each of their lines but the last; code has a blank or a sign before.
-const LEAST_OF_LINE: usize = 40;
 
 pub(crate) struct Rule {
     pub(crate) id: String,
@@ -25,7 +20,7 @@ pub(crate) struct Rule {
     entropy: Option<f64>,
     /// The group of the expression that is the secret; the first that took part where none is named.
     group: Option<usize>,
-    /// In which files it holds.
+    /// In which files it holds, and in texts that are of none.
     path: Option<Regex>,
     allowed: Vec<Allowed>,
 }
@@ -62,6 +57,7 @@ impl Rule {
     /// Where secrets are in `text`, which is that of the file at `path`. O(bytes).
     pub(crate) fn find(&self, path: &str, text: &str) -> Vec<Range<usize>> {
         if let Some(of) = &self.path
+            && !path.is_empty()
             && !of.is_match(path.as_bytes())
         {
             return Vec::new();
@@ -133,34 +129,6 @@ fn compile(expression: &str) -> Result<Regex, String> {
     let mut builder = RegexBuilder::new(expression);
     let built = builder.unicode(false).size_limit(SIZE).build();
     built.map_err(|it| it.to_string())
-}
-
-/// Where the last key begins in `found`, which begins with another.
-fn next_key(found: &[u8]) -> Option<usize> {
-    let behind = found.strip_prefix(BEGIN)?;
-    let at = |it: &[u8]| it.starts_with(BEGIN);
-    let next = behind.windows(BEGIN.len()).rposition(at)?;
-    Some(BEGIN.len() + next)
-}
-
-/// How far the key goes on with whose mark `found` begins, in lines that nothing else has: there are marks that none follows,
-/// and keys without an end.
-fn of_own(found: &[u8]) -> Option<usize> {
-    let behind = &found[BEGIN.len()..];
-    let mark = behind.windows(DASHES.len()).position(|it| it == DASHES)?;
-    let (mut at, mut end) = (BEGIN.len() + mark + DASHES.len(), None);
-    for line in found[at..].split_inclusive(|it| *it == b'\n') {
-        at += line.len();
-        let is_of_key = |it: &u8| it.is_ascii_alphanumeric() || b"+/=".contains(it);
-        let longest = line.split(|it| !is_of_key(it)).map(<[u8]>::len).max();
-        let inner = line.trim_ascii();
-        if longest >= Some(LEAST_OF_LINE) || end.is_some() && inner.iter().all(is_of_key) {
-            end = Some(at);
-        } else if inner.iter().any(is_of_key) && !inner.windows(2).any(|it| it == b": ") {
-            break;
-        }
-    }
-    end
 }
 
 /// The line that a match begins on.

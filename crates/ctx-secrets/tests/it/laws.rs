@@ -12,6 +12,7 @@ fn text() -> impl Strategy<Value = String> {
         Just("aws_secret_access_key = ".to_owned()),
         Just("-----BEGIN PRIVATE KEY-----\r\n".to_owned()),
         Just("-----END PRIVATE KEY-----".to_owned()),
+        Just("-----END RSA PRIVATE KEY-----\n".to_owned()),
         Just("sk_live_".to_owned()),
         Just("\r\n".to_owned()),
         "[A-Za-z0-9+/]{30,70}",
@@ -105,6 +106,71 @@ fn a_key_is_masked_however_long_it_is_and_without_its_end() {
     }
 }
 
+/// Its parts, of which one has the beginning of a key and one the end, and all lines of keys that are in them.
+fn halves(label: &str, checksum: &str, end: &str) -> [String; 2] {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let lines = [line, end].concat().repeat(12);
+    let begin = format!("-----BEGIN {label}-----{end}{lines}");
+    let finish = format!("{lines}MIIEt8cK=={end}{checksum}-----END {label}-----");
+    [begin, finish]
+}
+
+#[test]
+fn a_key_that_is_cut_through_is_masked_with_the_mark_it_has() {
+    for (label, checksum) in [
+        ("PRIVATE KEY", ""),
+        ("RSA PRIVATE KEY", ""),
+        ("OPENSSH PRIVATE KEY", ""),
+        ("PGP PRIVATE KEY BLOCK", "=Mi1e\n"),
+    ] {
+        for end in ["\n", "\r\n", "\\n"] {
+            for half in halves(label, checksum, end) {
+                for around in ["", "# deploy\n\n", "let key = load(path)?;\n"] {
+                    let mut text = format!("{around}{half}\n{around}");
+                    let found = mask("half.md", &mut text);
+                    assert_eq!(found.len(), 1, "{text}");
+                    assert_eq!(found[0].rule, "cut-private-key");
+                    assert!(!text.contains("MII"), "{text}");
+                    assert!(!text.contains("-----"), "{text}");
+                    assert!(text.matches(around.trim_end()).count() > 1, "{text}");
+                    assert!(mask("half.md", &mut text).is_empty(), "{text}");
+                }
+            }
+        }
+    }
+    // Both in one text, the end before the beginning of another.
+    let [begin, end] = halves("PRIVATE KEY", "", "\n");
+    let mut text = format!("{end}\nand then\n{begin}\nthe end\n");
+    assert_eq!(mask("", &mut text).len(), 2);
+    assert!(!text.contains("MII"), "{text}");
+    assert!(
+        text.contains("\nand then\n") && text.ends_with("\nthe end\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn marks_of_keys_in_code_and_prose_are_no_keys() {
+    for text in [
+        "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") {\n    let key = parse(text);\n}\n",
+        "const END: &str = \"-----END PRIVATE KEY-----\";\nlet at = text.find(END);\n",
+        "A key ends with a line of its own, as this one:\n\n    -----END RSA PRIVATE KEY-----\n",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----\n",
+        "It says PRIVATE KEY on it, BEGIN PRIVATE KEY and END PRIVATE KEY.\n",
+    ] {
+        assert!(find("a.rs", text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_rule_of_files_holds_in_texts_of_none() {
+    let terraform = "resource \"a\" \"b\" {\n  password = \"b8s7d6f5g4h3\"\n}\n";
+    assert_eq!(find("main.tf", terraform).len(), 1);
+    assert_eq!(find("", terraform).len(), 1);
+    assert!(find("main.py", terraform).is_empty());
+}
+
 /// Words that rules ask for, beginnings of what they find that go on for ever, and what is found, on one line and on many.
 #[test]
 fn secrets_are_looked_for_in_linear_time() {
@@ -125,6 +191,9 @@ fn secrets_are_looked_for_in_linear_time() {
         "aws_secret_access_key = ",
         "-----BEGIN PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----\n",
+        "PRIVATE KEY",
         "sk_live_",
         "xoxb-1",
         "eyJ",

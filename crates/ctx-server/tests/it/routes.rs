@@ -1500,7 +1500,7 @@ fn secrets_are_neither_kept_nor_shown() {
     let answer = server.post(ADA, "/v1/files", &files);
     answer.data(200);
     assert_eq!(answer.json()["meta"]["maskedSecrets"], 1);
-    for path in [".env", "deploy/id_rsa", "key.pem"] {
+    for path in [".env", "prod.env", "deploy/id_rsa", "key.pem"] {
         let files = json!({"files": [{"path": path, "content": "some words"}]});
         let answer = server.post(ADA, "/v1/files", &files);
         answer.refused(422, "files[0].path");

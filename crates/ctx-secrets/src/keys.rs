@@ -1,0 +1,127 @@
+//! Private keys: where one ends that others follow, and what there is of one that was cut through.
+
+use std::ops::Range;
+
+/// What keys begin with. One that is met within another is that of a key of its own.
+const BEGIN: &[u8] = b"-----BEGIN ";
+/// What the mark ends with.
+const DASHES: &[u8] = b"-----";
+/// So many characters of keys in a row has each of their lines but the last; code has a blank or a sign before.
+const LEAST_OF_LINE: usize = 40;
+/// What is in both marks of each private key.
+const PRIVATE: &str = "PRIVATE KEY";
+/// No mark has more before that, in bytes.
+const LONGEST_LABEL: usize = 100;
+/// So many lines at the end of a key are shorter than the others: its last, and the checksum of some.
+const SHORT_AT_END: usize = 2;
+
+/// Where a key begins or ends.
+struct Mark {
+    span: Range<usize>,
+    begins: bool,
+}
+
+/// The parts of private keys in `text` that have one of their two marks alone, with it: the lines behind a beginning that no
+/// end follows, and those above an end that no beginning precedes, as far as only keys have such. O(bytes).
+pub(crate) fn cut(text: &str) -> Vec<Range<usize>> {
+    if !text.contains(PRIVATE) {
+        return Vec::new();
+    }
+    let marks: Vec<Mark> = marks(text).collect();
+    let bytes = text.as_bytes();
+    let mut cut = Vec::new();
+    for (number, mark) in marks.iter().enumerate() {
+        let before = number.checked_sub(1).map(|it| &marks[it]);
+        let after = marks.get(number + 1);
+        if mark.begins && after.is_none_or(|it| it.begins) {
+            let end = after.map_or(bytes.len(), |it| it.span.start);
+            let own = of_own(&bytes[mark.span.start..end]);
+            cut.extend(own.map(|own| mark.span.start..mark.span.start + own));
+        } else if !mark.begins && before.is_none_or(|it| !it.begins) {
+            let start = before.map_or(0, |it| it.span.end);
+            let above = above(&bytes[start..mark.span.start]);
+            cut.extend(above.map(|above| start + above..mark.span.end));
+        }
+    }
+    cut
+}
+
+/// The marks of private keys, in order.
+fn marks(text: &str) -> impl Iterator<Item = Mark> {
+    let is_of_label = |it: &&u8| matches!(it, b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'_');
+    let bytes = text.as_bytes();
+    text.match_indices(PRIVATE).filter_map(move |(at, found)| {
+        let before = &bytes[at.saturating_sub(LONGEST_LABEL)..at];
+        let label = before.iter().rev().take_while(is_of_label).count();
+        let label = &text[at - label..at];
+        let begins = label.starts_with("BEGIN ");
+        if !begins && !label.starts_with("END ") {
+            return None;
+        }
+        let dashes = bytes[..at - label.len()].strip_suffix(DASHES)?;
+        let behind = &bytes[at + found.len()..];
+        let behind = behind.strip_prefix(b" BLOCK").unwrap_or(behind);
+        let behind = behind.strip_prefix(DASHES)?;
+        Some(Mark {
+            span: dashes.len()..text.len() - behind.len(),
+            begins,
+        })
+    })
+}
+
+/// Where the key begins whose end mark comes right after `before`.
+fn above(before: &[u8]) -> Option<usize> {
+    let (mut at, mut start) = (before.len(), None);
+    let (mut is_within, mut short) = (false, 0);
+    for line in before.split_inclusive(|it| *it == b'\n').rev() {
+        at -= line.len();
+        let inner = line.trim_ascii();
+        if is_long(line) {
+            is_within = true;
+            start = Some(at);
+        } else if inner.iter().copied().any(is_of_key) {
+            short += 1;
+            if is_within || short > SHORT_AT_END || !inner.iter().copied().all(is_of_key) {
+                break;
+            }
+            start = Some(at);
+        }
+    }
+    start
+}
+
+/// Where the last key begins in `found`, which begins with another.
+pub(crate) fn next_key(found: &[u8]) -> Option<usize> {
+    let behind = found.strip_prefix(BEGIN)?;
+    let at = |it: &[u8]| it.starts_with(BEGIN);
+    let next = behind.windows(BEGIN.len()).rposition(at)?;
+    Some(BEGIN.len() + next)
+}
+
+/// How far the key goes on with whose mark `found` begins, in lines that nothing else has: there are marks that none follows,
+/// and keys without an end.
+pub(crate) fn of_own(found: &[u8]) -> Option<usize> {
+    let behind = &found[BEGIN.len()..];
+    let mark = behind.windows(DASHES.len()).position(|it| it == DASHES)?;
+    let (mut at, mut end) = (BEGIN.len() + mark + DASHES.len(), None);
+    for line in found[at..].split_inclusive(|it| *it == b'\n') {
+        at += line.len();
+        let inner = line.trim_ascii();
+        if is_long(line) || end.is_some() && inner.iter().copied().all(is_of_key) {
+            end = Some(at);
+        } else if inner.iter().copied().any(is_of_key) && !inner.windows(2).any(|it| it == b": ") {
+            break;
+        }
+    }
+    end
+}
+
+/// Whether `line` has a run that only lines of keys have.
+fn is_long(line: &[u8]) -> bool {
+    let longest = line.split(|it| !is_of_key(*it)).map(<[u8]>::len).max();
+    longest >= Some(LEAST_OF_LINE)
+}
+
+fn is_of_key(it: u8) -> bool {
+    it.is_ascii_alphanumeric() || b"+/=".contains(&it)
+}
