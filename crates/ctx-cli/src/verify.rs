@@ -631,7 +631,7 @@ fn compare(
         Located::Fresh { .. } => return Ok(()),
         Located::Moved { to, .. } => return Err(format!("it stands on lines {to} now")),
         // Receipts have no hashes of another kind.
-        Located::Unavailable { .. } if now.is_some() => {
+        Located::Unavailable { .. } | Located::Unverified { .. } if now.is_some() => {
             format!("lines {span} say something else now")
         }
         Located::Unavailable { why } => why,

@@ -66,7 +66,8 @@ pub struct Chunk {
     /// A hash of the source it was taken from: chunks of one path are merged only where it is the same, unless it is BLAKE3 of the chunk's
     /// own lines. Where `content` is
     /// empty and files are read, it tells whether they say the same still: then it is BLAKE3 of the lines, with or without
-    /// what ends the last, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. What cannot be one is not held against a file.
+    /// what ends the last, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. What cannot be one is not held against a file, and against one in which
+    /// secrets are masked only that of its masked text or lines.
     pub content_hash: Option<String>,
     /// What the file imports, one entry each.
     pub imports: Vec<String>,

@@ -52,7 +52,8 @@ pub(crate) struct Chunk {
     summary: Option<String>,
     /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
     /// empty and files are read, it is BLAKE3 of the lines, with or without what ends the last, or of the whole text of the file in UTF-8, in
-    /// 64 hexadecimal digits, and tells whether they say the same still. What cannot be one is not held against a file.
+    /// 64 hexadecimal digits, and tells whether they say the same still. What cannot be one is not held against a file, and
+    /// against one in which secrets are masked only that of its masked text or lines.
     content_hash: Option<String>,
     /// What the file imports.
     #[schema(nullable = false)]

@@ -54,7 +54,7 @@ pub fn decode(bytes: Vec<u8>) -> Decoded {
 }
 
 /// Whether nothing else can end the lines of `text`, as on old Macs.
-fn has_returns_alone(text: &str) -> bool {
+pub(crate) fn has_returns_alone(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr(b'\n', bytes).is_none() && memchr::memchr(b'\r', bytes).is_some()
 }

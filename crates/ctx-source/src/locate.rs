@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use ctx_model::{LineSpan, lines as lines_of};
 
+use crate::decode::has_returns_alone;
 use crate::{SourceError, Sources, Text};
 
 /// Lines of which only the hash is known are looked for where all places for them have at most so many bytes together, of
 /// which each is hashed up to three times.
 const MOST_HASHED: usize = 64 << 20;
+
+/// In a text with masks, lines are looked for until so many times its bytes are compared: what is masked fits anything, so that it
+/// cannot be told in one pass which beginnings go on.
+const MOST_COMPARED: usize = 16;
 
 /// Lines with fewer words than this may stand anywhere; elsewhere they are no evidence, unless it is in one place only.
 const FEW_WORDS: usize = 3;
@@ -23,7 +28,9 @@ pub struct Wanted<'a> {
     /// What they said.
     pub content: Option<&'a str>,
     /// BLAKE3 of that, with or without what ends the last line, or of the text of the whole file as it was
-    /// ([`Text::content_hash`]): 64 hexadecimal digits in any case. What is none says nothing.
+    /// ([`Text::content_hash`]): 64 hexadecimal digits in any case. What is none says nothing. Of a file in which secrets are
+    /// masked, it is that of the masked text or lines: any other says nothing there, as else it would be told which guess of a secret
+    /// is right.
     pub content_hash: Option<&'a str>,
 }
 
@@ -38,7 +45,7 @@ pub enum Located {
         /// Its lines.
         span: LineSpan,
     },
-    /// The lines are there; nobody said what they should say.
+    /// The lines are there; nobody said what they should say, or said it by a hash that is not held against a file with masks.
     Unverified {
         /// The file.
         text: Arc<Text>,
@@ -76,7 +83,8 @@ pub enum Located {
 impl Sources {
     /// Finds what is `wanted` in its file as it is now: on its lines, else the same text on other
     /// lines of the file (of several the nearest, of two as near the upper), else what is known of it.
-    /// Texts are the same when their lines are, whatever the terminators. O(bytes of the file).
+    /// Texts are the same when their lines are, whatever the terminators, and whether a byte order mark comes first. What is masked in
+    /// the file fits anything that is as long, so that nothing tells a right guess of a secret from a wrong one. O(bytes of the file).
     pub fn locate(&self, wanted: Wanted<'_>) -> Located {
         locate(self.text(wanted.path).as_ref(), wanted)
     }
@@ -125,20 +133,10 @@ fn too_short(text: &Text, span: LineSpan) -> String {
 }
 
 fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
-    let lines: Vec<&str> = lines_of(content).collect();
-    let as_it_is = text.lines().range(span).map(|range| &text.as_str()[range]);
-    let is_it = |now: &str| lines_of(now).eq(lines.iter().copied());
-    // They differ where the last line is empty.
-    if text.slice(span).into_iter().chain(as_it_is).any(is_it) {
-        return Located::Fresh { text, span };
-    }
-    let places = starts_of(&text, &lines);
-    let is_evidence = words(content) >= FEW_WORDS || places.len() == 1;
-    let nearest = places
-        .into_iter()
-        .filter(|_| is_evidence)
-        .min_by_key(|&start| (start.abs_diff(span.start()), start));
-    match nearest.and_then(|start| span_at(start, lines.len())) {
+    let place = place_of(&text, span, content);
+    let place = place.or_else(|| place_of(&text, span, &decoded(content)?));
+    match place {
+        Some(to) if to == span => Located::Fresh { text, span },
         Some(to) => Located::Moved {
             text,
             from: span,
@@ -152,6 +150,78 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
             },
         },
     }
+}
+
+/// What was read without being decoded, as files are: without a byte order mark, and with `\n` where `\r` alone ends lines.
+/// `None` where it is the same.
+fn decoded(content: &str) -> Option<String> {
+    let unmarked = content.strip_prefix('\u{feff}');
+    let text = unmarked.unwrap_or(content);
+    if has_returns_alone(text) {
+        return Some(text.replace('\r', "\n"));
+    }
+    unmarked.map(str::to_owned)
+}
+
+/// Where `content` stands in `text`: at `span`, or nearest to it.
+fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
+    let lines: Vec<&str> = lines_of(content).collect();
+    if stands(text, span, &lines) {
+        return Some(span);
+    }
+    let places = if text.masked().is_empty() {
+        starts_of(text, &lines)
+    } else {
+        starts_among_masks(text, &lines).unwrap_or_default()
+    };
+    let is_evidence = words(content) >= FEW_WORDS || places.len() == 1;
+    let places = places.into_iter();
+    let places = places.filter_map(|start| span_at(start, lines.len()));
+    let has_masks = |place: LineSpan| text.masked_in(place) > 0;
+    // What is masked is better shown there than as it was stored.
+    let places = places.filter(|it| is_evidence || has_masks(*it));
+    let distance = |place: LineSpan| place.start().abs_diff(span.start());
+    places.min_by_key(|it| (has_masks(*it), distance(*it), it.start()))
+}
+
+/// Whether `lines` are what `span` says; they are one less where its last line is empty and lost its end.
+fn stands(text: &Text, span: LineSpan, lines: &[&str]) -> bool {
+    if text.masked_in(span) > 0 {
+        let count = span.line_count() as usize;
+        let is_short = || lines.len() + 1 == count && text.line(span.end()) == Some("");
+        return text.slice(span).is_some()
+            && (lines.len() == count || is_short())
+            && stand_at(text, span.start(), lines);
+    }
+    let as_it_is = text.lines().range(span).map(|range| &text.as_str()[range]);
+    let is_it = |now: &str| lines_of(now).eq(lines.iter().copied());
+    text.slice(span).into_iter().chain(as_it_is).any(is_it)
+}
+
+fn stand_at(text: &Text, start: u32, lines: &[&str]) -> bool {
+    let mut numbered = lines.iter().zip(start..);
+    numbered.all(|(line, number)| text.may_say(number, line))
+}
+
+/// The lines, from 1, at which these lines begin in a text with masks; `None` where that takes too long. O(bytes).
+fn starts_among_masks(text: &Text, lines: &[&str]) -> Option<Vec<u32>> {
+    let count = text.lines().count();
+    let last = (count + 1).checked_sub(u32::try_from(lines.len()).ok()?)?;
+    let mut left = (text.as_str().len() + count as usize).saturating_mul(MOST_COMPARED);
+    let mut starts = Vec::new();
+    for start in 1..=last {
+        let mut fits = true;
+        for (line, number) in lines.iter().zip(start..) {
+            let now = text.line(number).map_or(0, str::len);
+            left = left.checked_sub(1 + line.len().min(now))?;
+            fits = text.may_say(number, line);
+            if !fits {
+                break;
+            }
+        }
+        starts.extend(fits.then_some(start));
+    }
+    Some(starts)
 }
 
 /// The lines, from 1, at which these lines begin. By Knuth, Morris and Pratt, as lines may be much alike. O(bytes).
@@ -206,7 +276,8 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
                 .any(|text| *blake3::hash(text.as_bytes()).to_hex() == *hash)
         })
     };
-    let is_same_file = text.content_hash() == hash && text.slice(span).is_some();
+    let shown = blake3::Hash::from_bytes(*text.shown_hash());
+    let is_same_file = *shown.to_hex() == *hash && text.slice(span).is_some();
     if is_same_file || is_it(span) {
         return Located::Fresh { text, span };
     }
@@ -235,6 +306,11 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
             from: span,
             to,
         },
+        // It may be that of the text without masks, which nobody is told.
+        None if !text.masked().is_empty() && text.slice(span).is_some() => {
+            let text = Arc::clone(&text);
+            Located::Unverified { text, span }
+        }
         None => Located::Unavailable {
             why: match text.slice(span) {
                 // Other hashes look the same.

@@ -1,5 +1,7 @@
 //! A file as text.
 
+use std::ops::Range;
+
 use ctx_model::{LineSpan, without_line_end};
 use ctx_secrets::Secret;
 
@@ -12,6 +14,8 @@ pub struct Text {
     content: Box<str>,
     lines: LineIndex,
     hash: [u8; 32],
+    /// Of the text with its masks.
+    shown: [u8; 32],
     converted: Option<Conversion>,
     masked: Box<[Secret]>,
 }
@@ -54,9 +58,14 @@ impl Text {
             Secrets::Masked => ctx_secrets::mask(path, &mut content),
             Secrets::Shown => Vec::new(),
         };
+        let shown = match masked.as_slice() {
+            [] => hash,
+            _ => *blake3::hash(content.as_bytes()).as_bytes(),
+        };
         Some(Text {
             lines: LineIndex::new(&content)?,
             hash,
+            shown,
             content: content.into(),
             converted,
             masked: masked.into(),
@@ -83,17 +92,19 @@ impl Text {
         &self.masked
     }
 
-    /// How many of them have bytes on the lines of `span`. O(secrets).
+    /// How many of them have bytes on the lines of `span`. O(log secrets).
     pub fn masked_in(&self, span: LineSpan) -> usize {
         if self.masked.is_empty() {
             return 0;
         }
         let lines = self.lines.range(span).unwrap_or_default();
-        let is_there = |it: &&Secret| it.span.start < lines.end && lines.start < it.span.end;
-        self.masked.iter().filter(is_there).count()
+        let before = self.masked.partition_point(|it| it.span.end <= lines.start);
+        let begun = self.masked.partition_point(|it| it.span.start < lines.end);
+        begun.saturating_sub(before)
     }
 
-    /// BLAKE3 of the text as it is without masks: it tells one state of the file from another.
+    /// BLAKE3 of the text as it is without masks: it tells one state of the file from another. Whoever is told whether it is that
+    /// of a guess knows what is masked, so that [`locate`](crate::locate) does not tell.
     pub fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -101,6 +112,39 @@ impl Text {
     /// [`hash`](Text::hash) in 64 hexadecimal digits.
     pub fn content_hash(&self) -> String {
         blake3::Hash::from_bytes(self.hash).to_hex().to_string()
+    }
+
+    /// BLAKE3 of the text as it is shown.
+    pub(crate) fn shown_hash(&self) -> &[u8; 32] {
+        &self.shown
+    }
+
+    /// The bytes of line `number` that are masked, from its beginning, in order. O(log secrets), and O(1) each.
+    pub fn masked_on(&self, number: u32) -> impl Iterator<Item = Range<usize>> {
+        let line = LineSpan::new(number, number).ok();
+        let line = line.and_then(|it| self.lines.range(it)).unwrap_or_default();
+        let first = self.masked.partition_point(|it| it.span.end <= line.start);
+        let there = self.masked[first..].iter().map(|it| &it.span);
+        let there = there.take_while(move |it| it.start < line.end);
+        there.map(move |it| it.start.saturating_sub(line.start)..it.end.min(line.end) - line.start)
+    }
+
+    /// Whether line `number` may say `said`, as far as it is shown: of what is masked only the length is looked at.
+    pub(crate) fn may_say(&self, number: u32, said: &str) -> bool {
+        let Some(line) = self.line(number).filter(|it| it.len() == said.len()) else {
+            return false;
+        };
+        let (line, said) = (line.as_bytes(), said.as_bytes());
+        let mut at = 0;
+        for masked in self.masked_on(number) {
+            // What ends the line may be in it.
+            let start = masked.start.min(line.len());
+            if line[at..start] != said[at..start] {
+                return false;
+            }
+            at = masked.end.min(line.len());
+        }
+        line[at..] == said[at..]
     }
 
     /// Lines `span` as they are, but for the terminator of the last; `None` past the end.

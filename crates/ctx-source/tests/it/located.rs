@@ -46,6 +46,36 @@ fn lines_that_say_what_they_are_said_to_are_fresh() {
     }
 }
 
+#[test]
+fn a_text_that_was_stored_as_it_was_read_is_that_of_the_file() {
+    let folder = super::folder(&[
+        ("a.rs", b"\xef\xbb\xbffn a() {\r\n    one();\r\n}\r\n"),
+        ("mac.txt", b"one two three\rfour five six\rseven\r"),
+    ]);
+    let sources = super::sources(&folder);
+    let marked = "\u{feff}fn a() {\r\n    one();\r\n";
+    let mac = "one two three\rfour five six";
+    for (path, content, told, is) in [
+        ("a.rs", marked, span(1, 2), span(1, 2)),
+        ("a.rs", marked, span(2, 3), span(1, 2)),
+        ("mac.txt", mac, span(1, 2), span(1, 2)),
+        ("mac.txt", "seven\r", span(3, 3), span(3, 3)),
+        ("mac.txt", mac, span(2, 3), span(1, 2)),
+    ] {
+        let wanted = Wanted {
+            path,
+            ..said(content, told.start(), told.end())
+        };
+        let located = sources.locate(wanted);
+        let found = match &located {
+            Located::Fresh { span, .. } => Some(*span),
+            Located::Moved { to, .. } => Some(*to),
+            _ => None,
+        };
+        assert_eq!(found, Some(is), "{path}: {located:?}");
+    }
+}
+
 #[track_caller]
 fn moved(sources: &Sources, wanted: Wanted<'_>, expected: LineSpan) {
     match sources.locate(wanted) {

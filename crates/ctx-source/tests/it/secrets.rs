@@ -1,7 +1,10 @@
 //! Secrets in files.
 
+use std::sync::Arc;
+
 use ctx_model::LineSpan;
-use ctx_source::{Located, Secrets, SourceError, Wanted};
+use ctx_source::{Located, Secrets, SourceError, Text, Wanted, locate};
+use ctx_testkit::laws::linear;
 
 #[test]
 fn a_secret_is_masked_where_it_stands_and_told_by_its_line() {
@@ -101,5 +104,109 @@ fn a_link_to_such_a_file_is_one() {
             super::sources(&folder).text(path).unwrap().as_str(),
             "text\n"
         );
+    }
+}
+
+const PASSWORD: &str = "admin:hunter22x";
+
+/// A file with a password that every form finds only with what is before it.
+fn script() -> String {
+    format!("set -e\ncurl -u {PASSWORD} https://example.com/status\necho done with it\n")
+}
+
+fn said<'w>(span: (u32, u32), content: Option<&'w str>, hash: Option<&'w str>) -> Wanted<'w> {
+    Wanted {
+        path: "b.sh",
+        span: LineSpan::new(span.0, span.1).unwrap(),
+        content,
+        content_hash: hash,
+    }
+}
+
+/// Where what is wanted is in `text`, and how sure that is.
+fn place(text: &Text, wanted: Wanted<'_>) -> (&'static str, Option<LineSpan>) {
+    match locate(Ok(&Arc::new(text.clone())), wanted) {
+        Located::Fresh { span, .. } => ("fresh", Some(span)),
+        Located::Unverified { span, .. } => ("unverified", Some(span)),
+        Located::Moved { to, .. } => ("moved", Some(to)),
+        Located::Stale { .. } => ("stale", None),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_tells_a_right_guess_of_a_secret_from_a_wrong_one() {
+    let plain = script();
+    let text = Text::decode("b.sh", plain.clone().into_bytes(), Secrets::Masked).unwrap();
+    assert!(!text.as_str().contains("hunter"), "{text:?}");
+    let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+    let line = |text: &str| text.lines().nth(1).unwrap().to_owned();
+    for guess in [
+        PASSWORD,
+        "admin:hunter23y",
+        "***************",
+        "a b c d e f g h",
+    ] {
+        assert_eq!(guess.len(), PASSWORD.len());
+        let guessed = plain.replace(PASSWORD, guess);
+        for (span, content, expected) in [
+            ((2, 2), line(&guessed), ("fresh", (2, 2))),
+            ((1, 3), guessed.clone(), ("fresh", (1, 3))),
+            ((3, 3), line(&guessed), ("moved", (2, 2))),
+            ((7, 9), guessed.clone(), ("moved", (1, 3))),
+        ] {
+            let expected = (expected.0, LineSpan::new(expected.1.0, expected.1.1).ok());
+            assert_eq!(
+                place(&text, said(span, Some(&content), None)),
+                expected,
+                "{guess}"
+            );
+        }
+        let is_shown = guess.starts_with('*');
+        for content in [guessed.clone(), line(&guessed), line(&guessed) + "\n"] {
+            let hash = hash(&content);
+            let expected = if is_shown { "fresh" } else { "unverified" };
+            let span = if content == guessed { (1, 3) } else { (2, 2) };
+            let found = place(&text, said(span, None, Some(&hash)));
+            assert_eq!(
+                found,
+                (expected, LineSpan::new(span.0, span.1).ok()),
+                "{guess}"
+            );
+        }
+    }
+    for other in [
+        "curl -u admin:hunter2 https://example.com/status",
+        "curl -u admin:hunter22x",
+    ] {
+        assert_eq!(place(&text, said((2, 2), Some(other), None)).0, "stale");
+    }
+    // Without masks a hash is as good as the text.
+    let shown = Text::decode("b.sh", plain.clone().into_bytes(), Secrets::Shown).unwrap();
+    let found = place(&shown, said((1, 3), None, Some(&hash(&plain))));
+    assert_eq!(found.0, "fresh");
+}
+
+#[test]
+fn text_is_looked_for_among_masks_in_linear_time() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let (line, stars) = (
+        format!("{token}\n"),
+        format!("{}\n", "x".repeat(token.len())),
+    );
+    for (most, last, now) in [
+        ("a\n", "b", "a\n"),
+        ("a\nb\n", "a\na", "a\nb\n"),
+        (&*stars, "end", &*line),
+        (&*stars, &*token, &*line),
+    ] {
+        let input = |n: usize| {
+            let now = format!("{token}\n{}", now.repeat(n / now.len()));
+            let text = Text::decode("a.rs", now.into(), Secrets::Masked).unwrap();
+            (Arc::new(text), most.repeat(n / 2 / most.len()) + last)
+        };
+        linear(&format!("{most:?}, {last:?}"), input, |(text, content)| {
+            locate(Ok(text), said((1, 1), Some(content), None))
+        });
     }
 }
