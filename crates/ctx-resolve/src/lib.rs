@@ -8,6 +8,7 @@ mod prose;
 mod relate;
 mod renditions;
 mod resolve;
+mod stored;
 
 pub use ctx_model::{
     Chunk, ChunkKind, LineSpan, Omitted, Relation, Rendition, RenditionKind, Warning,

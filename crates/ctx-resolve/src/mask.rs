@@ -1,44 +1,200 @@
 //! Secrets in what chunks bring along.
 
-use ctx_model::{Chunk, LineSpan, Rendition, Warning, WarningCode};
+use std::collections::BTreeSet;
+use std::iter::once;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use ctx_model::{Chunk, Rendition, Warning, WarningCode, lines};
 use ctx_source::Text;
 
-/// Masks the secrets in the texts that `chunk` brings along, and tells how many there are. The texts stay as
-/// long as they were. For chunks that no [`Resolver`](crate::Resolver) sees, which does so by itself; O as
+/// A part of a secret that is shorter, in bytes, is looked for in no other text.
+const SHORTEST: usize = 8;
+/// Nor are more secrets of one chunk than have so many bytes together.
+const MOST: usize = 1 << 20;
+/// What a byte of a secret is shown as.
+const MASK: char = '*';
+
+/// Masks the secrets in all that `chunk` brings along to be shown, but its id and its path, and tells how many there are: in its texts
+/// and renditions, its names, imports and relations. What is a secret in one of them is masked in all. One whose path has
+/// the name of a file of secrets ([`ctx_secrets::is_secret_file`]) is masked from beginning to end, as it cannot be left out here.
+/// Texts stay as long as they were. For chunks that no [`Resolver`](crate::Resolver) sees, which does so by itself; O as
 /// [`ctx_secrets::find`].
 pub fn mask(chunk: &mut Chunk) -> Option<Warning> {
+    if is_of_secrets(chunk) {
+        return whole(chunk);
+    }
+    let found = Brought::of(chunk);
+    found.hide(chunk);
+    masked(chunk, found.secrets())
+}
+
+/// Whether it is of a file that is there to hold secrets, by its name.
+pub(crate) fn is_of_secrets(chunk: &Chunk) -> bool {
+    let path = chunk.path.as_deref();
+    path.is_some_and(ctx_secrets::is_secret_file)
+}
+
+fn whole(chunk: &mut Chunk) -> Option<Warning> {
+    let mut is_there = false;
+    each(chunk, &mut |_, text| {
+        is_there |= !text.is_empty();
+        let mask = |it| match it {
+            b'\n' | b'\r' => char::from(it),
+            _ => MASK,
+        };
+        Some(text.bytes().map(mask).collect())
+    });
     let path = chunk.path.as_deref().unwrap_or_default();
-    let mut found = ctx_secrets::mask(path, &mut chunk.content).len();
-    for text in [&mut chunk.expanded_context, &mut chunk.summary] {
-        let masked = text.as_mut().map(|it| ctx_secrets::mask(path, it).len());
-        found = found.max(masked.unwrap_or_default());
+    let detail = format!("{path:?} is a file of keys or settings, as its name says: all is masked");
+    is_there.then(|| Warning::new(WarningCode::Masked, detail).of(&*chunk.id))
+}
+
+/// The secrets that were found in what one chunk brings along.
+#[derive(Debug, Default)]
+pub(crate) struct Brought {
+    /// How many are in the text with the most.
+    most: usize,
+    /// Each of their lines, of those in texts,
+    of_texts: BTreeSet<String>,
+    /// and of those in names, imports and relations.
+    of_names: BTreeSet<String>,
+}
+
+/// What is shown of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Text,
+    Name,
+}
+
+impl Brought {
+    /// Masks what rules find in `chunk`, in each text by itself.
+    pub(crate) fn of(chunk: &mut Chunk) -> Self {
+        let path = chunk.path.clone().unwrap_or_default();
+        let mut found = Brought::default();
+        each(chunk, &mut |shown, text| found.masked(&path, shown, text));
+        found
+    }
+
+    /// Masks what rules find in `text`, of the file at `path`; tells whether there is something.
+    pub(crate) fn mask(&mut self, path: &str, text: &mut String) -> bool {
+        let masked = self.masked(path, Shown::Text, text);
+        let is_masked = masked.is_some();
+        *text = masked.unwrap_or_else(|| std::mem::take(text));
+        is_masked
+    }
+
+    fn masked(&mut self, path: &str, shown: Shown, text: &str) -> Option<String> {
+        let found = ctx_secrets::find(path, text);
+        if found.is_empty() {
+            return None;
+        }
+        let secrets = found.iter().map(|it| &text[it.span.clone()]);
+        let parts = secrets.flat_map(lines).filter_map(part);
+        match shown {
+            Shown::Text => {
+                self.of_texts.extend(parts);
+                self.most = self.most.max(found.len());
+            }
+            Shown::Name => self.of_names.extend(parts),
+        }
+        // A copy is made of what has to change alone.
+        let mut masked = text.to_owned();
+        ctx_secrets::mask(path, &mut masked);
+        Some(masked)
+    }
+
+    /// Notes what `stored` has where lines from `first` on are masked in the file, whether or not it is what the file has there.
+    pub(crate) fn note(&mut self, text: &Text, first: u32, stored: &str) {
+        if text.masked().is_empty() {
+            return;
+        }
+        let stored = stored.strip_prefix('\u{feff}').unwrap_or(stored);
+        for (line, number) in lines(stored).zip(first..) {
+            let masked = text.masked_on(number);
+            let parts = masked.filter_map(|it| line.get(it.start..it.end.min(line.len())));
+            self.of_texts.extend(parts.filter_map(part));
+        }
+    }
+
+    /// Counts those of the file that are shown.
+    pub(crate) fn count(&mut self, in_file: usize) {
+        self.most = self.most.max(in_file);
+    }
+
+    /// Masks what was found in any text in all that `chunk` has.
+    pub(crate) fn hide(&self, chunk: &mut Chunk) {
+        let mut room = MOST;
+        let parts = self.of_texts.union(&self.of_names);
+        let parts = parts.map_while(|it| {
+            room = room.checked_sub(it.len())?;
+            Some(it)
+        });
+        let parts: Vec<&String> = parts.collect();
+        if parts.is_empty() {
+            return;
+        }
+        let mut search = AhoCorasick::builder();
+        let search = search.match_kind(MatchKind::LeftmostLongest).build(parts);
+        let search = search.expect("they are few");
+        each(chunk, &mut |_, text| {
+            let mut masked = String::new();
+            let mut at = 0;
+            for found in search.find_iter(text) {
+                masked.push_str(&text[at..found.start()]);
+                masked.extend(found.range().map(|_| MASK));
+                at = found.end();
+            }
+            (at > 0).then(|| masked + &text[at..])
+        });
+    }
+
+    /// How many there are.
+    pub(crate) fn secrets(&self) -> usize {
+        self.most + self.of_names.difference(&self.of_texts).count()
+    }
+}
+
+/// A line of a secret, where it may tell the secret by itself: marks of keys do not.
+fn part(line: &str) -> Option<String> {
+    let line = line.trim();
+    let is_secret = line.len() >= SHORTEST && !line.starts_with("-----");
+    is_secret.then(|| line.to_owned())
+}
+
+/// Puts what `change` makes of each text of `chunk`, with as many bytes and the same lines, in its place.
+fn each(chunk: &mut Chunk, change: &mut dyn FnMut(Shown, &str) -> Option<String>) {
+    let mut put = |shown: Shown, text: &mut String| {
+        if let Some(changed) = change(shown, text) {
+            *text = changed;
+        }
+    };
+    let texts = once(&mut chunk.content).chain(&mut chunk.expanded_context);
+    for text in texts.chain(&mut chunk.summary) {
+        put(Shown::Text, text);
+    }
+    let names = chunk.name.iter_mut().chain(&mut chunk.qualified_name);
+    for name in names.chain(&mut chunk.imports) {
+        put(Shown::Name, name);
+    }
+    for relation in &mut chunk.relations {
+        put(Shown::Name, &mut relation.kind);
+        put(Shown::Name, &mut relation.target);
     }
     for rendition in &mut chunk.renditions {
-        found = found.max(mask_rendition(path, rendition));
+        if let Some(changed) = change(Shown::Text, rendition.text()) {
+            *rendition = with_text(rendition, changed);
+        }
     }
-    masked(chunk, found)
 }
 
-fn mask_rendition(path: &str, rendition: &mut Rendition) -> usize {
-    let found = ctx_secrets::find(path, rendition.text()).len();
-    // A copy is made of what has to change alone.
-    if found > 0 {
-        let mut text = rendition.text().to_owned();
-        ctx_secrets::mask(path, &mut text);
-        let lines = rendition.lines();
-        let masked = Rendition::new(rendition.kind(), text, rendition.information());
-        let masked = masked.and_then(|it| match lines {
-            [] => Ok(it),
-            lines => it.with_lines(lines.to_vec()),
-        });
-        *rendition = masked.expect("it has the share and the lines of what it was");
-    }
-    found
-}
-
-/// What is told of the secrets on the lines of `span`, which are masked in `text` already.
-pub(crate) fn of_lines(chunk: &Chunk, text: &Text, span: LineSpan) -> Option<Warning> {
-    masked(chunk, text.masked_in(span))
+fn with_text(rendition: &Rendition, text: String) -> Rendition {
+    let changed = Rendition::new(rendition.kind(), text, rendition.information());
+    let changed = changed.and_then(|it| match rendition.lines() {
+        [] => Ok(it),
+        lines => it.with_lines(lines.to_vec()),
+    });
+    changed.expect("it has the share and the lines of what it was")
 }
 
 /// What is told of a chunk in which so many secrets are masked, if any are.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning, WarningCode};
@@ -15,9 +16,10 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::changed::{Changed, Indexed, is_by_lines, why};
 use crate::front::lines_of_pictures;
 use crate::long_lines::LONGEST_LINE;
-use crate::mask::{mask, of_lines};
+use crate::mask::{is_of_secrets, mask};
 use crate::relate::relate;
 use crate::renditions::{Known, LONG, renditions_while};
+use crate::stored::Stored;
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
@@ -59,7 +61,7 @@ struct Found {
     index: usize,
     chunk: Option<Chunk>,
     omitted: Option<Omitted>,
-    warning: Option<Warning>,
+    warnings: Vec<Warning>,
     /// How many secrets it has.
     masked: Option<Warning>,
     /// Its own lines, without those around it that are shown with them, where they are the file's.
@@ -272,33 +274,35 @@ impl Resolver {
         text: Result<&Arc<Text>, &SourceError>,
         changed: Option<&Changed>,
     ) -> Found {
+        if text.is_ok() && chunk.path.as_deref() != Some(path) {
+            chunk.path = Some(path.to_owned());
+        }
         let told = chunk.span;
-        if let Some((changed, span)) = changed.zip(told).filter(|_| is_by_lines(&chunk)) {
+        let is_by_lines = is_by_lines(&chunk);
+        let mut stored = Stored::of(&mut chunk, self.masks());
+        if let Some((changed, span)) = changed.zip(told).filter(|_| is_by_lines) {
             let Some(place) = changed.place(&chunk, span) else {
                 return left_out(index, &chunk, false, why(path, &chunk));
             };
             chunk.span = Some(place);
         }
-        let whole = || {
-            let lines = text.map_or(1, |text| text.lines().count());
-            LineSpan::new(1, lines).ok()
-        };
-        // What was stored is looked for in a text without secrets.
-        let mut masked = self.mask(&mut chunk);
-        let stored = (!chunk.content.is_empty()).then(|| chunk.content.clone());
-        let Some(span) = chunk.span.or_else(whole) else {
-            return Found {
-                masked,
-                ..Found::as_given((index, chunk))
+        let count = text.map_or(1, |text| text.lines().count());
+        let whole = || LineSpan::new(1, count).expect("a text has a line at least");
+        let span = chunk.span.unwrap_or_else(whole);
+        let find = |content: Option<&str>| {
+            let wanted = Wanted {
+                path,
+                span,
+                content,
+                content_hash: chunk.content_hash.as_deref(),
             };
+            locate(text, wanted)
         };
-        let wanted = Wanted {
-            path,
-            span,
-            content: stored.as_deref(),
-            content_hash: chunk.content_hash.as_deref(),
-        };
-        let located = locate(text, wanted);
+        let mut located = find(stored.content());
+        // In what is kept masked no mask fits what was stored.
+        if matches!(located, Located::Stale { .. }) && stored.mask(path) {
+            located = find(stored.content());
+        }
         let warning = |code, detail: String| Some(Warning::new(code, detail).of(&*chunk.id));
         let moved = |from: LineSpan, to: LineSpan| {
             let detail = format!("lines {from} of {path} are lines {to} now");
@@ -321,24 +325,51 @@ impl Resolver {
             Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
             _ => (None, None),
         };
+        let mut warnings: Vec<Warning> = warning.into_iter().collect();
         let own = shown.as_ref().map(|(_, span)| *span);
-        if let Some((text, span)) = shown {
-            let span = widened(span, self.context_lines, text.lines().count());
-            let span = self.without_front(path, &text, span);
-            if let Some(lines) = slice(&text, span) {
-                lines.clone_into(&mut chunk.content);
-            }
-            masked = of_lines(&chunk, &text, span);
-            chunk.span = Some(span);
-        }
+        let masked = if let Some((text, span)) = shown {
+            self.show(path, &mut chunk, &text, span, stored, &mut warnings)
+        } else {
+            stored.give_back(path, &mut chunk)
+        };
         Found {
             index,
             chunk: Some(chunk),
             omitted: None,
-            warning,
+            warnings,
             masked,
             own,
         }
+    }
+
+    /// Gives `chunk` lines `span` of its file, and what is shown around them. Returns what is told of their secrets.
+    fn show(
+        &self,
+        path: &str,
+        chunk: &mut Chunk,
+        text: &Arc<Text>,
+        span: LineSpan,
+        mut stored: Stored,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<Warning> {
+        stored.hide(chunk, text, span);
+        let around = stored.around(text, span);
+        if stored.is_wider() && around.is_none() {
+            let detail = format!("shown without its expanded context: {path} does not say it");
+            warnings.push(Warning::new(WarningCode::Stale, detail).of(&*chunk.id));
+        }
+        chunk.expanded_context = around.and_then(|it| slice(text, it)).map(str::to_owned);
+        let own = if around.is_some() {
+            span
+        } else {
+            let span = widened(span, self.context_lines, text.lines().count());
+            self.without_front(path, text, span)
+        };
+        chunk.span = Some(own);
+        slice(text, own)
+            .unwrap_or_default()
+            .clone_into(&mut chunk.content);
+        stored.masked(chunk, text.masked_in(around.unwrap_or(own)))
     }
 
     /// `span` of the file at `path` without the pictures before what it says, where they are not wanted.
@@ -361,17 +392,23 @@ impl Resolver {
     }
 
     fn one_as_given(&self, (index, mut chunk): (usize, Chunk)) -> Found {
+        if self.masks() && is_of_secrets(&chunk) {
+            let path = chunk.path.clone().unwrap_or_default();
+            let why = SourceError::Secret { path }.to_string();
+            return left_out(index, &chunk, true, why);
+        }
         Found {
-            masked: self.mask(&mut chunk),
-            ..Found::as_given((index, chunk))
+            index,
+            masked: self.masks().then(|| mask(&mut chunk)).flatten(),
+            chunk: Some(chunk),
+            omitted: None,
+            warnings: Vec::new(),
+            own: None,
         }
     }
 
-    fn mask(&self, chunk: &mut Chunk) -> Option<Warning> {
-        match self.sources.secrets() {
-            Secrets::Masked => mask(chunk),
-            Secrets::Shown => None,
-        }
+    fn masks(&self) -> bool {
+        self.sources.secrets() == Secrets::Masked
     }
 
     fn outline(&self, path: &str, text: &Text, language: Option<Language>) -> Arc<Outline> {
@@ -392,8 +429,12 @@ impl Resolver {
 }
 
 /// Fills each chunk that names a file with what the file says now, checks what the chunk says of it,
-/// and adds renditions, imports and relations. Chunks without a path, and those that bring expanded
-/// context of their own, stay as they are.
+/// and adds renditions, imports and relations. Chunks without a path, and those that bring expanded context
+/// alone, stay as they are; with a content, the expanded context stays where the lines around that say it, and is left out with a warning
+/// where they do not. A file that was read is told by its path without `.` in it.
+///
+/// Where secrets are masked, what a chunk brings along is masked as [`mask`](crate::mask) does, and one whose path has the name of a file of
+/// secrets is left out. What fits the lines of a file but for what is masked there is shown as they are.
 ///
 /// What a chunk says (its content, else its content hash) decides: lines that say it still are shown;
 /// text that moved is shown where it is now; text that is gone is shown as it was stored, with a
@@ -408,7 +449,9 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let count = chunks.len();
     let mut by_file: BTreeMap<Option<String>, Vec<(usize, Chunk)>> = BTreeMap::new();
     for (index, chunk) in chunks.into_iter().enumerate() {
-        let path = chunk.path.clone().filter(|_| chunk.wider_text().is_none());
+        // Where the content stands in a file is where what is around it is to be.
+        let is_located = chunk.wider_text().is_none() || !chunk.content.is_empty();
+        let path = chunk.path.as_deref().filter(|_| is_located).map(plain);
         by_file.entry(path).or_default().push((index, chunk));
     }
     let mut words = by_file.values().flatten().map(|it| &it.1.matched_keywords);
@@ -454,7 +497,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             resolved.chunks.push(chunk);
         }
         resolved.omitted.extend(it.omitted);
-        resolved.warnings.extend(it.warning);
+        resolved.warnings.extend(it.warnings);
         resolved.warnings.extend(it.masked);
     }
     relate(&mut resolved.chunks, &own, &outlines);
@@ -465,17 +508,6 @@ impl Found {
     /// Its chunk, if that shows lines of the file as it is now.
     fn of_the_file(&mut self) -> Option<&mut Chunk> {
         self.chunk.as_mut().filter(|_| self.own.is_some())
-    }
-
-    fn as_given((index, chunk): (usize, Chunk)) -> Self {
-        Found {
-            index,
-            chunk: Some(chunk),
-            omitted: None,
-            warning: None,
-            masked: None,
-            own: None,
-        }
     }
 }
 
@@ -568,6 +600,7 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
             && let Some(span) = chunk.span
             && !chunk.pinned
             && chunk.renditions.is_empty()
+            && chunk.wider_text().is_none()
             && (span.line_count() as usize) < LONG
             // A line that is too long is shown in part, or not at all.
             && chunk.content.lines().all(|line| line.len() <= LONGEST_LINE)
@@ -612,6 +645,23 @@ fn imports(outline: &Outline) -> Vec<String> {
     modules.map(str::to_owned).collect()
 }
 
+/// `path` without the names that change nothing: `./a.rs` is the file `a.rs`.
+fn plain(path: &str) -> String {
+    let mut names = Vec::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(name) => names.extend(name.to_str()),
+            // It is none of a file below the root.
+            _ => return path.to_owned(),
+        }
+    }
+    if names.is_empty() || path.ends_with('/') {
+        return path.to_owned();
+    }
+    names.join("/")
+}
+
 /// Lines `span` without what ends the last one; with it where that is empty, for else it would seem a line less.
 fn slice(text: &Text, span: LineSpan) -> Option<&str> {
     if span.line_count() > 1 && text.line(span.end())?.is_empty() {
@@ -637,7 +687,7 @@ fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Fo
         index,
         chunk: None,
         omitted: Some(Omitted::new(&*chunk.id, reason)),
-        warning: Some(Warning::new(code, why).of(&*chunk.id)),
+        warnings: vec![Warning::new(code, why).of(&*chunk.id)],
         masked: None,
         own: None,
     }

@@ -3,6 +3,7 @@
 
 mod away;
 mod excerpts;
+mod secrets;
 
 use std::collections::HashSet;
 use std::fs;
