@@ -15,7 +15,7 @@ use crate::repository::MOST_CHANGES;
 
 /// The first bytes of a file of changes, the last of them its form. One of another form is made anew.
 /// To be counted up with whatever changes what is kept of the same commits: how they are analysed, masked, and bounded.
-const FORMAT: [u8; 8] = *b"ctx-git\x06";
+const FORMAT: [u8; 8] = *b"ctx-git\x07";
 /// Behind them stands the hash of what follows, and of which version of this crate wrote it.
 const SEALED: usize = FORMAT.len() + blake3::OUT_LEN;
 /// A larger file is none of ours, in bytes.

@@ -11,7 +11,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 /// The form of the index. Another is made anew.
-pub(crate) const FORMAT: u32 = 16;
+pub(crate) const FORMAT: u32 = 17;
 
 /// The name of the analyzer.
 const WORDS: &str = "ctx-words";

@@ -27,7 +27,7 @@ use super::shown::{Shown, shown, shown_by_text};
 const FIRST: usize = 20;
 
 /// No source is to be late, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// By whom a question is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -97,10 +97,11 @@ proptest! {
         prop_assert!(sum.abs_diff(share.min(most)) <= claims.len() as u64 + 1, "{sum} of {share}, {most}");
         // The design's own rule, which splits nothing anew.
         let all: f64 = claims.iter().map(|it| it.relevance).sum();
+        let real = |it: u64| f64::from(u32::try_from(it).unwrap());
         for (claim, cap) in claims.iter().zip(&caps) {
-            let part = claim.relevance / all * budget as f64 * 0.8;
-            let alone = part.min((claim.kind_budget * 4) as f64);
-            prop_assert!(all == 0.0 || *cap as f64 >= alone - 1.0, "{cap} < {alone}");
+            let part = claim.relevance / all * real(budget) * 0.8;
+            let alone = part.min(real(claim.kind_budget * 4));
+            prop_assert!(all == 0.0 || real(*cap) >= alone - 1.0, "{cap} < {alone}");
         }
         let larger = proportional_caps(&claims, budget + more, &rule);
         prop_assert!(caps.iter().zip(&larger).all(|(cap, more)| cap <= more));
