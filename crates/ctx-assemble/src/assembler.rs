@@ -8,7 +8,7 @@ use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, Tokens
 use ctx_tokens::Counters;
 
 use crate::assemble::formatter_of;
-use crate::{AssembleError, Clock, Control, assemble};
+use crate::{AssembleError, Clock, Control, assemble_each_line_once};
 
 /// One chunk, formatted on its own: a fragment, not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,8 @@ pub struct FormattedChunk {
 /// Turns chunks into contexts. Its laws are `ctx_testkit::laws::assembler`.
 #[async_trait]
 pub trait Assembler: Send + Sync {
-    /// Builds one context; see [`assemble`](crate::assemble).
+    /// Builds one context. That of this crate shows each line once, of chunks with renditions too
+    /// ([`assemble_each_line_once`](crate::assemble_each_line_once)).
     ///
     /// Raising the flag of `control`, or dropping the future, ends the work once what is being counted is counted: a quarter of
     /// a MiB and the rest of its line, which is within 10 ms with the counters of `ctx-tokens` whose weights add up at safe joints. Those
@@ -125,7 +126,7 @@ impl Assembler for ContextAssembler {
         let build = move || {
             // Where it is a file, it is read now, or another waited for who reads it.
             let counter = counters.get(&options.counter)?;
-            assemble(&chunks, &options, &*counter, &control)
+            assemble_each_line_once(&chunks, &options, &*counter, &control)
         };
         let work = move || span.in_scope(build);
         tokio::task::spawn_blocking(work)

@@ -235,7 +235,7 @@ impl Plan<'_, '_> {
         let outcome = self.solve(problem, budget)?;
         let by_value = self.options.selection != Selection::InOrder;
         if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
-            return Ok(outcome);
+            return Ok(self.with_parts_of_no_worth(problem, outcome));
         }
         // The provider has cached it already, and takes so much off.
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
@@ -252,7 +252,38 @@ impl Plan<'_, '_> {
         let cheaper = self.solve(&cheaper, budget)?;
         // A discount chooses, and is no part of what the choice is worth.
         let bound = &outcome.certificate;
-        Ok(cheaper.told_by(problem, &self.settings(), bound)?)
+        let told = cheaper.told_by(problem, &self.settings(), bound)?;
+        Ok(self.with_parts_of_no_worth(problem, told))
+    }
+
+    /// The same with parts of merged chunks that are worth nothing beside the others, where there is room: the budget is no reason to leave
+    /// them out. A rendition that is worth as much as a longer one stays: that is what it is for.
+    fn with_parts_of_no_worth(&self, problem: &Problem, mut outcome: Outcome) -> Outcome {
+        if self.options.diversity.is_some() {
+            return outcome;
+        }
+        let mut left = problem.capacity.safe.saturating_sub(outcome.weight);
+        let of_parts = self.candidates.all.iter().enumerate();
+        for (index, _) in of_parts.filter(|(_, it)| it.unit.parts().len() > 1) {
+            let Some(now) = outcome.chosen[index] else {
+                continue;
+            };
+            let item = &problem.items[index];
+            let room = item.choices[now].weight.saturating_add(left);
+            let room = room.min(item.cap.unwrap_or(u64::MAX));
+            let is_fuller = |&choice: &usize| {
+                let fuller = &item.choices[choice];
+                fuller.value >= item.choices[now].value && fuller.weight <= room
+            };
+            if let Some(choice) = (0..now).find(is_fuller) {
+                let more = item.choices[choice].weight
+                    - item.choices[now].weight.min(item.choices[choice].weight);
+                outcome.chosen[index] = Some(choice);
+                outcome.weight = outcome.weight.saturating_add(more);
+                left = left.saturating_sub(more);
+            }
+        }
+        outcome
     }
 
     /// Lets the problem spend what `budget` allows, and tells how much that is.

@@ -215,7 +215,6 @@ impl<'p> Run<'p> {
         });
         let mut tally = Tally::of(self.problem, safe, solved.chosen);
         tally.fill(ticker)?;
-        tally.raise(ticker)?;
         Ok(Answer {
             tally,
             bound,
@@ -228,7 +227,6 @@ impl<'p> Run<'p> {
         let finished = in_time(self.greedy(&mut tally, ticker))?;
         // What is worth nothing has no density to be taken by.
         tally.fill(ticker)?;
-        tally.raise(ticker)?;
         Ok(Answer {
             bound: None,
             tally,

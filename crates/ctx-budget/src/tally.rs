@@ -119,15 +119,15 @@ impl<'p> Tally<'p> {
         (0..self.problem.items[item].choices.len()).any(|choice| self.take(item, choice))
     }
 
-    /// Shows what is there by the first of its choices that is worth as much and fits: the first are the fullest.
+    /// Shows what is there by the first of its choices that is worth more and fits.
     pub(crate) fn raise(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         for (index, item) in self.problem.items.iter().enumerate() {
             ticker.tick_on(1)?;
             if let Some(now) = self.chosen[index] {
-                let is_no_worse =
-                    |&choice: &usize| item.choices[choice].value >= item.choices[now].value;
-                let mut fuller = (0..now).filter(is_no_worse);
-                fuller.any(|choice| self.take(index, choice));
+                let is_richer =
+                    |&choice: &usize| item.choices[choice].value > item.choices[now].value;
+                let mut richer = (0..now).filter(is_richer);
+                richer.any(|choice| self.take(index, choice));
             }
         }
         Ok(())

@@ -198,7 +198,7 @@ pub struct BuildOptions {
     /// Chunks below it are left out.
     pub min_relevance: Option<Relevance>,
     /// Whether chunks of one file whose lines meet become one, and texts that say the same are
-    /// shown once.
+    /// shown once. Those with renditions stay apart, unless `assemble_each_line_once` puts them together.
     pub merge: bool,
     /// A chunk is worth its relevance to this power: 1 takes relevance for a value, as a probability
     /// is; scores, which fall off slowly where usefulness does not, want more. 0 makes all alike.

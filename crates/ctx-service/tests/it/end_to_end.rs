@@ -13,7 +13,7 @@ use ctx_retrieve::{Message, Options as RetrieveOptions, Retriever, Threads, Usag
 use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service};
 use ctx_source::{Limits, Root, Sources};
 
-use crate::support::{FILES, NOW, options, write};
+use crate::support::{FILES, NOW, options, options_of, write};
 
 fn open(folder: &Path) -> (Arc<Index>, Service) {
     open_at(&folder.join("root"), folder)
@@ -200,4 +200,30 @@ async fn what_two_hits_have_become_is_shown_once() {
     };
     assert_eq!(it.reason, OmittedReason::DuplicateOf);
     assert_eq!(it.other.as_ref(), Some(&shown.included[0].id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_answers_a_message_is_shown_and_not_many_short_parts_that_share_a_word_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let steps: Vec<String> = (0..40)
+        .map(|it| format!("    rule_{it} = adapter.match(endpoint, values[{it}])"))
+        .collect();
+    let answer = format!(
+        "def url_for(endpoint, values, external):\n    \"\"\"Builds the URL of an endpoint, external if that is asked for.\"\"\"\n{}\n    return adapter.build(endpoint, external)\n",
+        steps.join("\n")
+    );
+    write(&root, "src/routing.py", &answer);
+    for number in 0..60 {
+        let short = format!("def build_{number}():\n    return urls\n");
+        write(&root, &format!("src/part{number}.py"), &short);
+    }
+    let (_, service) = open(folder.path());
+    let message = "how does url_for build external urls?";
+    let prime = service
+        .prime("t", message, &options_of(700), &Control::default())
+        .await
+        .unwrap();
+    let shown = &prime.context.built.context;
+    assert!(shown.contains("def url_for"), "{shown}");
 }
