@@ -4,8 +4,6 @@ use ctx_format::Block;
 use ctx_model::{Chunk, Citation, LineSpan, Origin};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
-use crate::showing::full;
-
 /// Hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two are alike once in
 /// two million contexts; [`Citations`] then takes more.
 const DIGITS: usize = 10;
@@ -74,7 +72,7 @@ impl Citations {
 /// 64 hexadecimal digits. It stands for all of `chunk`: where the chunk is shown whole, and no other citation
 /// begins alike, the id of its citation is a prefix of this. O(bytes).
 pub fn citation_id(chunk: &Chunk) -> String {
-    let block = full(chunk);
+    let block = Block::full(chunk);
     let content_hash = blake3::hash(block.body.as_bytes());
     let hex = identity(&block, content_hash).to_hex();
     format!("{}-{hex}", prefix_of(chunk.origin))

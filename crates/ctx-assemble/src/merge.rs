@@ -8,7 +8,7 @@ use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::lines::{Fit, Line, lines_of};
-use crate::sent::{Sent, file_of};
+use crate::sent::Sent;
 use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
@@ -34,7 +34,7 @@ pub(crate) fn merge<'a>(
             units.push(Unit::One(chunk));
             continue;
         }
-        let Some((file, span)) = file_of(chunk).zip(chunk.span) else {
+        let Some((file, span)) = sent.file_of(chunk).zip(chunk.span) else {
             units.push(Unit::One(chunk));
             continue;
         };

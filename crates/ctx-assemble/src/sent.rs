@@ -13,6 +13,7 @@ use crate::{AssembleError, Control, survey};
 /// What was sent: the chunks that blocks were shown under, and the lines of these blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Sent<'a> {
+    states: States<'a>,
     named: RapidHashSet<&'a str>,
     /// Chunks whose blocks are known.
     known: RapidHashSet<&'a str>,
@@ -47,7 +48,10 @@ impl<'a> Sent<'a> {
         options: &BuildOptions,
         control: &Control,
     ) -> Result<Self, AssembleError> {
-        let mut sent = Sent::default();
+        let mut sent = Sent {
+            states: States::of(chunks),
+            ..Sent::default()
+        };
         let Some(previous) = &options.previous else {
             return Ok(sent);
         };
@@ -56,7 +60,7 @@ impl<'a> Sent<'a> {
         let ids = previous.ids.iter().map(|id| by_id.get(&**id).copied());
         let ids: Vec<Option<&'a Chunk>> = ids.collect();
         sent.named = ids.iter().flatten().map(|chunk| &*chunk.id).collect();
-        if !ids.iter().flatten().any(|chunk| file_of(chunk).is_some()) {
+        if !ids.iter().flatten().any(|chunk| path_of(chunk).is_some()) {
             return Ok(sent);
         }
         for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids, control)?) {
@@ -64,7 +68,7 @@ impl<'a> Sent<'a> {
             let lines =
                 chunk.and_then(|chunk| Some((chunk, Expected::new(chunk).lines_in(&block)?)));
             if let Some((chunk, lines)) = lines
-                && let Some(file) = file_of(chunk)
+                && let Some(file) = sent.states.file_of(chunk)
                 && sent.known.insert(&chunk.id)
             {
                 let blocks = sent.files.entry(file).or_default();
@@ -87,6 +91,14 @@ impl<'a> Sent<'a> {
         Ok(sent)
     }
 
+    /// The file of a chunk that may be merged.
+    pub(crate) fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>>
+    where
+        'a: 'c,
+    {
+        self.states.file_of(chunk)
+    }
+
     /// Whether a block was shown under `chunk`.
     pub(crate) fn shows(&self, chunk: &Chunk) -> bool {
         self.named.contains(&*chunk.id)
@@ -106,7 +118,7 @@ impl<'a> Sent<'a> {
         if self.shows(chunk) {
             return None;
         }
-        let blocks = self.files.get(&file_of(chunk)?)?;
+        let blocks = self.files.get(&self.file_of(chunk)?)?;
         let within = |blocks: &[Block<'a>]| {
             let span = chunk.span?;
             let after = blocks.partition_point(|block| block.lines.start() <= span.start());
@@ -119,24 +131,67 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// The file of a chunk that may be merged.
-pub(crate) fn file_of(chunk: &Chunk) -> Option<File<'_>> {
+/// The path of a chunk that may be merged.
+fn path_of(chunk: &Chunk) -> Option<&str> {
     let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
-    let path = chunk.path.as_deref().filter(|_| is_plain)?;
-    chunk.span.map(|_| (path, state_of(chunk)))
+    chunk.span?;
+    chunk.path.as_deref().filter(|_| is_plain)
 }
 
-/// What tells the state of its file that a chunk was taken from. A hash of the chunk's own lines does not: each has another.
-fn state_of(chunk: &Chunk) -> Option<&str> {
-    let hash = chunk.content_hash.as_deref()?;
-    let Ok(known) = blake3::Hash::from_hex(hash) else {
-        return Some(hash);
+/// Which states of their files chunks are of.
+#[derive(Debug, Default)]
+struct States<'a>(
+    /// By id, where that is not what the hash of the chunk says: hashes of a chunk's own lines tell nothing of the file.
+    RapidHashMap<&'a str, Option<&'a str>>,
+);
+
+impl<'a> States<'a> {
+    /// Looks at hashes where chunks of one path have several. O(n) for n chunks, and O(bytes) of those.
+    fn of(chunks: &'a [Chunk]) -> Self {
+        let mut by_path: RapidHashMap<&str, Vec<(&Chunk, &str)>> = RapidHashMap::default();
+        for chunk in chunks {
+            if let (Some(path), Some(hash)) = (path_of(chunk), &chunk.content_hash) {
+                by_path.entry(path).or_default().push((chunk, hash));
+            }
+        }
+        let mut states = States::default();
+        for hashed in by_path.into_values() {
+            if hashed.iter().all(|it| it.1 == hashed[0].1) {
+                continue;
+            }
+            let (own, others): (Vec<_>, Vec<_>) = hashed
+                .into_iter()
+                .partition(|it| is_of_own_lines(it.0, it.1));
+            // They are of the state that the others are of, if those are of one.
+            let mut known = others.iter().map(|it| it.1);
+            let first = known.next();
+            let state = first.filter(|first| known.all(|it| it == *first));
+            states.0.extend(own.iter().map(|it| (&*it.0.id, state)));
+        }
+        states
+    }
+
+    /// The file of a chunk that may be merged.
+    fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>>
+    where
+        'a: 'c,
+    {
+        let path = path_of(chunk)?;
+        let told = self.0.get(&*chunk.id).copied();
+        Some((path, told.unwrap_or(chunk.content_hash.as_deref())))
+    }
+}
+
+/// Whether `hash` is that of the lines of `chunk`, with or without what ends the last.
+fn is_of_own_lines(chunk: &Chunk, hash: &str) -> bool {
+    let Ok(hash) = blake3::Hash::from_hex(hash) else {
+        return false;
     };
-    let content = chunk.content.as_str();
-    let is_own = |text: &str| blake3::hash(text.as_bytes()) == known;
-    let ended = || is_own(&format!("{content}\n"));
-    let is_of_lines = is_own(content) || is_own(without_line_end(content)) || ended();
-    (!is_of_lines).then_some(hash)
+    let text = without_line_end(&chunk.content).as_bytes();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text);
+    let ended = |end: &str| hasher.clone().update(end.as_bytes()).finalize();
+    ["", "\n", "\r\n"].into_iter().any(|end| ended(end) == hash)
 }
 
 /// Sorts `blocks` by their first line, and puts in place of each the one that goes on longest of it and those before.
@@ -262,7 +317,7 @@ impl<'a> Expected<'a> {
     /// Whether the text of `block` is one that the chunk has, or has it among its lines. O(bytes of the block).
     fn says(&self, block: &ParsedBlock) -> bool {
         self.texts.contains(&block.body)
-            || file_of(self.chunk).is_some() && self.lines_in(block).is_some()
+            || path_of(self.chunk).is_some() && self.lines_in(block).is_some()
     }
 
     /// The lines that `block` shows of the file of the chunk, which speaks for it. O(bytes of the block).
@@ -312,6 +367,7 @@ mod tests {
         };
         widest_so_far(&mut blocks.single);
         let sent = Sent {
+            states: States::default(),
             named: ["a", "b", "c", "d", "e"].into_iter().collect(),
             known: ["a", "b", "c", "d"].into_iter().collect(),
             files: [(("a", None), blocks)].into_iter().collect(),

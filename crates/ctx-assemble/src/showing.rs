@@ -94,17 +94,9 @@ pub(crate) fn worth(chunk: &Chunk, options: &BuildOptions) -> f64 {
     chunk.relevance.get().powi(options.relevance_power.into())
 }
 
-/// All of `chunk`, with the lines that this is. O(bytes) where there is expanded context, which its lines are looked for in.
-pub(crate) fn full(chunk: &Chunk) -> Block<'_> {
-    Block {
-        span: chunk.full_span(),
-        ..Block::full(chunk)
-    }
-}
-
 /// In full, and in each rendition.
 fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
-    let full = full(chunk);
+    let full = Block::full(chunk);
     let mut showings: Showings<'_> = smallvec![Showing::one(full, chunk, worth)];
     showings.extend(chunk.renditions.iter().map(|rendition| {
         let value = worth * rendition.information();

@@ -107,7 +107,15 @@ pub fn select(
     let outcome = run.answer(policy, &mut ticker).and_then(|answer| {
         let bound = match answer.bound {
             Some(bound) => bound,
-            None => run.bound(&answer.tally, &mut ticker)?,
+            None => run.bound_within(run.loose, &answer.tally, &mut ticker)?,
+        };
+        // A capacity that bounds nothing has no price: told is that of the one that is safe.
+        let safe = problem.capacity.safe;
+        let bound = if bound.lambda <= 0.0 && run.loose > safe {
+            let lambda = run.bound_within(safe, &answer.tally, &mut ticker)?.lambda;
+            Bound { lambda, ..bound }
+        } else {
+            bound
         };
         ticker.tick_on(problem.items.len())?;
         let steps = ticker.steps();
@@ -273,11 +281,16 @@ impl<'p> Run<'p> {
 
     /// The bound for a policy that does not bring its own. Values that depend on each other are
     /// taken as they are when nothing else is chosen.
-    fn bound(&self, tally: &Tally<'_>, ticker: &mut Ticker<'_>) -> Result<Bound, Stop> {
+    fn bound_within(
+        &self,
+        capacity: u64,
+        tally: &Tally<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Bound, Stop> {
         let told = self.objective.untold();
         let value = |item, choice| self.objective.gain(&told, item, None, choice);
-        let guess = self.objective.value(&tally.chosen) / real(self.loose.max(1));
-        bound::of_values(self.problem, self.loose, self.pins, value, guess, ticker)
+        let guess = self.objective.value(&tally.chosen) / real(capacity.max(1));
+        bound::of_values(self.problem, capacity, self.pins, value, guess, ticker)
     }
 
     fn outcome(

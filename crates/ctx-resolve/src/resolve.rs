@@ -366,6 +366,8 @@ impl Resolver {
             self.without_front(path, text, span)
         };
         chunk.span = Some(own);
+        // It is of the file as it is now, like all others that are found in it, whatever they were of.
+        chunk.content_hash = None;
         slice(text, own)
             .unwrap_or_default()
             .clone_into(&mut chunk.content);
@@ -594,7 +596,7 @@ fn of_file(
 
 /// The indexes of those that are short, and have lines that overlap or touch another's. O(n log n), and O(bytes).
 fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
-    let mut short: BTreeMap<Option<&str>, Vec<(LineSpan, usize)>> = BTreeMap::new();
+    let mut hits: Vec<(LineSpan, usize)> = Vec::new();
     for it in found.iter().filter(|it| it.own.is_some()) {
         if let Some(chunk) = &it.chunk
             && let Some(span) = chunk.span
@@ -605,23 +607,19 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
             // A line that is too long is shown in part, or not at all.
             && chunk.content.lines().all(|line| line.len() <= LONGEST_LINE)
         {
-            // An assembler merges what is of one state of its file.
-            let of_state = short.entry(chunk.content_hash.as_deref()).or_default();
-            of_state.push((span, it.index));
+            hits.push((span, it.index));
         }
     }
     let mut merged = BTreeSet::new();
-    for mut hits in short.into_values() {
-        hits.sort_unstable();
-        // One past the last line of those so far, and who was the last of them.
-        let (mut end, mut last) = (0, None);
-        for (span, index) in hits {
-            if let Some(before) = last.filter(|_| span.start() <= end) {
-                merged.extend([before, index]);
-            }
-            end = end.max(span.end().saturating_add(1));
-            last = Some(index);
+    hits.sort_unstable();
+    // One past the last line of those so far, and who was the last of them.
+    let (mut end, mut last) = (0, None);
+    for (span, index) in hits {
+        if let Some(before) = last.filter(|_| span.start() <= end) {
+            merged.extend([before, index]);
         }
+        end = end.max(span.end().saturating_add(1));
+        last = Some(index);
     }
     merged
 }

@@ -107,7 +107,16 @@ impl Candidates {
             }
         }
         let found = found_chunks(query, &gathered.found);
-        let found_ids: BTreeSet<String> = found.iter().map(|it| it.id.clone()).collect();
+        // What an earlier context showed, and is named, is wanted whatever its words say.
+        let recalled = gathered.recalled.iter();
+        let recalled = recalled.map(|it| (it.place.path.as_str(), it.place.lines));
+        let recalled: BTreeSet<_> = recalled.collect();
+        let is_weighed = |it: &&Chunk| {
+            let place = it.path.as_deref().zip(it.span);
+            place.is_none_or(|it| !recalled.contains(&it))
+        };
+        let found_ids = found.iter().filter(is_weighed).map(|it| it.id.clone());
+        let found_ids: BTreeSet<String> = found_ids.collect();
         chunks.extend(found);
         chunks.extend(gathered.recent.iter().map(recent_chunk));
         let recalled = gathered.recalled.iter();

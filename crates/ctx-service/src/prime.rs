@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::{BuiltContext, Citation};
+use ctx_model::{BuiltContext, Citation, Omitted, OmittedReason};
 use ctx_rank::{Contribution, Query};
 use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
@@ -474,7 +474,10 @@ impl Making {
         let items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks);
         let arranged = arranged(&options.build);
-        let unread = candidates.omitted.len();
+        let is_unlikely = |it: &&Omitted| it.reason == OmittedReason::BelowMinChance;
+        let unlikely = candidates.omitted.iter().filter(is_unlikely).count();
+        let unread = candidates.omitted.len() - unlikely;
+        stats.search_count += unlikely;
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
         forget_entries_beyond(options.largest_budget(), &mut built);
         timings.assemble = lap(&mut clock);

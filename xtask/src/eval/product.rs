@@ -171,10 +171,7 @@ fn prime(
     ask: Ask,
 ) -> Result<Arc<BuiltContext>> {
     let options = PrimeOptions::default();
-    let mut build = build_within(ask.budget, options.build.clone()).with_reserve(Tokens::ZERO);
-    if let Ok(power) = std::env::var("EXP_POWER") {
-        build.relevance_power = power.parse()?;
-    }
+    let build = build_within(ask.budget, options.build.clone()).with_reserve(Tokens::ZERO);
     let mut options = options.with_build(build).with_deadline(PATIENCE);
     options.retrieve.deadline = PATIENCE;
     options.retrieve.min_chance = ask.min_chance.unwrap_or(options.retrieve.min_chance);

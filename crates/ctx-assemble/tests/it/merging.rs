@@ -47,6 +47,19 @@ fn a_hash_of_a_chunks_own_lines_keeps_it_from_no_other() {
         chunk.content_hash = Some(hash.to_hex().to_string());
     }
     assert_eq!(build(&chunks, &options(500)).context, plain.context);
+    // A whole file has the hash of its own lines, and its parts have that too.
+    let mut whole = [lines("w", 0.9, 1, 5), lines("p", 0.8, 2, 3)];
+    let hash = blake3::hash(whole[0].content.as_bytes());
+    for chunk in &mut whole {
+        chunk.content_hash = Some(hash.to_hex().to_string());
+    }
+    assert_eq!(spans(&build(&whole, &options(500))), [(1, 5)]);
+    whole[1].content_hash = Some(
+        blake3::hash(whole[1].content.as_bytes())
+            .to_hex()
+            .to_string(),
+    );
+    assert_eq!(spans(&build(&whole, &options(500))), [(1, 5)]);
     // Of another state of the file it is another file.
     chunks[2].content_hash = Some(blake3::hash(b"another").to_hex().to_string());
     assert_eq!(spans(&build(&chunks, &options(500))), [(1, 5), (6, 8)]);

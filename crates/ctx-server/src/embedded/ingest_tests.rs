@@ -171,7 +171,6 @@ impl Drop for Unreadable {
 
 #[cfg(target_os = "linux")]
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
 fn a_batch_that_could_not_be_read_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
@@ -182,7 +181,7 @@ fn a_batch_that_could_not_be_read_is_not_done() {
         .join(Owner::new("ada").unwrap().digest())
         .join("files");
     let Some(unreadable) = Unreadable::make(files.join("a/b.md")) else {
-        eprintln!("skipped: nothing can be made unreadable");
+        ctx_testkit::skip::skipped("nothing can be made unreadable");
         return;
     };
     for path in ["a/b.md", "a/b.md/c"] {

@@ -224,3 +224,22 @@ async fn a_file_of_one_long_line_that_is_referred_to_is_in_by_its_beginning() {
         assert!(shown.contains("{\"all\": [1, 1, "), "{name}: {shown}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_label_names_is_in_however_unlikely_a_search_thinks_it() {
+    let text = "# Billing\n\nInvoices are sent each month. Refunds take a week.\n";
+    let world = world_of("ada", &[("docs/billing.md", text)], None);
+    let question = "When are invoices sent?";
+    let first = world.prime(question).await.context;
+    world.remember(&first);
+    let label = first.citations[0].id.clone();
+    let mut options = referring(&label);
+    options.retrieve.min_chance = 1.0;
+    let context = world.prime_with(question, &options).await.context;
+    assert_eq!(context.unresolved, []);
+    assert!(
+        context.built.context.contains("Refunds"),
+        "{}",
+        context.built.context
+    );
+}
