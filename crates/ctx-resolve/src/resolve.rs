@@ -274,7 +274,7 @@ impl Resolver {
         text: Result<&Arc<Text>, &SourceError>,
         changed: Option<&Changed>,
     ) -> Found {
-        if text.is_ok() && chunk.path.as_deref() != Some(path) {
+        if chunk.path.as_deref() != Some(path) {
             chunk.path = Some(path.to_owned());
         }
         let told = chunk.span;
@@ -352,8 +352,8 @@ impl Resolver {
         mut stored: Stored,
         warnings: &mut Vec<Warning>,
     ) -> Option<Warning> {
-        stored.hide(chunk, text, span);
         let around = stored.around(text, span);
+        stored.hide((path, chunk), text, span, around);
         if stored.is_wider() && around.is_none() {
             let detail = format!("shown without its expanded context: {path} does not say it");
             warnings.push(Warning::new(WarningCode::Stale, detail).of(&*chunk.id));

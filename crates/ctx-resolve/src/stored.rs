@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Warning};
-use ctx_source::{Located, Text, Wanted, locate};
+use ctx_source::Text;
 
 use crate::mask::{Brought, masked};
 
@@ -51,12 +51,28 @@ impl Stored {
         masked(chunk, secrets.secrets())
     }
 
-    /// Hides in `chunk` what it has in the place of masks on lines `span` of the file.
-    pub(crate) fn hide(&mut self, chunk: &mut Chunk, text: &Text, span: LineSpan) {
-        if let Some(secrets) = &mut self.secrets {
-            secrets.note(text, span.start(), &self.content);
-            secrets.hide(chunk);
+    /// Hides in `chunk` what it has in the place of masks on lines `span` of the file, and on those that its expanded context has. What that
+    /// says elsewhere is hidden by rules.
+    pub(crate) fn hide(
+        &mut self,
+        (path, chunk): (&str, &mut Chunk),
+        text: &Text,
+        span: LineSpan,
+        around: Option<LineSpan>,
+    ) {
+        let Some(secrets) = &mut self.secrets else {
+            return;
+        };
+        secrets.note(text, span.start(), &self.content);
+        if let Some(wider) = &mut self.wider {
+            match around {
+                Some(place) => secrets.note(text, place.start(), wider),
+                None => {
+                    secrets.mask(path, wider);
+                }
+            }
         }
+        secrets.hide(chunk);
     }
 
     /// Whether there is expanded context.
@@ -66,19 +82,7 @@ impl Stored {
 
     /// The lines of the expanded context in `text`, if those around `span` say it.
     pub(crate) fn around(&self, text: &Arc<Text>, span: LineSpan) -> Option<LineSpan> {
-        let wanted = Wanted {
-            path: "",
-            span,
-            content: self.wider.as_deref(),
-            content_hash: None,
-        };
-        let place = match locate(Ok(text), wanted) {
-            Located::Fresh { span, .. } => span,
-            Located::Moved { to, .. } => to,
-            // Of none it is not verified.
-            _ => return None,
-        };
-        (place.start() <= span.start() && span.end() <= place.end()).then_some(place)
+        ctx_source::around(text, span, self.wider.as_deref()?)
     }
 
     /// What is told of the secrets of `chunk`, and of so many in the lines of its file.

@@ -280,7 +280,7 @@ pub struct Options {
     pub deadline: Duration,
     /// What is worth what.
     pub weights: Weights,
-    /// What each signal is worth.
+    /// What each signal is worth. That of keywords counts for nothing here, as the texts of parts are not read.
     pub profile: Profile,
     /// Now, in seconds since 1970; where it is not known, everything counts as undated.
     pub now: Option<i64>,

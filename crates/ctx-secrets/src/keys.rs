@@ -104,12 +104,15 @@ pub(crate) fn of_own(found: &[u8]) -> Option<usize> {
     let behind = &found[BEGIN.len()..];
     let mark = behind.windows(DASHES.len()).position(|it| it == DASHES)?;
     let (mut at, mut end) = (BEGIN.len() + mark + DASHES.len(), None);
-    for line in found[at..].split_inclusive(|it| *it == b'\n') {
+    for (number, line) in (0..).zip(found[at..].split_inclusive(|it| *it == b'\n')) {
         at += line.len();
         let inner = line.trim_ascii();
-        if is_long(line) || end.is_some() && inner.iter().copied().all(is_of_key) {
+        // A header of a key is none of its own lines, and in code and settings much looks like one: what stands behind the mark is no header.
+        let is_header = number > 0 && inner.windows(2).any(|it| it == b": ");
+        let is_of_keys = is_long(line) || end.is_some() && inner.iter().copied().all(is_of_key);
+        if is_of_keys && !is_header {
             end = Some(at);
-        } else if inner.iter().copied().any(is_of_key) && !inner.windows(2).any(|it| it == b": ") {
+        } else if is_header && end.is_some() || !is_header && inner.iter().copied().any(is_of_key) {
             break;
         }
     }

@@ -20,13 +20,14 @@ pub(crate) fn fault(path: &str) -> Option<&'static str> {
     if names.len() > DEEPEST {
         return Some("the path has more than 32 names in it");
     }
-    for name in &names {
+    for (number, name) in names.iter().enumerate() {
+        let is_last = number + 1 == names.len();
         match *name {
             "" if names.len() == 1 => return Some("the path is empty"),
             "" => return Some("the path begins or ends with a slash, or has two in a row"),
             "." | ".." => return Some("the path has a \".\" or \"..\" in it"),
             ".ctx" | ".ctxignore" => return Some("the path has a name in it that is reserved"),
-            name if ctx_secrets::is_secret_file(name) => {
+            name if ctx_secrets::is_secret_file(name) && (is_last || name.starts_with(".env")) => {
                 return Some(
                     "the path has the name of a file of keys or settings in it, and such are not kept",
                 );

@@ -18,7 +18,7 @@ pub use folder::{
     begin_private, check_no_link, ignore_in_git, make_private, open_no_link, write_private,
 };
 pub use lines::LineIndex;
-pub use locate::{Located, Wanted, is_hash, locate};
+pub use locate::{Located, Wanted, around, is_hash, locate};
 pub use lock::{Lock, holder, lock};
 pub use root::{Root, Stamp, read_up_to};
 pub use sources::{Files, Hashes, Limits, Metrics, Sources};

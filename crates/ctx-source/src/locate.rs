@@ -27,8 +27,8 @@ pub struct Wanted<'a> {
     pub span: LineSpan,
     /// What they said.
     pub content: Option<&'a str>,
-    /// BLAKE3 of that, with or without what ends the last line, or of the text of the whole file as it was
-    /// ([`Text::content_hash`]): 64 hexadecimal digits in any case. What is none says nothing. Of a file in which secrets are
+    /// BLAKE3 of that, with or without what ends the last line, or of the text of the whole file as it is shown
+    /// ([`Text::shown_hash`]): 64 hexadecimal digits in any case. What is none says nothing. Of a file in which secrets are
     /// masked, it is that of the masked text or lines: any other says nothing there, as else it would be told which guess of a secret
     /// is right.
     pub content_hash: Option<&'a str>,
@@ -163,6 +163,21 @@ fn decoded(content: &str) -> Option<String> {
     unmarked.map(str::to_owned)
 }
 
+/// The lines of `text` that say `wider` and have `span` among them; the first, where there are several. O(bytes).
+pub fn around(text: &Text, span: LineSpan, wider: &str) -> Option<LineSpan> {
+    let place = |wider: &str| {
+        let lines: Vec<&str> = lines_of(wider).collect();
+        let starts = if text.masked().is_empty() {
+            starts_of(text, &lines)
+        } else {
+            starts_among_masks(text, &lines)?
+        };
+        let mut places = (starts.into_iter()).filter_map(|it| span_at(it, lines.len()));
+        places.find(|it| it.contains(span))
+    };
+    place(wider).or_else(|| place(&decoded(wider)?))
+}
+
 /// Where `content` stands in `text`: at `span`, or nearest to it.
 fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     let lines: Vec<&str> = lines_of(content).collect();
@@ -178,8 +193,21 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     let places = places.into_iter();
     let places = places.filter_map(|start| span_at(start, lines.len()));
     let has_masks = |place: LineSpan| text.masked_in(place) > 0;
-    // What is masked is better shown there than as it was stored.
-    let places = places.filter(|it| is_evidence || has_masks(*it));
+    // What is masked is better shown there than as it was stored. Of lines that are masked from end to end only the length was compared: that
+    // is of what may be a secret, and of nothing else.
+    let is_seen = |place: LineSpan| (place.start()..=place.end()).any(|it| text.shows(it));
+    let may_be_secret = || {
+        let is_one_word = |it: &&str| words(it) <= 1 || it.starts_with("-----");
+        lines.iter().all(|it| is_one_word(it))
+            && content.bytes().any(|it| it.is_ascii_alphanumeric())
+    };
+    let places = places.filter(|it| {
+        if has_masks(*it) {
+            is_seen(*it) || may_be_secret()
+        } else {
+            is_evidence
+        }
+    });
     let distance = |place: LineSpan| place.start().abs_diff(span.start());
     places.min_by_key(|it| (has_masks(*it), distance(*it), it.start()))
 }

@@ -115,7 +115,7 @@ impl Text {
     }
 
     /// BLAKE3 of the text as it is shown.
-    pub(crate) fn shown_hash(&self) -> &[u8; 32] {
+    pub fn shown_hash(&self) -> &[u8; 32] {
         &self.shown
     }
 
@@ -127,6 +127,20 @@ impl Text {
         let there = self.masked[first..].iter().map(|it| &it.span);
         let there = there.take_while(move |it| it.start < line.end);
         there.map(move |it| it.start.saturating_sub(line.start)..it.end.min(line.end) - line.start)
+    }
+
+    /// Whether line `number` has a word that is not masked. O(log secrets + bytes).
+    pub(crate) fn shows(&self, number: u32) -> bool {
+        let line = self.line(number).unwrap_or_default().as_bytes();
+        let has_word = |part: &[u8]| part.iter().any(u8::is_ascii_alphanumeric);
+        let mut at = 0;
+        for masked in self.masked_on(number) {
+            if has_word(&line[at..masked.start.clamp(at, line.len())]) {
+                return true;
+            }
+            at = masked.end.min(line.len());
+        }
+        has_word(&line[at..])
     }
 
     /// Whether line `number` may say `said`, as far as it is shown: of what is masked only the length is looked at.

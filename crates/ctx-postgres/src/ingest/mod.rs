@@ -23,6 +23,8 @@ const LONGEST_PATH: usize = 1024;
 const BATCH_BYTES: usize = 32 << 20;
 /// So many files are one transaction.
 const BATCH_FILES: usize = 1024;
+/// So often a batch is compared anew with what others have kept meanwhile.
+const MOST_LATE: u32 = 3;
 
 /// A file that is to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,8 +166,15 @@ impl OwnedStore {
         }
         // All work over texts is off the threads that serve the runtime.
         let mut files = Hold::current().blocking(move || hashed(files)).await?;
+        let mut late = 0;
         let (batch, gone, damaged) = loop {
             let (known, damaged) = self.known(&files).await?;
+            // Who comes too late again and again stores all of it: then nothing has to stay as it is.
+            let known = if late < MOST_LATE {
+                known
+            } else {
+                Known::default()
+            };
             let batch = Hold::current().blocking(move || Batch::of(files, &known));
             let batch = batch.await?;
             if batch.is_empty() {
@@ -175,6 +184,7 @@ impl OwnedStore {
                 break (batch, gone, damaged);
             }
             // Somebody else has kept a batch in between.
+            late += 1;
             files = batch.into_files();
         };
         ingested.stored += batch.files.len();

@@ -158,6 +158,8 @@ fn marks_of_keys_in_code_and_prose_are_no_keys() {
         "-----BEGIN PRIVATE KEY-----\n",
         "-----END PRIVATE KEY-----\n",
         "It says PRIVATE KEY on it, BEGIN PRIVATE KEY and END PRIVATE KEY.\n",
+        "begin: \"-----BEGIN PRIVATE KEY-----\"\nname: app\nsum: a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6e7f8a9b0c1d2\nnext: thing\n",
+        "const BEGIN: &str = \"-----BEGIN PRIVATE KEY-----\";\nconst ALL: &[u8] = b\"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\";\n",
     ] {
         assert!(find("a.rs", text).is_empty(), "{text}");
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use ctx_model::LineSpan;
-use ctx_source::{Located, Secrets, Sources, Text, Wanted, locate};
+use ctx_source::{Located, Secrets, Sources, Text, Wanted, around, locate};
 use ctx_testkit::laws::linear;
 use tempfile::TempDir;
 
@@ -305,4 +305,17 @@ fn what_it_would_take_long_to_find_by_its_hash_is_not_looked_for() {
     assert!(matches!(by_hash(10), Located::Moved { to, .. } if to == span(2, 11)));
     // It would take 100 MB.
     assert!(matches!(by_hash(500), Located::Unavailable { .. }));
+}
+
+#[test]
+fn a_wider_text_is_that_which_has_the_lines_in_it() {
+    let steps = "steps:\n  - run: a\n  - run: b\n";
+    let folder = super::folder(&[("a.rs", [steps, steps].concat().as_bytes())]);
+    let text = super::sources(&folder).text("a.rs").unwrap();
+    for (line, first) in [(1, 1), (3, 1), (4, 4), (6, 4)] {
+        let place = around(&text, span(line, line), steps);
+        assert_eq!(place, Some(span(first, first + 2)), "{line}");
+    }
+    assert_eq!(around(&text, span(3, 4), steps), None);
+    assert_eq!(around(&text, span(1, 1), "steps:\n  - run: c\n"), None);
 }

@@ -210,3 +210,35 @@ fn text_is_looked_for_among_masks_in_linear_time() {
         });
     }
 }
+
+#[test]
+fn what_is_masked_from_end_to_end_says_nothing_of_a_text_that_is_no_secret() {
+    let body = "MIIEogIBAAKCAQEAmeB96KtCRZpTyKGAgLlIqlFBf0eShGOW\n".repeat(6);
+    let marks = ["BEGIN", "END"].map(|it| format!("-----{it} RSA PRIVATE KEY-----"));
+    let text = format!("a note\nsaid here\n{}\n{body}{}\n", marks[0], marks[1]);
+    let folder = super::folder(&[("k.md", text.as_bytes())]);
+    let text = super::sources(&folder).text("k.md").unwrap();
+    let located = |content: &str| {
+        let wanted = Wanted {
+            path: "k.md",
+            span: LineSpan::new(2, 2).unwrap(),
+            content: Some(content),
+            content_hash: None,
+        };
+        locate(Ok(&text), wanted)
+    };
+    for gone in [
+        "fn a_function(with: Some, other: Arguments) -> Res<()",
+        &"-".repeat(48),
+    ] {
+        let gone = format!("{gone:-<48}");
+        assert!(
+            matches!(located(&gone[..48]), Located::Stale { .. }),
+            "{gone}"
+        );
+    }
+    // A line of a key, right or guessed, is shown where lines of one are.
+    for line in [&body[..48], &"a".repeat(48)] {
+        assert!(matches!(located(line), Located::Moved { .. }), "{line}");
+    }
+}
