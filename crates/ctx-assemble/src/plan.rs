@@ -269,18 +269,18 @@ impl Plan<'_, '_> {
                 continue;
             };
             let item = &problem.items[index];
-            let room = item.choices[now].weight.saturating_add(left);
+            let shown = item.choices[now];
+            let room = shown.weight.saturating_add(left);
             let room = room.min(item.cap.unwrap_or(u64::MAX));
-            let is_fuller = |&choice: &usize| {
-                let fuller = &item.choices[choice];
-                fuller.value >= item.choices[now].value && fuller.weight <= room
+            let is_no_worse = |&choice: &usize| {
+                let fuller = item.choices[choice];
+                fuller.value >= shown.value && fuller.weight <= room
             };
-            if let Some(choice) = (0..now).find(is_fuller) {
-                let more = item.choices[choice].weight
-                    - item.choices[now].weight.min(item.choices[choice].weight);
+            if let Some(choice) = (0..now).find(is_no_worse) {
+                let weight = item.choices[choice].weight;
                 outcome.chosen[index] = Some(choice);
-                outcome.weight = outcome.weight.saturating_add(more);
-                left = left.saturating_sub(more);
+                outcome.weight = outcome.weight - shown.weight + weight;
+                left = left + shown.weight - weight;
             }
         }
         outcome

@@ -198,8 +198,7 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     let is_seen = |place: LineSpan| (place.start()..=place.end()).any(|it| text.shows(it));
     let may_be_secret = || {
         let is_one_word = |it: &&str| words(it) <= 1 || it.starts_with("-----");
-        lines.iter().all(|it| is_one_word(it))
-            && content.bytes().any(|it| it.is_ascii_alphanumeric())
+        lines.iter().all(is_one_word) && content.bytes().any(|it| it.is_ascii_alphanumeric())
     };
     let places = places.filter(|it| {
         if has_masks(*it) {
