@@ -92,10 +92,7 @@ impl<'a> Sent<'a> {
     }
 
     /// The file of a chunk that may be merged.
-    pub(crate) fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>>
-    where
-        'a: 'c,
-    {
+    pub(crate) fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>> {
         self.states.file_of(chunk)
     }
 
@@ -141,8 +138,8 @@ fn path_of(chunk: &Chunk) -> Option<&str> {
 /// Which states of their files chunks are of.
 #[derive(Debug, Default)]
 struct States<'a>(
-    /// By id, where that is not what the hash of the chunk says: hashes of a chunk's own lines tell nothing of the file.
-    RapidHashMap<&'a str, Option<&'a str>>,
+    /// The ids of those whose hash does not tell: it is of their own lines, and no other chunk of the file has it.
+    RapidHashSet<&'a str>,
 );
 
 impl<'a> States<'a> {
@@ -162,23 +159,19 @@ impl<'a> States<'a> {
             let (own, others): (Vec<_>, Vec<_>) = hashed
                 .into_iter()
                 .partition(|it| is_of_own_lines(it.0, it.1));
-            // They are of the state that the others are of, if those are of one.
-            let mut known = others.iter().map(|it| it.1);
-            let first = known.next();
-            let state = first.filter(|first| known.all(|it| it == *first));
-            states.0.extend(own.iter().map(|it| (&*it.0.id, state)));
+            // Of a whole file they are its parts' too.
+            let others: RapidHashSet<&str> = others.iter().map(|it| it.1).collect();
+            let own = own.iter().filter(|it| !others.contains(it.1));
+            states.0.extend(own.map(|it| &*it.0.id));
         }
         states
     }
 
     /// The file of a chunk that may be merged.
-    fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>>
-    where
-        'a: 'c,
-    {
+    fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>> {
         let path = path_of(chunk)?;
-        let told = self.0.get(&*chunk.id).copied();
-        Some((path, told.unwrap_or(chunk.content_hash.as_deref())))
+        let hash = chunk.content_hash.as_deref();
+        Some((path, hash.filter(|_| !self.0.contains(&*chunk.id))))
     }
 }
 
