@@ -275,7 +275,7 @@ impl Index {
             return false;
         };
         match Content::of(&seen.path, bytes, wanted) {
-            Content::Text(text, _) => *text.hash() == known.hash,
+            Content::Text(text, _) => known.text_hash() == Some(*text.hash()),
             Content::NoText | Content::Empty | Content::Generated => !known.may_be_found(),
         }
     }

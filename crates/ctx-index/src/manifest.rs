@@ -91,12 +91,15 @@ impl FileRow {
     }
 
     /// What is known of a file while what the text index has of it changes: that it is like none there is, and what
-    /// is answered of it until the text is committed.
-    pub(crate) fn unsure(known: Option<&FileRow>) -> Self {
+    /// is answered of it until the text is committed. Where it is indexed anew, and says what it said, both its old text and its new
+    /// one are that.
+    pub(crate) fn unsure(known: Option<&FileRow>, new: Option<&FileRow>) -> Self {
+        let before = known.and_then(FileRow::text_hash);
+        let same = before.filter(|hash| new.is_some_and(|it| it.hash == *hash));
         FileRow {
             size: u64::MAX,
             modified: 0,
-            hash: NO_TEXT,
+            hash: same.unwrap_or(NO_TEXT),
             parts: known.map_or(0, |it| it.parts),
             lines: known.map_or(0, |it| it.lines),
             is_generated: false,
@@ -375,8 +378,8 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// The hash of the text that is indexed of the file at `path`, and the generation that it is known at. Of a file that is marked it is
-    /// [`NO_TEXT`]: the text index has its old text or its new one.
+    /// The hash of the text that is indexed of the file at `path`, and the generation that it is known at. Of a file that is marked, and
+    /// changes, it is [`NO_TEXT`]: the text index has its old text or its new one.
     pub(crate) fn hash_of(&self, path: &str) -> Result<Option<([u8; 32], u64)>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(

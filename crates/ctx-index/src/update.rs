@@ -265,7 +265,7 @@ impl Index {
             is_generated,
             ..row
         };
-        if known.is_some_and(|it| it.hash == row.hash) {
+        if known.and_then(FileRow::text_hash) == Some(row.hash) {
             return Read::Same(row);
         }
         let language = Language::of(&seen.path, text.as_str());
@@ -561,7 +561,7 @@ mod tests {
         for is_new in [true, false] {
             let manifest = &index.store().manifest;
             let known = manifest.snapshot().unwrap();
-            let row = FileRow::unsure(known.files.get("a.rs").filter(|_| !is_new));
+            let row = FileRow::unsure(known.files.get("a.rs").filter(|_| !is_new), None);
             let marks = Changes {
                 unsure: vec![("a.rs".to_owned(), row)],
                 ..Changes::default()

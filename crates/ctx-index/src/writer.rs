@@ -110,13 +110,14 @@ impl<'i> Writer<'i> {
         Ok(())
     }
 
-    /// Marks a file of which the text index is to have something else than of `known`, and has it forget that.
+    /// Marks a file of which the text index is to have what `new` is of in the place of `known`, and has it forget that.
     fn mark(
         &mut self,
         path: &str,
         known: Option<&FileRow>,
+        new: Option<&FileRow>,
     ) -> Result<&mut IndexWriter<HeldDocument>, Fault> {
-        let unsure = (path.to_owned(), FileRow::unsure(known));
+        let unsure = (path.to_owned(), FileRow::unsure(known, new));
         self.changes.unsure.push(unsure);
         let term = Term::from_field_text(self.index.fields.path, path);
         let text = self.text()?;
@@ -135,7 +136,7 @@ impl<'i> Writer<'i> {
     fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, Fault> {
         let is_there = known.is_some_and(FileRow::may_be_found);
         if is_there {
-            self.mark(path, known)?;
+            self.mark(path, known, None)?;
         }
         Ok(is_there)
     }
@@ -157,7 +158,7 @@ impl<'i> Writer<'i> {
         let row = match read {
             Read::Changed(row, documents, by_lines) => {
                 let documents = documents.into_iter().map(UserOperation::Add);
-                self.mark(&seen.path, known)?.run(documents)?;
+                self.mark(&seen.path, known, Some(&row))?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
                 self.moves.changed(&seen.path, known, &row);
