@@ -623,9 +623,9 @@ impl Reader {
             {
                 // It may be called so: `@scope/package`.
                 let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
-                let bare = bare.map(str::to_owned);
+                let bare = bare.map(|it| it.trim_start_matches('/').to_owned());
                 keep(&mut self.query.folders, folder);
-                if let Some(bare) = bare {
+                if let Some(bare) = bare.filter(|it| !it.is_empty()) {
                     keep(&mut self.query.folders, bare);
                 }
             }

@@ -1579,3 +1579,14 @@ fn few_lines_that_say_what_failed_are_kept_and_none_is_long() {
     let found = Query::analyse(&format!("It fails\n```\nerror: {long}\n```\n")).failures;
     assert!((190..=200).contains(&found[0].len()), "{found:?}");
 }
+
+#[test]
+fn the_mark_of_a_reference_alone_is_no_folder() {
+    for (text, folders) in [
+        ("@/0", &["@/0", "0"][..]),
+        ("@/", &["@"]),
+        ("@src/net", &["@src/net", "src/net"]),
+    ] {
+        assert_eq!(Query::analyse(text).folders, folders, "{text}");
+    }
+}
