@@ -82,6 +82,10 @@ impl Index {
             let Some(scan) = scan else {
                 break;
             };
+            // Settings that came meanwhile may be among what was seen: it is looked at by them.
+            if Wanted::of(&options(), self.kept()?) != wanted {
+                continue;
+            }
             if !self.root.is_there() {
                 return Err(gone(self.root()));
             }
