@@ -220,7 +220,7 @@ impl<'a> Findings<'a> {
 
 /// Which of a question's keywords texts have.
 struct Matched<'q> {
-    keywords: Vec<&'q str>,
+    keywords: BTreeSet<&'q str>,
     analyzer: Analyzer,
 }
 
@@ -234,9 +234,9 @@ impl<'q> Matched<'q> {
 
     /// The share of them that `text` has. O(bytes of `text`).
     fn in_text(&mut self, text: &str) -> f64 {
-        let mut has = BTreeSet::new();
+        let mut has: BTreeSet<&str> = BTreeSet::new();
         self.analyzer.words(text, &mut |term, _, _| {
-            has.extend(self.keywords.iter().copied().filter(|it| *it == term));
+            has.extend(self.keywords.get(term).copied());
         });
         keyword_match(self.keywords.iter().copied(), |it| has.contains(it))
     }

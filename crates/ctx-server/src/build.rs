@@ -80,8 +80,7 @@ pub async fn build(
     let mut options = PrimeOptions::default()
         .with_build(request.options)
         .with_references(request.references)
-        .with_deadline(patience)
-        .with_now(Some(now() / 1_000));
+        .with_deadline(patience);
     options.retrieve.deadline = patience;
     let telling = job.clone();
     let begins = move |stage| {

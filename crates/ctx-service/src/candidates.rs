@@ -378,18 +378,13 @@ fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
 
 /// Weighs those of `read` that the search found and leaves out what is too unlikely; what is left of them, by id, with its chance.
 fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeMap<String, f64> {
-    let order = read.chunks.iter().enumerate();
-    let order: BTreeMap<String, usize> = order.map(|(at, it)| (it.id.clone(), at)).collect();
-    let of_search = read.chunks.extract_if(.., |it| found.contains(&it.id));
-    let mut of_search: Vec<Chunk> = of_search.collect();
-    let unlikely = prose.weigh(&mut of_search);
+    let is_found = |it: &Chunk| found.contains(&it.id);
+    let unlikely = prose.weigh(&mut read.chunks, is_found);
     read.omitted.extend(unlikely.iter().map(below_min_chance));
-    let chance = |it: &Chunk| (it.id.clone(), it.relevance.get());
-    let chances = of_search.iter().map(chance).collect();
-    read.chunks.append(&mut of_search);
-    // Of what is there twice the first stays: what was found before what was shown lately.
-    read.chunks.sort_by_key(|it| order.get(&it.id));
-    chances
+    let of_search = read.chunks.iter().filter(|it| is_found(it));
+    of_search
+        .map(|it| (it.id.clone(), it.relevance.get()))
+        .collect()
 }
 
 /// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from, to `away` the file

@@ -43,8 +43,8 @@ pub struct PrimeOptions {
 }
 
 impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, the best for the eighth power of what things score, 20 messages, 5 recent files, as many parts of files as the budget may
-    /// hold but 40 at least, and a quarter of a second for each source.
+    /// 4,000 tokens of which 500 are reserved, the best for the eighth power of what things score, 20 messages, 5 recent
+    /// files, as many parts of files as the budget may hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
         PrimeOptions {

@@ -56,12 +56,16 @@ impl Prose {
         }
     }
 
-    /// Gives passages of prose among `chunks` the sum of the chances of their sentences for a relevance, and
+    /// Gives passages of prose among those of `chunks` that are to be weighed the sum of the chances of their sentences for a relevance, and
     /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed, and
     /// returned. What stands in no passage of prose keeps what it has: the best passage is worth what its
     /// place in the ranking says, against what is no prose. O(bytes × terms).
-    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> Vec<Chunk> {
-        let runs = self.runs(chunks);
+    pub(crate) fn weigh(
+        &self,
+        chunks: &mut Vec<Chunk>,
+        is_weighed: impl Fn(&Chunk) -> bool,
+    ) -> Vec<Chunk> {
+        let runs = self.runs(chunks, is_weighed);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
         let places = runs.iter().flatten();
@@ -121,11 +125,12 @@ impl Prose {
 
     /// The passages of prose, in runs that follow each other in their files. What is named by a line of it, or in a document that is
     /// all that is asked for, is wanted as it is, whatever it says; and so is all where it is asked which files there are.
-    fn runs(&self, chunks: &[Chunk]) -> Vec<Vec<Passage>> {
+    fn runs(&self, chunks: &[Chunk], is_weighed: impl Fn(&Chunk) -> bool) -> Vec<Vec<Passage>> {
         if self.query.is_of_patterns_alone() {
             return Vec::new();
         }
-        let mut order: Vec<usize> = (0..chunks.len()).collect();
+        let order = (0..chunks.len()).filter(|&it| is_weighed(&chunks[it]));
+        let mut order: Vec<usize> = order.collect();
         order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
         let mut runs: Vec<Vec<Passage>> = Vec::new();
         let mut end: Option<(&str, u32)> = None;

@@ -331,7 +331,7 @@ impl Service {
             let mut found = resolver.resolve(chunks);
             check()?;
             found.omitted.extend(each_place_once(&mut found.chunks));
-            let unlikely = prose.weigh(&mut found.chunks);
+            let unlikely = prose.weigh(&mut found.chunks, |_| true);
             check()?;
             found.omitted.extend(unlikely.iter().map(below_min_chance));
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);

@@ -167,12 +167,7 @@ fn decoded(content: &str) -> Option<String> {
 pub fn around(text: &Text, span: LineSpan, wider: &str) -> Option<LineSpan> {
     let place = |wider: &str| {
         let lines: Vec<&str> = lines_of(wider).collect();
-        let starts = if text.masked().is_empty() {
-            starts_of(text, &lines)
-        } else {
-            starts_among_masks(text, &lines)?
-        };
-        let mut places = (starts.into_iter()).filter_map(|it| span_at(it, lines.len()));
+        let mut places = places_of(text, &lines).into_iter();
         places.find(|it| it.contains(span))
     };
     place(wider).or_else(|| place(&decoded(wider)?))
@@ -184,14 +179,8 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     if stands(text, span, &lines) {
         return Some(span);
     }
-    let places = if text.masked().is_empty() {
-        starts_of(text, &lines)
-    } else {
-        starts_among_masks(text, &lines).unwrap_or_default()
-    };
+    let places = places_of(text, &lines);
     let is_evidence = words(content) >= FEW_WORDS || places.len() == 1;
-    let places = places.into_iter();
-    let places = places.filter_map(|start| span_at(start, lines.len()));
     let has_masks = |place: LineSpan| text.masked_in(place) > 0;
     // What is masked is better shown there than as it was stored. Of lines that are masked from end to end only the length was compared: that
     // is of what may be a secret, and of nothing else.
@@ -200,7 +189,7 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
         let is_one_word = |it: &&str| words(it) <= 1 || it.starts_with("-----");
         lines.iter().all(is_one_word) && content.bytes().any(|it| it.is_ascii_alphanumeric())
     };
-    let places = places.filter(|it| {
+    let places = places.into_iter().filter(|it| {
         if has_masks(*it) {
             is_seen(*it) || may_be_secret()
         } else {
@@ -209,6 +198,17 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     });
     let distance = |place: LineSpan| place.start().abs_diff(span.start());
     places.min_by_key(|it| (has_masks(*it), distance(*it), it.start()))
+}
+
+/// Where these lines stand in `text`, but for what is masked there; nowhere where that takes too long to find. O(bytes).
+fn places_of(text: &Text, lines: &[&str]) -> Vec<LineSpan> {
+    let starts = if text.masked().is_empty() {
+        starts_of(text, lines)
+    } else {
+        starts_among_masks(text, lines).unwrap_or_default()
+    };
+    let places = starts.into_iter();
+    places.filter_map(|it| span_at(it, lines.len())).collect()
 }
 
 /// Whether `lines` are what `span` says; they are one less where its last line is empty and lost its end.
