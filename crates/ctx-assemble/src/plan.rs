@@ -235,7 +235,7 @@ impl Plan<'_, '_> {
         let outcome = self.solve(problem, budget)?;
         let by_value = self.options.selection != Selection::InOrder;
         if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
-            return Ok(self.with_parts_of_no_worth(problem, outcome));
+            return self.with_parts_of_no_worth(problem, outcome);
         }
         // The provider has cached it already, and takes so much off.
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
@@ -253,16 +253,18 @@ impl Plan<'_, '_> {
         // A discount chooses, and is no part of what the choice is worth.
         let bound = &outcome.certificate;
         let told = cheaper.told_by(problem, &self.settings(), bound)?;
-        Ok(self.with_parts_of_no_worth(problem, told))
+        self.with_parts_of_no_worth(problem, told)
     }
 
     /// The same with parts of merged chunks that are worth nothing beside the others, where there is room: the budget is no reason to leave
     /// them out. A rendition that is worth as much as a longer one stays: that is what it is for.
-    fn with_parts_of_no_worth(&self, problem: &Problem, mut outcome: Outcome) -> Outcome {
-        if self.options.diversity.is_some() {
-            return outcome;
-        }
+    fn with_parts_of_no_worth(
+        &self,
+        problem: &Problem,
+        mut outcome: Outcome,
+    ) -> Result<Outcome, AssembleError> {
         let mut left = problem.capacity.safe.saturating_sub(outcome.weight);
+        let mut is_fuller = false;
         let of_parts = self.candidates.all.iter().enumerate();
         for (index, _) in of_parts.filter(|(_, it)| it.unit.parts().len() > 1) {
             let Some(now) = outcome.chosen[index] else {
@@ -279,11 +281,16 @@ impl Plan<'_, '_> {
             if let Some(choice) = (0..now).find(is_no_worse) {
                 let weight = item.choices[choice].weight;
                 outcome.chosen[index] = Some(choice);
-                outcome.weight = outcome.weight - shown.weight + weight;
                 left = left + shown.weight - weight;
+                is_fuller = true;
             }
         }
-        outcome
+        if !is_fuller {
+            return Ok(outcome);
+        }
+        // What such a part tells may be new all the same.
+        let bound = outcome.certificate;
+        Ok(outcome.told_by(problem, &self.settings(), &bound)?)
     }
 
     /// Lets the problem spend what `budget` allows, and tells how much that is.

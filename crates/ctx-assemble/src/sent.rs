@@ -267,6 +267,14 @@ fn blocks(
     // The caller's own text may look like blocks; and a chunk may say something else by now.
     let blocks = found(&|it, block| it.may_be(block) && it.says(block));
     let blocks = blocks.or_else(|| found(&|it, block| it.may_be(block)));
+    let blocks = blocks.or_else(|| {
+        if options.include_file_headers {
+            return None;
+        }
+        // What looks like a heading is a separator.
+        let blocks = found(&|it, block| it.says(&block.without_head()))?;
+        Some(blocks.iter().map(ParsedBlock::without_head).collect())
+    });
     control.check()?;
     Ok(blocks.unwrap_or_default())
 }

@@ -461,7 +461,7 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
     // Where no block has a heading, or one that is further up, the caller's own text may look like it.
     let has_other_head = |entry: &Entry<'_>, block: &ParsedBlock| {
         let source = neutralise(&entry.citation.source, Slot::Line);
-        block.title.as_deref() != Some(&*source) && is_it(entry, &without_head(block))
+        block.title.as_deref() != Some(&*source) && is_it(entry, &block.without_head())
     };
     let is_below = |entry: &Entry<'_>| {
         let above = entry
@@ -478,7 +478,7 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
         &has_other_head,
     ] {
         if let Some(blocks) = found(is_it)? {
-            return Ok(blocks.iter().map(without_head).collect());
+            return Ok(blocks.iter().map(ParsedBlock::without_head).collect());
         }
     }
     let all = parse(format, context).map_err(unread)?.blocks;
@@ -489,14 +489,6 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
     Err(format!(
         "the context has {blocks} blocks, the receipt tells of {told}"
     ))
-}
-
-/// The same without what heads it.
-fn without_head(block: &ParsedBlock) -> ParsedBlock {
-    let mut block = block.clone();
-    (block.title, block.path, block.name, block.id) = (None, None, None, None);
-    (block.span, block.relevance) = (None, None);
-    block
 }
 
 /// Whether each block says what its citation is of, and is what the receipt says of it.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, GroupBy, LineSpan, Order, Previous, Selection, Tokens,
+    BuildOptions, BuiltContext, Chunk, Format, GroupBy, LineSpan, Order, Previous, Selection,
+    Tokens,
 };
 use ctx_testkit::laws::linear;
 use ctx_tokens::{Additivity, TokenCounter};
@@ -420,6 +421,35 @@ fn twenty_turns_keep_several_times_more_than_relevance_order_does() {
     println!("shared: relevance {by_relevance:.3}, stable {stable:.3}, previous {kept:.3}");
     assert!(kept > 3.0 * by_relevance, "{kept} against {by_relevance}");
     assert!(kept > stable, "{kept} against {stable}");
+}
+
+/// Without headings, a separator that looks like one heads nothing.
+#[test]
+fn a_block_below_a_separator_that_looks_like_a_heading_keeps_its_place() {
+    let line = |id: &str, path: &str, relevance: f64, content: &str| {
+        chunk(id, relevance, content)
+            .with_path(path)
+            .with_span(LineSpan::new(1, 1).unwrap())
+    };
+    let sent = [
+        line("a", "a.rs", 0.5, "fn one() {}"),
+        line("b", "b.rs", 0.4, "fn two() {}"),
+    ];
+    let better = line("c", "a.rs", 1.0, "fn one() {}");
+    let plain = options(1_000).with_file_headers(false);
+    for (format, separator) in [(Format::Markdown, "### "), (Format::Plain, "File: x\n")] {
+        let options = plain
+            .clone()
+            .with_format(format)
+            .with_chunk_separator(Some(separator.to_owned()));
+        let first = build(&sent, &options);
+        let next = build(
+            &[&sent[..], std::slice::from_ref(&better)].concat(),
+            &options.with_previous(Some(previous(&first))),
+        );
+        assert_eq!(next.context, first.context);
+        assert_eq!(previous(&next).ids, previous(&first).ids);
+    }
 }
 
 /// Whatever a context before is made of to look like the blocks of long chunks.

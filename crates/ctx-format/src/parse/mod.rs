@@ -63,6 +63,20 @@ pub struct ParsedBlock {
 }
 
 impl ParsedBlock {
+    /// The same without what heads it: without headings, what looks like one is the caller's own text. O(bytes of the block).
+    #[must_use]
+    pub fn without_head(&self) -> Self {
+        ParsedBlock {
+            title: None,
+            path: None,
+            name: None,
+            id: None,
+            span: None,
+            relevance: None,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn take_metadata(&mut self, metadata: Metadata<'_>) {
         self.id = Some(metadata.id.into_owned());
         self.kind = Some(metadata.kind.into_owned());
