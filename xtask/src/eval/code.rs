@@ -13,17 +13,18 @@ use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
 use ctx::git::GitChanges;
 use ctx::index::Index;
-use ctx::model::{BuildOptions, CounterName, Format, LineSpan, Selection, Tokens};
+use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever};
-use ctx::service::{Answer, Service};
+use ctx::service::{Answer, Owner, Ports, Service};
 use ctx::source::{Limits, Root, Sources};
 use ctx::syntax;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::shown;
+use super::product::{self, Ask, By};
+use super::shown::{self, Files, shown_by_text};
 
 /// Tokens of o200k.
 pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
@@ -42,6 +43,13 @@ pub(super) struct Instance {
     /// Places that another search found: path, first and last line, score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) near: Vec<(String, u32, u32, f64)>,
+}
+
+impl Places<'_> {
+    /// Where the tree of an instance's base commit is.
+    fn tree(&self, instance: &Instance) -> PathBuf {
+        self.work.join("trees").join(&instance.id)
+    }
 }
 
 impl Instance {
@@ -100,11 +108,21 @@ pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
         .collect()
 }
 
+/// What an instance's question comes to within one budget.
+struct Asked {
+    context: String,
+    /// The lines that are shown: path, first and last.
+    spans: Vec<(String, u32, u32)>,
+    /// What retrieval found, where that is told.
+    found: Vec<retrieve::Found>,
+}
+
 /// Writes a context per instance and budget.
 pub(super) fn run(
     places: &Places<'_>,
     all: &[Instance],
     out: &Out<'_>,
+    by: By,
     twice: bool,
 ) -> Result<Run> {
     let runtime = runtime()?;
@@ -113,26 +131,27 @@ pub(super) fn run(
     let mut run = Run::default();
     for (number, instance) in all.iter().enumerate() {
         tell(number, all.len(), instance);
-        let (service, indexing) = service(places, instance)?;
+        let (service, indexing) = service(places, instance, by)?;
+        let tree = places.tree(instance);
         for budget in BUDGETS {
-            let ask = || answer(&service, instance, budget, retrieve::Options::default());
+            let ask = || match by {
+                By::Query => by_query(&runtime, &service, instance, budget),
+                By::Server => by_server(&runtime, &service, &tree, instance, budget),
+            };
             let start = Instant::now();
-            let answer = runtime.block_on(ask())?;
+            let asked = ask()?;
             let took = start.elapsed().as_secs_f64();
-            let built = &answer.built;
-            let spans = spans(&answer);
-            run.shown.push(shown(instance, budget, &spans, took));
+            run.shown.push(shown(instance, budget, &asked.spans, took));
             let line = json!({
-                "id": instance.id, "budget": budget, "text": built.context, "spans": spans,
+                "id": instance.id, "budget": budget, "text": asked.context, "spans": asked.spans,
                 "t_index": indexing, "t_query": took,
             });
             writeln!(predictions, "{line}")?;
             if twice {
-                let again = runtime.block_on(ask())?;
-                run.unstable += usize::from(again.built.context != built.context);
+                run.unstable += usize::from(ask()?.context != asked.context);
             }
             if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
-                write_features(file, instance, &answer.retrieved.found)?;
+                write_features(file, instance, &asked.found)?;
             }
         }
     }
@@ -153,17 +172,64 @@ pub(super) fn tell(number: usize, of: usize, instance: &Instance) {
     }
 }
 
-/// What answers questions about an instance's tree, and the seconds that its index took.
-pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Service, f64)> {
+fn by_query(
+    runtime: &Runtime,
+    service: &Service,
+    instance: &Instance,
+    budget: u32,
+) -> Result<Asked> {
+    let asked = answer(service, instance, budget, retrieve::Options::default());
+    let asked = runtime.block_on(asked)?;
+    Ok(Asked {
+        spans: spans(&asked),
+        context: asked.built.context,
+        found: asked.retrieved.found,
+    })
+}
+
+fn by_server(
+    runtime: &Runtime,
+    service: &Service,
+    tree: &Path,
+    instance: &Instance,
+    budget: u32,
+) -> Result<Asked> {
+    let ask = Ask {
+        by: By::Server,
+        budget,
+        min_chance: None,
+    };
+    let built = product::prime(runtime, service, &instance.query, ask)?;
+    Ok(Asked {
+        spans: spans_by_text(&built, tree)?,
+        context: built.context.clone(),
+        found: Vec::new(),
+    })
+}
+
+/// What answers questions about an instance's tree, and the seconds that its index took. A server knows of no repository.
+pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Result<(Service, f64)> {
     let (index, indexing) = index(places, instance)?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_index(index.clone());
-    let mut retriever = Retriever::over(index).with_changes(Arc::new(changes(places, instance)?));
+    let ports = Ports::of(&index);
+    let mut retriever = Retriever::over(index);
+    if by == By::Query {
+        retriever = retriever.with_changes(Arc::new(changes(places, instance)?));
+    }
     if let Some(near) = instance.near()? {
         retriever = retriever.with_semantic(near);
     }
-    Ok((Service::new(retriever, Arc::new(resolver)), indexing))
+    let service = Service::new(retriever, Arc::new(resolver));
+    let service = match by {
+        By::Query => service,
+        // What one question was shown is no part of the next.
+        By::Server => service
+            .for_owner(Owner::new("eval"), ports)
+            .without_recording(),
+    };
+    Ok((service, indexing))
 }
 
 pub(super) fn shown(
@@ -242,6 +308,32 @@ pub(super) fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
     spans
 }
 
+/// The lines that a context shows whose chunks are not known.
+fn spans_by_text(built: &BuiltContext, tree: &Path) -> Result<Vec<(String, u32, u32)>> {
+    let mut files = Files::new();
+    for path in &built.files {
+        let text = fs::read(tree.join(path))
+            .with_context(|| format!("failed to read {path} below {}", tree.display()))?;
+        files.insert(path.clone(), String::from_utf8_lossy(&text).into_owned());
+    }
+    let shown = shown_by_text(built, &files)?;
+    ensure!(
+        shown.false_spans == 0,
+        "{} parts are not where they are cited",
+        shown.false_spans
+    );
+    let span = |(path, characters): &(String, std::ops::Range<usize>)| {
+        let mut text = files[path].chars();
+        let mut line = |count: usize| {
+            let ends = text.by_ref().take(count).filter(|it| *it == '\n');
+            u32::try_from(ends.count()).unwrap_or(u32::MAX)
+        };
+        let first = 1 + line(characters.start);
+        (path.clone(), first, first + line(characters.len()))
+    };
+    Ok(shown.parts.iter().map(span).collect())
+}
+
 fn write_features(
     file: &mut fs::File,
     instance: &Instance,
@@ -267,7 +359,7 @@ fn write_features(
 
 /// The index of an instance's tree, up to date, and the seconds that took.
 fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
-    let tree = places.work.join("trees").join(&instance.id);
+    let tree = places.tree(instance);
     if !tree.exists() {
         check_out(places, instance, &tree)?;
     }

@@ -68,8 +68,11 @@ pub(crate) struct Code {
     /// Where the contexts are written [default: target/eval/predictions.jsonl].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// By whom the issues are answered.
+    #[arg(long, value_enum, default_value_t)]
+    by: product::By,
     /// Write what was found for each issue, and what each strategy said of it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "by")]
     features: Option<PathBuf>,
     /// Build each context twice, and compare.
     #[arg(long)]
@@ -133,7 +136,7 @@ fn code(workspace: &Workspace, options: &Code) -> Result<()> {
         predictions: &predictions,
         features: options.features.as_deref(),
     };
-    let run = code::run(&places, &all, &out, options.twice)?;
+    let run = code::run(&places, &all, &out, options.by, options.twice)?;
     println!("wrote {}", predictions.display());
     stable(&run)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use ctx::assemble::Control;
 use ctx::index::Index;
 use ctx::model::{BuildOptions, BuiltContext, CounterName, Selection, Tokens};
@@ -30,10 +31,11 @@ const FIRST: usize = 20;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// By whom a question is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum By {
     /// As `ctx query` does.
+    #[default]
     Query,
     /// As the server does, for a message without a thread.
     Server,
@@ -164,7 +166,8 @@ fn build_within(budget: u32, build: BuildOptions) -> BuildOptions {
         .with_counter(CounterName::Named("o200k_base".to_owned()))
 }
 
-fn prime(
+/// What a message without a thread comes to, with nothing reserved.
+pub(super) fn prime(
     runtime: &Runtime,
     service: &Service,
     message: &str,

@@ -15,6 +15,7 @@ use anyhow::{Result, ensure};
 use ctx::retrieve::{self, Strategy, Weights};
 
 use super::code::{self, Instance, Places};
+use super::product::By;
 
 /// Tokens of each context.
 const BUDGET: u32 = code::BUDGETS[2];
@@ -34,7 +35,7 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance]) -> Result<String> {
     let runtime = code::runtime()?;
     for (number, instance) in all.iter().enumerate() {
         code::tell(number, all.len(), instance);
-        let (service, _) = code::service(places, instance)?;
+        let (service, _) = code::service(places, instance, By::Query)?;
         for choice in &mut choices {
             let mut retrieve = retrieve::Options::default();
             retrieve.weights = choice.weights.clone();
