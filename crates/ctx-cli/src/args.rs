@@ -209,6 +209,7 @@ Examples:
 
 const SHOW_HELP: &str = "\
 PLACE is a file, lines of it or something it defines: PATH, PATH:12, PATH:12-40 or PATH#name.
+Places of compilers (PATH:12:5) and of links (PATH#L12-L40) are taken, too.
 Where several things have the name, one with a body is shown, and standard error names the others.
 Lines are shown as they are; a comment of the language says how many were left out. With
 --max-tokens the lines that matter most to the strategy are shown, marks included in the count;

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     }
 }
 
-/// `PATH`, `PATH:A`, `PATH:A-B` or `PATH#symbol`.
+/// `PATH`, `PATH:A`, `PATH:A-B`, `PATH#symbol`, or what others write of a line: `PATH:A:COLUMN`, `PATH#LA`, `PATH#LA-LB`.
 struct Place {
     path: PathBuf,
     part: Part,
@@ -108,9 +108,12 @@ impl Place {
             return Ok(place(text, Part::Whole));
         }
         if let Some((path, symbol)) = text.rsplit_once('#') {
+            if let Some(span) = span_of_link(symbol) {
+                return Ok(place(path, Part::Lines(span)));
+            }
             return Ok(place(path, Part::Symbol(symbol.to_owned())));
         }
-        match text.rsplit_once(':') {
+        match without_column(text).rsplit_once(':') {
             Some((path, lines)) if lines.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
                 let span = span(lines).ok_or_else(|| {
                     Failure::usage(format!("{lines:?} in {text:?} is no range of lines")).with_hint(
@@ -149,6 +152,23 @@ impl Place {
 fn span(lines: &str) -> Option<LineSpan> {
     let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
     LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
+}
+
+/// Of `path:10:4` the path and the line, as compilers tell a place.
+fn without_column(place: &str) -> &str {
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    let (before, last) = place.rsplit_once(':').unwrap_or((place, ""));
+    let line = before.rsplit_once(':').map_or("", |(_, line)| line);
+    if is_number(last) && is_number(line) {
+        before
+    } else {
+        place
+    }
+}
+
+/// `L10`, `L10-L20`, as links to a file tell its lines.
+fn span_of_link(lines: &str) -> Option<LineSpan> {
+    span(&lines.strip_prefix('L')?.replace("-L", "-"))
 }
 
 /// The text of a file that the user named: any folder will do, and its files as well as its links.

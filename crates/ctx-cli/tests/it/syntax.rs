@@ -46,7 +46,14 @@ fn an_outline_is_a_tree_and_a_value() {
 fn a_file_is_shown_whole_in_part_and_by_name() {
     let folder = folder();
     assert_eq!(folder.run(["show", "src/a.rs"]).ok(), A);
-    assert_eq!(folder.run(["show", "src/a.rs:4"]).ok(), "    sum\n");
+    for place in [
+        "src/a.rs:4",
+        "src/a.rs:4:5",
+        "src/a.rs#L4",
+        "src/a.rs#L4-L4",
+    ] {
+        assert_eq!(folder.run(["show", place]).ok(), "    sum\n", "{place}");
+    }
     let skeleton = "/// Adds.\npub fn add(a: i32) -> i32 {\n    // … 2 lines left out\n}\n";
     assert_eq!(
         folder.run(["show", "src/a.rs#add", "-r", "skeleton"]).ok(),

@@ -26,7 +26,7 @@ pub(crate) async fn healthz() -> Response {
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
     (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "It is about to end, or its store is not ready, for the reason that is told", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "It is about to end, or its store is not ready; why is in its log", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
@@ -40,11 +40,8 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     };
     match app.readiness.of(asking).await {
         Ok(()) => Ok(answer(StatusCode::OK, &Health { status: "ok" })),
-        // What may be logged may be told.
-        Err(cause) => {
-            let detail = format!("the store is not ready: {cause}");
-            Err(Problem::unavailable(&detail))
-        }
+        // Anybody may ask: why is in the log.
+        Err(_) => Err(Problem::unavailable("the store is not ready")),
     }
 }
 

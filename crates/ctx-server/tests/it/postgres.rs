@@ -378,7 +378,13 @@ fn a_server_is_ready_when_its_database_is_and_keeps_what_it_said() {
     database.kill();
     let is_forgotten = || std::thread::sleep(Duration::from_millis(1_100));
     is_forgotten();
-    assert_eq!(server.get("", "/readyz").status, 503);
+    let unready = server.get("", "/readyz");
+    unready.refused(503, "");
+    assert_eq!(
+        unready.json()["detail"],
+        "the store is not ready",
+        "why is for the log"
+    );
     assert_eq!(server.get("", "/healthz").status, 200);
     let in_thread = json!({"message": "what was kept?", "threadId": "t"});
     let files = json!({"files": [{"path": "a.rs", "content": "fn a() {}\n"}]});
