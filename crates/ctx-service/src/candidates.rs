@@ -16,7 +16,7 @@ use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mentioned;
 use crate::prose::{Prose, below_min_chance};
-use crate::service::{chunk_kind, chunks_of, keywords};
+use crate::service::{chunk_kind, chunks_of, each_place_once, keywords};
 use crate::verbatim;
 
 /// To this power the chance that the search gives a part is how alike it is to the question: few chances are near 1, and a score is a
@@ -149,11 +149,15 @@ impl Candidates {
             called: BTreeSet::new(),
             held: BTreeMap::new(),
         };
-        // What moved may have moved to where another one is.
-        let mut seen = BTreeSet::new();
-        candidates
-            .chunks
-            .retain(|it| seen.insert((it.path.clone(), it.span)));
+        let mut again = each_place_once(&mut candidates.chunks);
+        // A label that is not kept up to now names nothing.
+        again.retain(|it| !it.id.starts_with(RECALLED));
+        for (id, other) in again.iter().filter_map(|it| Some((&it.id, it.other.as_ref()?))) {
+            let chance = candidates.chances.remove(id).unwrap_or(0.0);
+            let of_both = candidates.chances.entry(other.clone()).or_insert(0.0);
+            *of_both = of_both.max(chance);
+        }
+        candidates.omitted.extend(again);
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
         candidates.warnings.extend(masked);
@@ -195,6 +199,11 @@ impl Candidates {
                 self.chances.insert(label.clone(), chance);
             }
             by_id.insert(id, label);
+        }
+        for other in self.omitted.iter_mut().filter_map(|it| it.other.as_mut()) {
+            if let Some(label) = by_id.get(other) {
+                other.clone_from(label);
+            }
         }
         for warning in &mut self.warnings {
             if let Some(label) = warning.id.as_ref().and_then(|id| by_id.get(id)) {

@@ -176,7 +176,7 @@ async fn what_two_hits_have_become_is_shown_once() {
         format!("#[cfg({system})]\nfn load_settings() -> Settings {{\n    {system}()\n}}\n\n")
     };
     write(&root, "a.rs", &[of("unix"), of("windows")].concat());
-    let (index, _) = open(folder.path());
+    let (index, of_owner) = open(folder.path());
     write(&root, "a.rs", &of("windows"));
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
     let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
@@ -195,6 +195,18 @@ async fn what_two_hits_have_become_is_shown_once() {
         "{}",
         shown.context
     );
+    let [it] = &shown.omitted[..] else {
+        panic!("{:?}", shown.omitted);
+    };
+    assert_eq!(it.reason, OmittedReason::DuplicateOf);
+    assert_eq!(it.other.as_ref(), Some(&shown.included[0].id));
+    let message = "Where is load_settings?";
+    let prime = of_owner
+        .prime("t", message, &options_of(700), &control)
+        .await
+        .unwrap();
+    let shown = &prime.context.built;
+    assert_eq!(shown.context.matches("windows()").count(), 1);
     let [it] = &shown.omitted[..] else {
         panic!("{:?}", shown.omitted);
     };
