@@ -111,21 +111,26 @@ fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
     showings
 }
 
-/// All of it, and then ever fewer of its parts, those that are pinned and the most relevant last: …, 8, 4, 2, 1 of them, down to those
-/// that are pinned, so that all these ways together are at most three times as long as the whole.
+/// With this many parts or fewer, each number of them is offered.
+const EACH: usize = 16;
+/// Beyond that, the next larger number is larger by one part in this many.
+const STEP: usize = 4;
+
+/// All of it, and then ever fewer of its parts, down to those that are pinned: the parts worth most
+/// per line are kept longest. All these showings together are at most five times as long as the
+/// whole, and [`EACH`] small ones.
 fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
     let one_block = options.max_chunks.is_some();
-    let all = merged.parts.len();
-    let pinned = merged.parts.iter().filter(|it| it.pinned).count().max(1);
-    let steps = (0_u32..31).map(|n| 1_usize << n);
-    let steps = steps.filter(|&count| pinned < count && count < all);
-    let mut counts: Vec<usize> = steps.collect();
-    counts.extend([pinned, all]);
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts.dedup();
+    let parts = merged.by_density(|part| worth(part, options));
+    let all = parts.len();
+    let pinned = parts.iter().filter(|it| it.pinned).count().max(1);
+    let larger = |&count: &usize| Some(count + if count < EACH { 1 } else { count / STEP });
+    let counts = std::iter::successors(Some(pinned), larger).take_while(|&it| it < all);
+    let mut counts: Vec<usize> = counts.chain([all]).collect();
+    counts.reverse();
     let mut most = f64::INFINITY;
     let showings = counts.into_iter().map(|count| {
-        let runs = merged.runs(count, |part| worth(part, options));
+        let runs = merged.runs(&parts[..count], |part| worth(part, options));
         let pieces = runs.into_iter().map(|run| piece(merged, run));
         let mut showing = Showing {
             pieces: pieces.collect(),

@@ -109,13 +109,30 @@ impl<'a> Merged<'a> {
         whole.language.clone_from(&speaker.language);
     }
 
-    /// The runs of lines that `count` parts cover, top to bottom: those that are pinned, and then the most relevant.
-    /// `worth` tells what all of a part is worth. O(lines of all parts), and O(n log n) for n parts.
-    pub(crate) fn runs(&self, count: usize, worth: impl Fn(&Chunk) -> f64) -> Vec<Run<'a, '_>> {
+    /// The parts in the order in which they are shown as room grows: pinned parts, and then those
+    /// worth most per line. `worth` returns what all of a part is worth. O(n log n) for n parts.
+    pub(crate) fn by_density(&self, worth: impl Fn(&Chunk) -> f64) -> Vec<&'a Chunk> {
+        let density =
+            |part: &Chunk| worth(part) / f64::from(part.span.map_or(1, |it| it.line_count()));
+        let mut parts: Vec<(f64, &'a Chunk)> = self
+            .parts
+            .iter()
+            .map(|&part| (density(part), part))
+            .collect();
+        // Stable: of equals the more relevant stays first.
+        parts.sort_by(|(a, one), (b, other)| other.pinned.cmp(&one.pinned).then(b.total_cmp(a)));
+        parts.into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// The runs of lines that `parts` cover, top to bottom. `worth` returns what all of a part is
+    /// worth. O(lines of all parts), and O(n log n) for n parts.
+    pub(crate) fn runs(
+        &self,
+        parts: &[&'a Chunk],
+        worth: impl Fn(&Chunk) -> f64,
+    ) -> Vec<Run<'a, '_>> {
         let mut shown = vec![false; self.line_starts.len()];
-        let pinned = self.parts.iter().filter(|it| it.pinned);
-        let first = pinned.chain(self.parts.iter().filter(|it| !it.pinned));
-        for part in first.take(count) {
+        for part in parts {
             shown[self.indices(part)].fill(true);
         }
         let mut runs = Vec::new();

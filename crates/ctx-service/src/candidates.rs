@@ -152,7 +152,10 @@ impl Candidates {
         let mut again = each_place_once(&mut candidates.chunks);
         // A label that is not kept up to now names nothing.
         again.retain(|it| !it.id.starts_with(RECALLED));
-        for (id, other) in again.iter().filter_map(|it| Some((&it.id, it.other.as_ref()?))) {
+        for (id, other) in again
+            .iter()
+            .filter_map(|it| Some((&it.id, it.other.as_ref()?)))
+        {
             let chance = candidates.chances.remove(id).unwrap_or(0.0);
             let of_both = candidates.chances.entry(other.clone()).or_insert(0.0);
             *of_both = of_both.max(chance);

@@ -444,3 +444,30 @@ fn a_part_that_is_worth_nothing_is_shown_where_there_is_room_whatever_is_worth_s
         }
     }
 }
+
+#[test]
+fn a_hit_within_a_larger_one_that_does_not_fit_is_shown_by_itself() {
+    let chunks = [lines("all", 0.9, 1, 400), lines("within", 0.85, 50, 60)];
+    for selection in [Selection::Density, Selection::Optimal] {
+        let built = build(&chunks, &options(300).with_selection(selection));
+        assert_eq!(spans(&built), [(50, 60)], "{selection:?}");
+        assert_eq!(omitted(&built, "all").reason, OmittedReason::OverBudget);
+    }
+    assert_eq!(spans(&build(&chunks, &options(8_000))), [(1, 400)]);
+}
+
+/// What a chunker with overlap makes of one file.
+#[test]
+fn of_many_windows_of_one_file_as_many_are_shown_as_there_is_room_for() {
+    let windows: Vec<Chunk> = (0..100)
+        .map(|n| {
+            let relevance = f64::from(n * 37 % 100) / 100.0;
+            lines(&n.to_string(), relevance, n * 15 + 1, n * 15 + 20)
+        })
+        .collect();
+    for limit in [1_000, 2_000, 4_000] {
+        let built = build(&windows, &options(limit));
+        let left = built.tokens.left.get();
+        assert!(left * 4 < limit, "{left} of {limit} tokens are left");
+    }
+}
