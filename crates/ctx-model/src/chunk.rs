@@ -1,4 +1,4 @@
-//! The one thing that goes in: a search hit, a file, a message, an explicit reference.
+//! The input of an assembly: a search hit, a file, a message, an explicit reference.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub struct Relation {
     pub target: String,
 }
 
-/// Something that may be put before a model. On the wire only `id`, `content` and `relevance` are
-/// required.
+/// A piece of text that may be put before a model. On the wire only `id`, `content` and `relevance`
+/// are required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedChunk", into = "UncheckedChunk")]
 #[non_exhaustive]
@@ -44,9 +44,9 @@ pub struct Chunk {
     pub kind: ChunkKind,
     /// Where it came from.
     pub origin: Origin,
-    /// A short name: a symbol, a title. An empty one is none.
+    /// A short name, such as a symbol or a title. An empty one counts as none.
     pub name: Option<String>,
-    /// The name with its enclosing scopes. An empty one is none.
+    /// The name with its enclosing scopes. An empty one counts as none.
     pub qualified_name: Option<String>,
     /// The file it is in, as the reader should see it.
     pub path: Option<String>,
@@ -56,18 +56,20 @@ pub struct Chunk {
     pub language: Option<String>,
     /// Its text.
     pub content: String,
-    /// A wider text to show instead of `content`; an empty one is none. Which lines it is, is told where the lines of `content` stand in it
-    /// exactly once.
+    /// A wider text to show instead of `content`; an empty one counts as none. Its line numbers are
+    /// known only if the lines of `content` occur in it exactly once.
     pub expanded_context: Option<String>,
     /// A shorter text to show beside or instead of `content`.
     pub summary: Option<String>,
     /// How much it matters.
     pub relevance: Relevance,
-    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same, unless it is BLAKE3 of the chunk's
-    /// own lines. Where `content` is
-    /// empty and files are read, it tells whether they say the same still: then it is BLAKE3 of the lines, with or without
-    /// what ends the last, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. What cannot be one is not held against a file, and against one in which
-    /// secrets are masked only that of its masked text or lines.
+    /// A hash of the source this chunk was taken from. Chunks of one path are merged only if their
+    /// hashes are equal or both absent; where they differ, a hash that is the BLAKE3 of its own
+    /// chunk's lines counts as absent. If `content` is empty, the hash is compared with the file:
+    /// then it must be 64 hexadecimal digits of BLAKE3 over the lines (with or without the last
+    /// line ending) or over the whole text of the file in UTF-8. A value of any other form is
+    /// ignored. For a file with masked secrets, only a hash of the masked text or lines is
+    /// compared.
     pub content_hash: Option<String>,
     /// What the file imports, one entry each.
     pub imports: Vec<String>,
@@ -75,7 +77,8 @@ pub struct Chunk {
     pub relations: Vec<Relation>,
     /// When it was made: milliseconds since 1970-01-01T00:00:00Z.
     pub created_at: Option<i64>,
-    /// The words of the question it matched. They are shared, as all hits of a question may have the same.
+    /// The words of the question that it matched. Shared, since all hits of a question may have the
+    /// same.
     pub matched_keywords: Arc<[String]>,
     /// Whether it must appear, in some rendition.
     pub pinned: bool,
@@ -84,7 +87,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// A chunk of the three things that every chunk has: of the kind `text`, and of no file until that is set.
+    /// Makes a chunk of the three required fields. Its kind is `text`, and it belongs to no file
+    /// until a path is set.
     pub fn new(id: impl Into<String>, content: impl Into<String>, relevance: Relevance) -> Self {
         Chunk {
             id: id.into(),
@@ -116,7 +120,7 @@ impl Chunk {
         self
     }
 
-    /// Sets where it came from.
+    /// Sets the origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -130,7 +134,7 @@ impl Chunk {
         self
     }
 
-    /// Sets the path. A chunk of no particular kind becomes a [`ChunkKind::File`].
+    /// Sets the path. A chunk whose kind is still `text` becomes a [`ChunkKind::File`].
     #[must_use]
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
@@ -154,7 +158,7 @@ impl Chunk {
         self
     }
 
-    /// Says that it must appear, in some rendition.
+    /// Pins the chunk: it must appear, in some rendition.
     #[must_use]
     pub fn with_pin(mut self) -> Self {
         self.pinned = true;
@@ -168,28 +172,29 @@ impl Chunk {
         self
     }
 
-    /// The text to show in full: the expanded context where there is one.
+    /// The text to show in full: the expanded context if there is one, else the content.
     pub fn full_text(&self) -> &str {
         self.wider_text().unwrap_or(&self.content)
     }
 
-    /// The expanded context, where there is one.
+    /// The expanded context, unless it is absent or empty.
     pub fn wider_text(&self) -> Option<&str> {
         filled(self.expanded_context.as_ref())
     }
 
-    /// The name, where there is one.
+    /// The name, unless it is absent or empty.
     pub fn short_name(&self) -> Option<&str> {
         filled(self.name.as_ref())
     }
 
-    /// What it is called among all symbols: its qualified name, else its name.
+    /// The name to look it up by among all symbols: its qualified name, else its name.
     pub fn symbol(&self) -> Option<&str> {
         filled(self.qualified_name.as_ref()).or_else(|| self.short_name())
     }
 
-    /// The lines of the file that [`full_text`](Chunk::full_text) holds: those of the content, and with expanded context
-    /// as many round them as it has. `None` where that cannot be told: see [`widened`]. O(bytes) with expanded context.
+    /// The lines of the file that [`full_text`](Chunk::full_text) holds: the span, widened by the
+    /// lines that the expanded context has around the content. `None` if they cannot be determined:
+    /// see [`widened`]. O(bytes) with expanded context.
     pub fn full_span(&self) -> Option<LineSpan> {
         match self.wider_text() {
             Some(wider) => widened(self.span?, &self.content, wider),
@@ -197,7 +202,7 @@ impl Chunk {
         }
     }
 
-    /// What a reader knows it by: its path, else its name, else its id.
+    /// The name shown to readers: its path, else its name, else its id.
     pub fn title(&self) -> &str {
         self.path
             .as_deref()
@@ -205,7 +210,7 @@ impl Chunk {
             .unwrap_or(&self.id)
     }
 
-    /// Checks what the field types alone do not.
+    /// Checks the rules that field types do not enforce.
     ///
     /// # Errors
     /// [`ModelError::EmptyId`]; [`ModelError::InChunk`] with [`ModelError::EmptyPath`].
@@ -220,13 +225,14 @@ impl Chunk {
     }
 }
 
-/// A text that says something: many write an empty one for none.
+/// The text, unless it is empty: many clients write an empty one for none.
 fn filled(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
-/// A chunk as it is written on the wire: flat, every field but three optional. What it says is not checked: whoever wants to know which
-/// of its fields is at fault reads this, and has a [`Chunk`] of it by `try_from`, or a [`ModelError`].
+/// A chunk as it is written on the wire: flat, every field but three optional. Its values are not
+/// checked. To learn which field is at fault, read this first and convert it to a [`Chunk`] by
+/// `try_from`, which returns a [`ModelError`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -350,7 +356,7 @@ fn checked(renditions: Vec<RenditionWire>) -> Result<Vec<Rendition>, ModelError>
     checked.collect()
 }
 
-/// A span from its two ends on the wire; a lone end is refused rather than guessed at.
+/// Makes a span of its two ends on the wire. A lone end is refused.
 pub(crate) fn span_of(
     start: Option<u32>,
     end: Option<u32>,

@@ -1,8 +1,9 @@
-//! What the vocabulary refuses.
+//! Errors for values that the model does not accept.
 
 use std::borrow::Cow;
 
-/// A value that the vocabulary refuses. `Display` stands behind what was tried: "failed to read the chunks: …".
+/// A value that the model does not accept. `Display` follows a statement of what failed: "failed to
+/// read the chunks: …".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -12,7 +13,7 @@ pub enum ModelError {
         /// The value given.
         value: f64,
     },
-    /// Lines are counted from 1.
+    /// Line 0, where lines are counted from 1.
     #[error("line 0 does not exist: lines are counted from 1")]
     SpanStartsAtZero,
     /// A span whose last line comes before its first.
@@ -29,14 +30,14 @@ pub enum ModelError {
         /// The text given.
         text: String,
     },
-    /// A word that stands for none of the choices there are.
+    /// A word that names none of the possible choices.
     #[error("unknown {what} {word:?}: it is one of {}", known.join(", "))]
     UnknownWord {
-        /// What it was to be.
+        /// The kind of choice that was expected, such as `format`.
         what: &'static str,
         /// The word given.
         word: String,
-        /// The words there are.
+        /// The words that are accepted.
         known: &'static [&'static str],
     },
     /// A span of which only one end was given.
@@ -47,10 +48,10 @@ pub enum ModelError {
         /// The end that was not.
         missing: &'static str,
     },
-    /// A chunk without a name to cite it by.
+    /// A chunk without an id.
     #[error("id is empty")]
     EmptyId,
-    /// A path that names nothing.
+    /// An empty path.
     #[error("filePath is empty")]
     EmptyPath,
     /// A share that is NaN or outside `0..=1`.
@@ -69,7 +70,7 @@ pub enum ModelError {
         /// How many lines the text has.
         lines: usize,
     },
-    /// `groupBy` and its alias `groupByFile` say different things.
+    /// `groupBy` and its alias `groupByFile` contradict each other.
     #[error("groupBy is {group_by} but groupByFile is {group_by_file}")]
     GroupingConflict {
         /// What `groupBy` says.
@@ -77,39 +78,39 @@ pub enum ModelError {
         /// What `groupByFile` says.
         group_by_file: bool,
     },
-    /// What was wrong with a rendition of a chunk.
+    /// An error in a rendition of a chunk.
     #[error("rendition {number} of {count}: {why}")]
     InRendition {
         /// Which rendition, from 1.
         number: usize,
-        /// How many the chunk has.
+        /// How many renditions the chunk has.
         count: usize,
-        /// What was wrong with it.
+        /// The error itself.
         why: Box<ModelError>,
     },
-    /// A chunk that nothing can be said of by its id.
+    /// An error in a chunk that has no id to name it by.
     #[error("chunk {number} of {count}: {why}")]
     InList {
         /// Which chunk, from 1.
         number: usize,
-        /// How many there are.
+        /// How many chunks there are.
         count: usize,
-        /// What was wrong with it.
+        /// The error itself.
         why: Box<ModelError>,
     },
-    /// Any of the above, in the chunk it was found in.
+    /// An error in the chunk with this id.
     #[error("chunk {id:?}: {why}")]
     InChunk {
         /// The chunk's id.
         id: String,
-        /// What was wrong with it.
+        /// The error itself.
         why: Box<ModelError>,
     },
 }
 
 impl ModelError {
-    /// The field at fault, as the wire has it, of the chunk or of the options that were checked: `relevance`,
-    /// `renditions[0].information`. `None` where it is no field's.
+    /// The name on the wire of the field at fault, in the chunk or the options that were checked:
+    /// `relevance`, `renditions[0].information`. `None` if no field is at fault.
     pub fn field(&self) -> Option<Cow<'static, str>> {
         let field = match self {
             ModelError::RelevanceOutOfRange { .. } => "relevance",
@@ -135,7 +136,7 @@ impl ModelError {
         Some(field.into())
     }
 
-    /// Whether each field is one by itself, and they do not go together.
+    /// Whether each field is valid by itself, but not in combination.
     pub fn is_between_fields(&self) -> bool {
         match self {
             ModelError::SpanEndsBeforeStart { .. }
@@ -155,7 +156,7 @@ impl ModelError {
         }
     }
 
-    /// Says which chunk the error was found in.
+    /// Wraps the error with the id of the chunk it was found in.
     #[must_use]
     pub fn in_chunk(self, id: &str) -> Self {
         ModelError::InChunk {

@@ -1,8 +1,8 @@
-//! What a chunk is.
+//! The kinds of chunks.
 
 use serde::{Deserialize, Serialize};
 
-/// What a chunk is. On the wire one lower-case word; a word that is not listed is kept as
+/// The kind of a chunk. On the wire it is one lower-case word; an unlisted word is kept as
 /// [`ChunkKind::Other`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -33,9 +33,9 @@ pub enum ChunkKind {
     Session,
     /// One message of a conversation.
     Message,
-    /// A decision somebody took.
+    /// A decision that was made.
     Decision,
-    /// Anything else, by its own word.
+    /// Any other kind, by its own word.
     Other(String),
 }
 

@@ -1,11 +1,12 @@
-//! What a line is, and where lines stand in a wider text.
+//! The definition of a line, and the position of lines within a wider text.
 
 use crate::LineSpan;
 
-/// The lines of `text`, without what ends them: those that a [`LineSpan`](crate::LineSpan) numbers.
+/// The lines of `text` without their line endings, as a [`LineSpan`](crate::LineSpan) numbers them.
 ///
-/// A line ends with `\n`. An end at the very end begins no further line, so an empty text has one empty line. A `\r` right
-/// before an end is part of it; any other is a character like all the rest. O(bytes).
+/// A line ends with `\n`. A line end at the very end of the text begins no further line, so an
+/// empty text has one empty line. A `\r` right before `\n` belongs to the line ending; any other
+/// `\r` is an ordinary character. O(bytes).
 ///
 /// ```
 /// let lines: Vec<&str> = ctx_model::lines("a\r\nb\rc\n\n").collect();
@@ -16,14 +17,16 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     body.split('\n').map(without_line_end)
 }
 
-/// `line` without the `\n` or `\r\n` that ends it, or what is left of one that was cut through.
+/// `line` without the `\n` or `\r\n` that ends it. A lone `\r` at the end, left of a cut `\r\n`, is
+/// removed too.
 pub fn without_line_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// The lines of a file that `wider` holds, where `content`, which is its lines `span`, stands in it exactly once, line by
-/// line, whatever ends the lines. `None` where it does not, and where `content` has not as many lines. O(bytes).
+/// The lines of the file that `wider` holds, if `content` is the lines `span` of that file and
+/// occurs in `wider` exactly once. Texts are compared line by line, whatever their line endings.
+/// `None` if it does not occur exactly once, or has another number of lines than `span`. O(bytes).
 ///
 /// ```
 /// use ctx_model::{LineSpan, widened};
@@ -36,13 +39,13 @@ pub fn without_line_end(line: &str) -> &str {
 pub fn widened(span: LineSpan, content: &str, wider: &str) -> Option<LineSpan> {
     let part: Vec<&str> = lines(content).collect();
     let said = span.line_count() as usize;
-    // A last line that is empty may have lost its own end.
+    // If the last line is empty, `content` may lack the line end that follows it.
     let is_short = part.len() + 1 == said && content.ends_with('\n');
     if part.len() != said && !is_short {
         return None;
     }
     let (before, count) = found_once(&part, lines(wider))?;
-    // So may that of the wider text, where it is the same.
+    // So may `wider`, if both end with the same line.
     let is_end = is_short && before + part.len() == count && wider.ends_with('\n');
     let count = count + usize::from(is_end);
     let start = span.start().checked_sub(u32::try_from(before).ok()?)?;
@@ -50,8 +53,9 @@ pub fn widened(span: LineSpan, content: &str, wider: &str) -> Option<LineSpan> {
     LineSpan::new(start, end).ok()
 }
 
-/// How many of `lines` come before those of `part`, where they follow each other in one place alone; and how many there are.
-/// As Knuth, Morris and Pratt search (1977).
+/// Finds the only occurrence of `part` in `lines` by the algorithm of Knuth, Morris and Pratt
+/// (1977). Returns how many lines precede it and how many lines there are in all; `None` unless
+/// there is exactly one occurrence.
 fn found_once<'t>(part: &[&str], lines: impl Iterator<Item = &'t str>) -> Option<(usize, usize)> {
     let borders = borders(part);
     let (mut found, mut matched, mut count) = (None, 0, 0);
@@ -68,7 +72,7 @@ fn found_once<'t>(part: &[&str], lines: impl Iterator<Item = &'t str>) -> Option
     Some((found?, count))
 }
 
-/// For each beginning of `part`, how many lines it both begins and ends with, short of all.
+/// For each prefix of `part`, the length of its longest proper prefix that is also its suffix.
 fn borders(part: &[&str]) -> Vec<usize> {
     let mut borders = vec![0; part.len()];
     let mut border = 0;

@@ -1,4 +1,4 @@
-//! Why something was left out.
+//! Omitted chunks, and why they were omitted.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::Tokens;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OmittedReason {
-    /// It did not fit, or what it costs buys more elsewhere.
+    /// It did not fit, or its tokens have more value when spent on others.
     OverBudget,
-    /// There were enough chunks already.
+    /// The largest number of chunks was reached.
     MaxChunks,
-    /// It matters less than `minRelevance`.
+    /// Its relevance is below `minRelevance`.
     BelowMinRelevance,
-    /// It is a passage without a sentence that is likely enough part of the answer.
+    /// It is a passage in which no sentence is likely enough to be part of the answer.
     BelowMinChance,
-    /// Another chunk says the same.
+    /// Another chunk has the same text, or nearly the same.
     DuplicateOf,
-    /// Its lines are part of another chunk.
+    /// It was merged into another chunk, which has its lines.
     MergedInto,
     /// Its source could not be read.
     Unreadable,
@@ -36,16 +36,16 @@ pub struct Omitted {
     pub id: String,
     /// Why it was left out.
     pub reason: OmittedReason,
-    /// A `maxTokens` at which it would be let in, all else being equal.
+    /// A `maxTokens` at which it would be included, all else being equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enters_at: Option<Tokens>,
-    /// The id of the chunk that stands for it, where one does.
+    /// The id of the chunk that replaces it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }
 
 impl Omitted {
-    /// The bare statement that the chunk called `id` was left out.
+    /// States that the chunk called `id` was left out, and nothing more.
     pub fn new(id: impl Into<String>, reason: OmittedReason) -> Self {
         Omitted {
             id: id.into(),
@@ -55,7 +55,7 @@ impl Omitted {
         }
     }
 
-    /// Names the chunk that stands for it.
+    /// Names the chunk that replaces it.
     #[must_use]
     pub fn with_other(mut self, other: impl Into<String>) -> Self {
         self.other = Some(other.into());

@@ -1,4 +1,4 @@
-//! What the caller may choose. `BuildOptions::default()` is a good answer to an unasked question.
+//! The options of a build. `BuildOptions::default()` suits most requests.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -28,20 +28,21 @@ impl Format {
     pub const ALL: [Format; 4] = [Format::Markdown, Format::Xml, Format::Json, Format::Plain];
 }
 
-/// Which chunks stand together.
+/// How chunks are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GroupBy {
     /// No groups: one list, in [`Order`].
     None,
-    /// The chunks of one file, by line; files by their most relevant chunk.
+    /// By file: the chunks of a file in the order of their lines, files by their most relevant
+    /// chunk.
     #[default]
     File,
-    /// Code, documentation, conversation, other; in each by relevance.
+    /// By category (code, documentation, conversation, other), in each by relevance.
     Kind,
 }
 
-/// The order of the groups and, inside a group that has no order of its own, of the chunks.
+/// The order of groups, and of the chunks in a group whose grouping does not already order them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -58,23 +59,24 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Selection {
-    /// First fit, the most relevant first, in whatever order they are shown; what does not fit is skipped.
+    /// First fit in the order of relevance, whatever the order of display; a chunk that does not
+    /// fit is skipped.
     #[default]
     InOrder,
-    /// Greedy on value per token.
+    /// Greedy by value per token.
     Density,
-    /// Near the best selection there is, with a proof of how near.
+    /// Near the best selection possible, with a proof of how near.
     Optimal,
 }
 
-/// How text is kept apart from markup in [`Format::Xml`].
+/// How text is escaped in [`Format::Xml`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum XmlContent {
     /// `&lt;` for `<`.
     #[default]
     Escaped,
-    /// A CDATA section, split where the text closes one.
+    /// A CDATA section, split where the text contains `]]>`.
     Cdata,
 }
 
@@ -83,9 +85,9 @@ pub enum XmlContent {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum CounterName {
-    /// About four characters a token.
+    /// About four characters per token.
     CharacterBased,
-    /// About three quarters of a word a token.
+    /// About three quarters of a word per token.
     WordBased,
     /// An encoding or a model.
     Named(String),
@@ -144,7 +146,8 @@ impl fmt::Display for CounterName {
     }
 }
 
-/// What the caller may choose. What is not chosen, here or on the wire, is as [`BuildOptions::default`] has it.
+/// The options of a build. Fields that are not set, in code or on the wire, have their values from
+/// [`BuildOptions::default`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -153,91 +156,97 @@ impl fmt::Display for CounterName {
 #[serde(try_from = "UncheckedOptions", into = "UncheckedOptions")]
 #[non_exhaustive]
 pub struct BuildOptions {
-    /// The budget: the context and the reserve together never need more.
+    /// The budget: the context and the reserve together never exceed it.
     pub max_tokens: Tokens,
-    /// At most so many chunks; `Some(0)` is none at all.
+    /// The largest number of chunks to show; `Some(0)` shows none.
     pub max_chunks: Option<usize>,
     /// Tokens of the budget that are kept for the answer.
     pub reserve: Tokens,
     /// The form of the context.
     pub format: Format,
-    /// Which chunks stand together.
+    /// How chunks are grouped.
     pub group_by: GroupBy,
     /// The order of groups and chunks.
     pub order: Order,
     /// How chunks are chosen when not all of them fit.
     pub selection: Selection,
-    /// Whether a chunk is headed by its path.
+    /// Whether a chunk's path is shown above it.
     pub include_file_headers: bool,
-    /// Whether a chunk's lines are told.
+    /// Whether a chunk's line numbers are shown.
     pub include_line_numbers: bool,
-    /// Whether a chunk's relevance is told.
+    /// Whether a chunk's relevance is shown.
     pub include_scores: bool,
     /// Whether the context ends with a list of its sources.
     pub include_sources: bool,
-    /// Whether a chunk's text is shown; without it, its summary is, and of one without a summary, where it is.
+    /// Whether a chunk's text is shown. If not, its summary is shown instead, or its location if it
+    /// has no summary.
     pub include_content: bool,
     /// Whether a chunk's imports are shown.
     pub include_imports: bool,
     /// Whether a chunk's relations are shown.
     pub include_relations: bool,
-    /// Whether the context says, in one line, that something was left out.
+    /// Whether the context states, in one line, how much was left out.
     pub include_notice: bool,
     /// Whether a Markdown block carries its metadata as one JSON line.
     pub include_metadata: bool,
-    /// How text is kept apart from markup in XML.
+    /// How text is escaped in XML.
     pub xml_content: XmlContent,
-    /// Text between two chunks, instead of the format's own. JSON takes none.
+    /// Text between two chunks, instead of the format's own. JSON has no such separator.
     pub chunk_separator: Option<String>,
     /// Text before the first chunk.
     pub header: Option<String>,
     /// Text after the last chunk.
     pub footer: Option<String>,
-    /// Who counts the tokens.
+    /// The counter that measures tokens.
     pub counter: CounterName,
-    /// Chunks below it are left out.
+    /// The least relevance: chunks below it are left out.
     pub min_relevance: Option<Relevance>,
-    /// Whether chunks of one file whose lines meet become one, and texts that say the same are
-    /// shown once. Those with renditions stay apart, unless `assemble_each_line_once` puts them together.
+    /// Whether adjacent or overlapping chunks of one file are merged, and duplicate texts are shown
+    /// once. Chunks with renditions stay separate, unless `assemble_each_line_once` merges them.
     pub merge: bool,
-    /// A chunk is worth its relevance to this power: 1 takes relevance for a value, as a probability
-    /// is; scores, which fall off slowly where usefulness does not, want more. 0 makes all alike.
+    /// The power to which relevance is raised to give a chunk's value. 1 takes relevance as a
+    /// value, as suits probabilities. Scores that fall more slowly than usefulness need a higher
+    /// power. 0 gives all chunks the same value.
     pub relevance_power: u8,
-    /// How much new information counts against relevance, 0 to 1; `None` is 0. On the wire another number is refused, and one that is
-    /// NaN or infinite is not written.
+    /// How much new information counts against relevance, from 0 to 1; `None` is 0. On the wire any
+    /// other number is refused, and NaN and infinity are not written.
     pub diversity: Option<f64>,
-    /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
+    /// Whether [`Selection::Optimal`] continues until it has proved its answer the best.
     pub exact: bool,
-    /// Whether a chunk may take no more than its share, by relevance, of four fifths of the budget, nor than four times
-    /// what is usual for its kind; 25 tokens it always may. What kinds do not allow of their shares is given to the others. One that no
-    /// rendition makes small enough is left out, as [`OmittedReason::OverBudget`](crate::OmittedReason::OverBudget), and what it does not take is
-    /// not spent on others: of a budget that is split among many chunks most may stay empty.
+    /// Whether each chunk is capped: at its share by relevance of four fifths of the budget, and at
+    /// four times the usual size of its kind, but never below 25 tokens. The part of a share that
+    /// its kind does not allow is given to other chunks. A chunk that has no rendition below its
+    /// cap is omitted as [`OmittedReason::OverBudget`](crate::OmittedReason::OverBudget), and the
+    /// tokens that it leaves are not given to others, so much of the budget may stay unspent if it
+    /// is split among many chunks.
     pub caps: bool,
-    /// The context that went before, whose beginning is to be kept.
+    /// The previous context, whose beginning is to be repeated so that prompt caches keep it.
     pub previous: Option<Previous>,
-    /// Whether the receipt looks for the budget at which each chunk left out would enter, however
-    /// many there are.
+    /// Whether the receipt computes for every omitted chunk the budget at which it would be
+    /// included, however many there are.
     pub explain: bool,
 }
 
-/// A context that was sent before, as its receipt tells of it. Chunks that are in both keep their
-/// place, so that a prompt cache keeps them.
+/// A context that was sent before, as described by its receipt. Chunks that are in both contexts
+/// keep their place, so that a prompt cache keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Previous {
     /// The digest of that context.
     pub digest: String,
-    /// The ids of the chunks it showed, one for each block, in their order.
+    /// The ids of the chunks it showed, one per block, in order.
     pub ids: Vec<String>,
-    /// That context itself, where the caller still has it: then the receipt tells how much of it
-    /// is shared, and its blocks are known, so that lines that meet them are not merged into them.
+    /// The text of that context, if the caller still has it. Then the receipt reports how much of
+    /// it is repeated, and its blocks are known, so that chunks whose lines touch them are not
+    /// merged into them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
 
 impl Default for BuildOptions {
-    /// 8,000 tokens by `o200k_base`, none of them reserved; Markdown with paths, lines and the notice, grouped by file, the
-    /// most relevant first; what fits is taken in that order, lines that meet are merged, and nothing else is asked for.
+    /// 8,000 tokens by `o200k_base`, none of them reserved; Markdown with paths, line numbers and
+    /// the notice; grouped by file, most relevant first. Chunks are selected in that order,
+    /// adjacent lines are merged, and every other option is off.
     ///
     /// ```
     /// use ctx_model::{BuildOptions, Format, GroupBy, Order, Selection, Tokens};
@@ -287,11 +296,11 @@ crate::setters! {
     for BuildOptions;
     /// Sets the budget.
     with_max_tokens: max_tokens: Tokens;
-    /// Sets the largest number of chunks.
+    /// Sets the most chunks to show.
     with_max_chunks: max_chunks: Option<usize>;
     /// Sets the tokens kept for the answer.
     with_reserve: reserve: Tokens;
-    /// Sets the format.
+    /// Sets the output format.
     with_format: format: Format;
     /// Sets the grouping.
     with_group_by: group_by: GroupBy;
@@ -313,11 +322,11 @@ crate::setters! {
     with_imports: include_imports: bool;
     /// Shows or hides relations.
     with_relations: include_relations: bool;
-    /// Says or hides that something was left out.
+    /// Shows or hides the notice that something was left out.
     with_notice: include_notice: bool;
     /// Adds or leaves out a line of metadata per Markdown block.
     with_metadata: include_metadata: bool;
-    /// Sets how XML keeps text apart.
+    /// Sets how XML escapes text.
     with_xml_content: xml_content: XmlContent;
     /// Sets the text between two chunks.
     with_chunk_separator: chunk_separator: Option<String>;
@@ -325,28 +334,29 @@ crate::setters! {
     with_header: header: Option<String>;
     /// Sets the text after the last chunk.
     with_footer: footer: Option<String>;
-    /// Sets the counter.
+    /// Sets the token counter.
     with_counter: counter: CounterName;
     /// Sets the least relevance.
     with_min_relevance: min_relevance: Option<Relevance>;
-    /// Merges what meets and drops what says the same, or leaves all as it is.
+    /// Merges adjacent chunks and drops duplicates, or leaves all as they are.
     with_merge: merge: bool;
-    /// Sets to which power relevance is taken.
+    /// Sets the power to which relevance is raised.
     with_relevance_power: relevance_power: u8;
-    /// Sets how much new information counts.
+    /// Sets how much new information counts against relevance.
     with_diversity: diversity: Option<f64>;
     /// Sets whether the optimum must be proved.
     with_exact: exact: bool;
-    /// Sets whether chunks are kept to their shares.
+    /// Sets whether chunks are capped at their shares.
     with_caps: caps: bool;
-    /// Sets the context that went before.
+    /// Sets the previous context.
     with_previous: previous: Option<Previous>;
-    /// Sets how far the receipt looks.
+    /// Sets whether the receipt computes the entry budget of every omitted chunk.
     with_explain: explain: bool;
 }
 
-/// The options as they are written on the wire; every field is optional there. What they say is not checked: whoever wants to know which
-/// of them is at fault reads these, and has [`BuildOptions`] of them by `try_from`, or a [`ModelError`].
+/// The options as they are written on the wire, where every field is optional. The values are not
+/// checked. To learn which option is at fault, read these first and convert them to
+/// [`BuildOptions`] by `try_from`, which returns a [`ModelError`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[expect(
@@ -398,7 +408,7 @@ pub struct UncheckedOptions {
 impl Default for UncheckedOptions {
     fn default() -> Self {
         let mut wire = UncheckedOptions::from(BuildOptions::default());
-        // Absent, so that the alias alone decides where it alone is given.
+        // Absent, so that `groupByFile` decides if it alone is given.
         wire.group_by = None;
         wire
     }
@@ -489,8 +499,8 @@ impl From<BuildOptions> for UncheckedOptions {
     }
 }
 
-/// `groupByFile: true` is `groupBy: "file"`, and `false` is `"none"`; both may be given when they
-/// agree.
+/// Resolves the alias: `groupByFile: true` is `groupBy: "file"`, and `false` is `"none"`. Both may
+/// be given if they agree.
 fn grouping_of(
     group_by: Option<GroupBy>,
     group_by_file: Option<bool>,

@@ -16,12 +16,12 @@ use crate::ModelError;
 pub struct Relevance(f64);
 
 impl Relevance {
-    /// Matters not at all.
+    /// No relevance at all.
     pub const ZERO: Relevance = Relevance(0.0);
-    /// Matters most.
+    /// The greatest relevance.
     pub const ONE: Relevance = Relevance(1.0);
 
-    /// Checks `value`.
+    /// Makes a relevance of `value`.
     ///
     /// # Errors
     /// [`ModelError::RelevanceOutOfRange`] when it is NaN, infinite, negative or above 1.
@@ -34,9 +34,10 @@ impl Relevance {
         }
     }
 
-    /// The nearest there is to `value`, for scores that are a little beside the range, such as a cosine of `f32` that came to
-    /// 1.0000001. What is no number says nothing, and is 0. A score of another range, such as that of BM25, is to be
-    /// divided by its largest first: here it would be 1.
+    /// Makes the relevance nearest to `value`, for scores that rounding has moved slightly out of
+    /// range, such as a cosine of `f32` that came to 1.0000001. NaN becomes 0. Divide scores of
+    /// another range, such as those of BM25, by the largest of them first: here everything above 1
+    /// becomes 1.
     ///
     /// # Examples
     /// ```
@@ -52,7 +53,7 @@ impl Relevance {
         if value.is_nan() {
             return Relevance::ZERO;
         }
-        // Adding zero, as above.
+        // Adding zero turns -0.0 into 0.0, as in `new`.
         Relevance(value.clamp(0.0, 1.0) + 0.0)
     }
 

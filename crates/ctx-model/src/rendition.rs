@@ -1,4 +1,4 @@
-//! One chunk in several fidelities.
+//! Renditions: ways to show one chunk, from all of it to one line.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,14 @@ pub enum RenditionKind {
     /// All of it.
     #[default]
     Full,
-    /// The lines round the matches, with their enclosing headers.
+    /// The lines around the matches, with their enclosing headers.
     Excerpt,
     /// Declarations, their bodies left out.
     Skeleton,
     /// Signature and doc comment.
     Signature,
-    /// One line: kind, name, path, lines. Where no texts are to be shown, the summary, if there is one.
+    /// One line: kind, name, path, lines. If texts are not to be shown, the summary, if there is
+    /// one.
     Mention,
 }
 
@@ -43,7 +44,7 @@ impl RenditionKind {
     }
 }
 
-/// One way to show a chunk: its text, where each line of it comes from, and how much it keeps.
+/// One way to show a chunk: its text, the source line of each line, and how much it keeps.
 // Invariant: `lines` is empty or has one entry per line of `text`; `information` is in 0..=1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RenditionWire", into = "RenditionWire")]
@@ -55,7 +56,8 @@ pub struct Rendition {
 }
 
 impl Rendition {
-    /// A rendition without a line map, that keeps `information` (0 to 1) of the chunk.
+    /// Makes a rendition without a line map that keeps the share `information` (0 to 1) of the
+    /// chunk.
     ///
     /// # Errors
     /// [`ModelError::ShareOutOfRange`] when `information` is not in `0..=1`.
@@ -78,8 +80,8 @@ impl Rendition {
         })
     }
 
-    /// Says for each line of the text which line of the source it is; `None` for a line that the
-    /// source does not have, such as an elision mark.
+    /// Sets the line map: for each line of the text its source line, or `None` if the source has no
+    /// such line, as for an elision mark.
     ///
     /// # Errors
     /// [`ModelError::LineMapLength`] and [`ModelError::SpanStartsAtZero`].
@@ -108,7 +110,7 @@ impl Rendition {
         &self.text
     }
 
-    /// The source line (from 1) of each line of the text; empty when nobody said.
+    /// The source line (from 1) of each line of the text; empty if there is no line map.
     pub fn lines(&self) -> &[Option<u32>] {
         &self.lines
     }
@@ -153,9 +155,9 @@ impl From<Rendition> for RenditionWire {
     }
 }
 
-/// How many there are: [`str::lines`] has as many, and takes ten times as long to tell.
+/// The number of lines, as [`str::lines`] counts them, in a tenth of the time.
 fn line_count(text: &str) -> usize {
-    // So many at once are counted side by side.
+    // Runs this short have a count that fits in a byte, so their bytes are summed in parallel.
     let runs = text.as_bytes().chunks(usize::from(u8::MAX));
     let breaks = |run: &[u8]| run.iter().map(|&it| u8::from(it == b'\n')).sum::<u8>();
     let breaks: usize = runs.map(|run| usize::from(breaks(run))).sum();

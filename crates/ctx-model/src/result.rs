@@ -1,18 +1,18 @@
-//! What comes out: the context and its receipt.
+//! The result: the context and its receipt.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Format, Omitted, RenditionKind, Tokens, Warning};
 
-/// How a count relates to what the consumer's tokenizer will find.
+/// How a count relates to the number of tokens that the consumer's tokenizer finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Exactness {
-    /// It is that number.
+    /// The count is that number.
     Exact,
-    /// It is never below that number.
+    /// The count is never below that number.
     UpperBound,
-    /// It is near that number.
+    /// The count is near that number.
     Estimate,
 }
 
@@ -22,19 +22,19 @@ pub enum Exactness {
 pub struct TokenSplit {
     /// The whole context, counted on its final bytes.
     pub total: Tokens,
-    /// What comes before the first chunk.
+    /// The text before the first chunk.
     pub header: Tokens,
     /// The chunks: their text, titles, fences, separators and group headings.
     pub chunks: Tokens,
     /// The list of sources and the notice of what was left out.
     pub notices: Tokens,
-    /// What comes after them.
+    /// The text after the list of sources and the notice.
     pub footer: Tokens,
-    /// What the budget had left: `max_tokens - reserve - total`.
+    /// The unspent budget: `max_tokens - reserve - total`.
     pub left: Tokens,
 }
 
-/// A chunk that was let in.
+/// A chunk that was included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -43,12 +43,13 @@ pub struct Included {
     pub id: String,
     /// How much of it is shown.
     pub rendition: RenditionKind,
-    /// What its block costs.
+    /// The tokens of its block.
     pub tokens: Tokens,
-    /// What it adds to the value of the selection: what those before it tell already does not count again where
-    /// [diversity](crate::BuildOptions::diversity) does.
+    /// What it adds to the value of the selection. Where
+    /// [diversity](crate::BuildOptions::diversity) counts, information that earlier chunks already
+    /// show is not counted again.
     pub value: f64,
-    /// Why it was let in, for people.
+    /// Why it was included, in words for people.
     pub why: String,
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,8 @@ pub struct Included {
 }
 
 impl Included {
-    /// What is known of every chunk that was let in. It is worth nothing, and of no file, until that is set.
+    /// Makes an entry with the facts that every included chunk has. Its value is 0, and it belongs
+    /// to no file, until that is set.
     pub fn new(
         id: impl Into<String>,
         rendition: RenditionKind,
@@ -85,15 +87,15 @@ impl Included {
     }
 }
 
-/// What an answer may cite.
+/// A source that an answer may cite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
-    /// Stable: the same source, lines and text have the same id; unique in one context.
+    /// A stable id: the same source, lines and text have the same id. Unique within a context.
     pub id: String,
     /// The chunk it stands for.
     pub chunk_id: String,
-    /// What a reader knows it by: path, name or id.
+    /// The name shown to readers: path, name or id.
     pub source: String,
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,15 +110,16 @@ pub struct Citation {
     pub content_hash: String,
 }
 
-/// How good the selection is: `value <= optimum <= upper_bound`.
+/// The quality of the selection: `value <= optimum <= upper_bound`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Certificate {
-    /// The value selected: the sum of relevance × information kept, blended with what is new where
-    /// [diversity](crate::BuildOptions::diversity) counts; the sum of [`Included::value`].
+    /// The value selected: the sum of [`Included::value`]. That is the sum of relevance ×
+    /// information kept, blended with new information where
+    /// [diversity](crate::BuildOptions::diversity) counts.
     pub value: f64,
-    /// No selection within the budget has a larger value; with a counter that does not promise that counts add up, none whose pieces, counted
-    /// one by one, are within it.
+    /// No selection within the budget has a larger value. With a counter whose counts do not add
+    /// up, that holds for selections whose pieces, counted one by one, are within the budget.
     pub upper_bound: f64,
     /// `(upper_bound - value) / upper_bound`, and 0 when both are 0.
     pub gap: f64,
@@ -128,11 +131,13 @@ pub struct Certificate {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedPrefix {
-    /// Leading tokens that a prompt cache can keep: those of the equal bytes at the beginning.
+    /// Leading tokens that a prompt cache can keep: those of the bytes that are equal from the
+    /// beginning.
     pub tokens: Tokens,
     /// How many bytes are equal at the beginning.
     pub bytes: usize,
-    /// The first chunk that is not repeated whole, in or before which the first difference lies; none where all are.
+    /// The first chunk that is not repeated in full: the first difference lies in or before it.
+    /// `None` if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<String>,
 }
@@ -148,38 +153,39 @@ pub struct BuiltContext {
     pub tokens: TokenSplit,
     /// How the counts relate to the consumer's tokenizer.
     pub exactness: Exactness,
-    /// Who counted: the counter's own name.
+    /// The name of the counter that counted.
     pub counter: String,
-    /// What was let in, in the order shown.
+    /// The included chunks, in the order shown.
     pub included: Vec<Included>,
-    /// What was left out, and why, in the order it would have been shown.
+    /// The omitted chunks with the reasons, in the order in which they would have been shown.
     pub omitted: Vec<Omitted>,
     /// The files shown, in order, each once.
     pub files: Vec<String>,
-    /// The mean relevance of what was let in; 0 when nothing was.
+    /// The mean relevance of the included chunks; 0 if there are none.
     pub average_relevance: f64,
-    /// Whether something was left out for want of room.
+    /// Whether a chunk was left out for lack of room.
     pub was_truncated: bool,
-    /// What an answer may cite, in the order shown.
+    /// The sources that an answer may cite, in the order shown.
     pub citations: Vec<Citation>,
-    /// How good the selection is.
+    /// The quality of the selection.
     pub certificate: Certificate,
     /// The form of the context.
     pub format: Format,
-    /// How long it took: milliseconds.
+    /// The time it took, in milliseconds.
     pub build_time: f64,
     /// BLAKE3 of the context's bytes: 64 hexadecimal digits.
     pub digest: String,
-    /// What is shared with the previous context, where that was given.
+    /// The part that is shared with the previous context, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_prefix: Option<SharedPrefix>,
-    /// What the caller should know besides.
+    /// What else the caller should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 impl BuiltContext {
-    /// A context and how it was counted. Nothing is in it, and nothing left out, until that is set.
+    /// Makes a result of a context and its counts. Nothing is listed as included or omitted until
+    /// that is set.
     pub fn new(
         context: impl Into<String>,
         digest: impl Into<String>,

@@ -1,14 +1,16 @@
-//! How things are said in one way everywhere: what serde says of JSON that is not as it should be, in the words of JSON; lists; errors.
+//! Wording shared by all messages: serde's errors in terms of JSON, shortened lists, and an error
+//! with its causes.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{Display, Write as _};
 
-/// Stands before what was wanted, at the end of such a message.
+/// Separates what was found from what was expected in a message of serde.
 const WANTED: &str = ", expected ";
 
-/// The message of an error of reading, with what was wanted named as in JSON, and not as in Rust: `a number` for
-/// `f64`, `an object` for `struct Point`. What was found is told as it is, whatever it says. O(bytes).
+/// The message of a deserialization error, with the expected value named as in JSON instead of
+/// Rust: `a number` for `f64`, `an object` for `struct Point`. The description of what was found
+/// keeps its wording, but for `sequence` and `map`. O(bytes).
 ///
 /// ```
 /// let error = serde_json::from_str::<u32>("\"7\"").unwrap_err().to_string();
@@ -22,7 +24,7 @@ pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
     let Some((before, after)) = message.rsplit_once(WANTED) else {
         return Cow::Borrowed(message);
     };
-    // Only these name a type; what was found may be a text that has the same words in it.
+    // Only these messages name a type. The text of the value found may contain the same words.
     if !["invalid type: ", "invalid value: ", "invalid length "]
         .iter()
         .any(|it| message.contains(it))
@@ -46,7 +48,7 @@ pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first `most` of `all` with commas between them, and how many there are besides: `a, b and 3 more`.
+/// The first `most` of `all`, separated by commas, and how many more there are: `a, b and 3 more`.
 ///
 /// ```
 /// assert_eq!(ctx_model::listed(["a", "b", "c"], 2), "a, b and 1 more");
@@ -70,7 +72,7 @@ pub fn listed<T: Display>(
     told
 }
 
-/// What `error` says, and what each of its causes says, on one line: `a: b: c`.
+/// The messages of `error` and each of its causes on one line: `a: b: c`.
 ///
 /// ```
 /// let error = std::io::Error::other("it is full");
@@ -87,7 +89,8 @@ pub fn with_causes(error: &dyn Error) -> String {
     said
 }
 
-/// What `message` begins with, where that names a JSON value by another word.
+/// The beginning of `message` that names a JSON value in Rust's terms, and the same in JSON's
+/// terms.
 fn found(message: &str) -> Option<(&'static str, &'static str)> {
     [
         ("invalid type: sequence", "invalid type: array"),
@@ -97,7 +100,7 @@ fn found(message: &str) -> Option<(&'static str, &'static str)> {
     .find(|(from, _)| message.starts_with(from))
 }
 
-/// The same thing as `name`, which serde and its derived readers have for it.
+/// The JSON term for `name`, which serde or a derived deserializer uses.
 fn wanted(name: &str) -> Option<Cow<'static, str>> {
     if let Some(name) = name.strip_prefix("a nonzero ") {
         return whole(name, 1);
@@ -120,7 +123,7 @@ fn wanted(name: &str) -> Option<Cow<'static, str>> {
     Some(word.into())
 }
 
-/// A whole number of the type `name`, and no less than `least` where it has no sign.
+/// A description of whole numbers of the type `name`, from `least` if the type is unsigned.
 fn whole(name: &str, least: u8) -> Option<Cow<'static, str>> {
     let most = match name {
         "u8" => u64::from(u8::MAX),

@@ -1,6 +1,6 @@
-//! What sets options.
+//! A macro for the setters of option types.
 
-/// `with_*` for fields of a type that are set as they are, each with its documentation.
+/// Defines `with_*` methods that set a field to the value given, each with its documentation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

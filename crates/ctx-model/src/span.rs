@@ -1,4 +1,4 @@
-//! Lines of a file.
+//! Spans of lines in a file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct LineSpan {
 }
 
 impl LineSpan {
-    /// Lines `start` to `end`, both shown.
+    /// Makes the span from line `start` to line `end`, both included.
     ///
     /// # Errors
     /// [`ModelError::SpanStartsAtZero`] and [`ModelError::SpanEndsBeforeStart`].
@@ -44,12 +44,12 @@ impl LineSpan {
         self.end - self.start + 1
     }
 
-    /// Whether every line of `other` is one of these.
+    /// Whether every line of `other` is in this span.
     pub const fn contains(self, other: LineSpan) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Whether the two share a line, or the one begins on the line after the other.
+    /// Whether the two share a line, or one begins on the line after the other ends.
     pub const fn touches(self, other: LineSpan) -> bool {
         self.start <= other.end.saturating_add(1) && other.start <= self.end.saturating_add(1)
     }
@@ -61,7 +61,7 @@ impl fmt::Display for LineSpan {
     }
 }
 
-/// As it is shown: `a-b`.
+/// Parses the form that `Display` writes: `a-b`.
 impl FromStr for LineSpan {
     type Err = ModelError;
 

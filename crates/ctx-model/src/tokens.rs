@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number of tokens, as one particular counter sees them.
 ///
-/// Addition saturates: a budget is a bound, and a bound that wraps round is none.
+/// Addition saturates, so that a budget never wraps round to a small number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,7 +18,7 @@ pub struct Tokens(u32);
 impl Tokens {
     /// No tokens.
     pub const ZERO: Tokens = Tokens(0);
-    /// The largest number that can be told.
+    /// The largest number that can be represented.
     pub const MAX: Tokens = Tokens(u32::MAX);
 
     /// `n` tokens.
@@ -45,7 +45,7 @@ impl Tokens {
         }
     }
 
-    /// What remains after spending `cost`, and nothing when it does not fit.
+    /// What remains after spending `cost`, or zero when it does not fit.
     #[must_use]
     pub const fn saturating_sub(self, cost: Tokens) -> Tokens {
         Tokens(self.0.saturating_sub(cost.0))

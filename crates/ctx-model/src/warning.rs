@@ -1,23 +1,23 @@
-//! What a caller is told besides.
+//! Warnings: what a caller should know beside the result.
 
 use serde::{Deserialize, Serialize};
 
-/// Something the caller should know that is no reason to refuse.
+/// Something the caller should know that is no reason to refuse a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Warning {
-    /// The chunk it is about, where it is about one.
+    /// The id of the chunk concerned, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What happened.
+    /// The kind of warning.
     pub code: WarningCode,
-    /// The same for people.
+    /// A description for people.
     pub detail: String,
 }
 
 impl Warning {
-    /// One that is about no chunk in particular.
+    /// Makes a warning that concerns no chunk in particular.
     pub fn new(code: impl Into<WarningCode>, detail: impl Into<String>) -> Self {
         Warning {
             id: None,
@@ -26,7 +26,7 @@ impl Warning {
         }
     }
 
-    /// Names the chunk that it is about.
+    /// Names the chunk concerned.
     #[must_use]
     pub fn of(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -34,61 +34,61 @@ impl Warning {
     }
 }
 
-/// What a warning is about. On the wire one stable word; one that is not listed, of a later version or of one's own, is kept as
-/// [`WarningCode::Other`].
+/// The kind of a warning. On the wire it is one stable word. An unlisted word, from a later version
+/// or a custom one, is kept as [`WarningCode::Other`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum WarningCode {
     /// Invisible or control characters are shown as escapes.
     Neutralised,
-    /// A chunk has not as many lines as it says, so it is merged with none; or they do not stand once in its expanded context, of
-    /// which no lines are told then.
+    /// A chunk does not have as many lines as its span, so it is not merged; or its lines do not
+    /// occur exactly once in its expanded context, which is then shown without line numbers.
     SpanMismatch,
-    /// Chunks have the same lines of a file, with other texts.
+    /// Chunks claim the same lines of a file, with different texts.
     OverlapConflict,
-    /// A separator or footer begins with `/`, so that tokens may be kept in hand.
+    /// A separator or footer begins with `/`, so that some of the budget may stay unspent.
     UnsafeJoint,
     /// Secrets are shown as `****`.
     Masked,
-    /// The lines are elsewhere in the file now, and are told as they are there.
+    /// The lines are elsewhere in the file now, and are shown with their present numbers.
     Moved,
-    /// The file says something else, and the chunk is shown as it was stored, or left out.
+    /// The file has changed, and the chunk is shown as it was stored, or left out.
     Stale,
     /// The file does not exist any more, and the chunk is shown as it was stored.
     MovedOrDeleted,
     /// The file cannot be read.
     Unreadable,
-    /// A line that is asked for is not there.
+    /// A requested line does not exist.
     NoSuchLine,
-    /// More files may fit a pattern that is asked for than are looked at.
+    /// More files may match a requested pattern than were looked at.
     PatternLimited,
-    /// A file that is asked for is not there.
+    /// A requested file does not exist.
     NoSuchFile,
-    /// What a message refers to is not there.
+    /// The target of a reference in a message does not exist.
     UnknownReference,
     /// A source was late or failed.
     SourceFailed,
-    /// A file was not UTF-8, and was decoded.
+    /// A file was not UTF-8, and was converted.
     Decoded,
-    /// Generated or vendored files would have an answer.
+    /// Generated or vendored files, which were not searched, may have an answer.
     GeneratedNotSearched,
-    /// A file that is asked for is there and passed over: too large, hidden, ignored, no text.
+    /// A requested file exists but was skipped: too large, hidden, ignored, or not text.
     FileNotSearched,
-    /// A file is larger than files may be.
+    /// A file was skipped because it is too large.
     TooLarge,
-    /// A file is no text.
+    /// A file was skipped because it is not text.
     Binary,
-    /// A file is empty.
+    /// A file was skipped because it is empty.
     Empty,
-    /// A file is a link.
+    /// A file was skipped because it is a link.
     Link,
-    /// A file is a device, a pipe or a socket.
+    /// A file was skipped because it is a device, a pipe or a socket.
     Special,
-    /// There are more files, or more of them, than may be read.
+    /// Files, or parts of them, were skipped because a limit was reached.
     Limit,
-    /// A file is named as those are that hold secrets.
+    /// A file was skipped because files of that name usually hold secrets.
     Secret,
-    /// Anything else, by its own word.
+    /// Any other kind, by its own word.
     Other(String),
 }

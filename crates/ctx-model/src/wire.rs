@@ -1,7 +1,7 @@
-//! How JSON is read from every wire: 59.0 is the whole number 59, and what has fields is an object.
+//! A deserializer that is lenient about numbers and strict about shapes: `59.0` is accepted where
+//! an integer is expected, and a struct must be an object, never an array of its fields.
 //!
-//! What reads numbers is told of a whole one as such, however it was written, while the text is read: nothing of it is kept
-//! to be looked at again.
+//! It adapts visitors while the text is read, so that no intermediate value is built.
 
 use std::fmt;
 
@@ -9,11 +9,12 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// The whole numbers up to here are exact.
+/// Whole numbers up to this are represented exactly by an `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A deserializer of JSON, as every wire is read: a whole number is one however it is written (`59.0`), and what has fields is
-/// an object. By itself `serde_json` reads an array as the fields in their order, and no fraction as a whole number.
+/// The deserializer that reads all JSON of this workspace. A whole number is one however it is
+/// written (`59.0`), and a struct must be an object. `serde_json` by itself also reads an array as
+/// the fields in their order, and refuses `59.0` as an integer.
 ///
 /// ```
 /// use ctx_model::{Relation, Wire};
@@ -25,7 +26,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Wire<T>(
-    /// What reads, what is read, or what is told of it.
+    /// The wrapped deserializer, visitor, seed or access object.
     pub T,
 );
 
@@ -87,7 +88,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Wire<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        // As one, an array would be its fields in their order.
+        // As a struct, it would also accept an array of the fields in their order.
         self.0.deserialize_map(Wire(visitor))
     }
 
@@ -246,7 +247,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Wire<A> {
     }
 }
 
-/// What has fields.
+/// The seed of a variant with named fields: it must be an object.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Fields<V> {
@@ -319,7 +320,7 @@ mod tests {
         assert!(read::<(u8, Read)>("[1, [1]]").is_err());
         assert!(read::<Kind>(r#"{"named": [[4]]}"#).is_err());
         assert!(read::<Kind>(r#"{"sized": [4]}"#).is_err());
-        // A tree that was read before is read no other way.
+        // A tree of values that was read before follows the same rules.
         let tree: Value = read(r#"[[1.0], {"first": 1.0}]"#).unwrap();
         let of = |at: usize| Read::deserialize(Wire(tree[at].clone()));
         assert!(of(0).is_err());

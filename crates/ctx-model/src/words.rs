@@ -1,4 +1,4 @@
-//! The words by which choices are written: the same on the wire, on screens and in settings.
+//! The words for choices: the same on the wire, on screens and in settings.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::{
     RenditionKind, Selection, WarningCode, XmlContent,
 };
 
-/// `Display`, `FromStr` and `Deserialize` by the words that serde writes.
+/// Implements `Display`, `FromStr` and `Deserialize` with the words that serde writes.
 macro_rules! words {
     ($($name:ident, $what:literal: $($variant:ident = $word:literal),+;)*) => {$(
         impl fmt::Display for $name {
@@ -46,7 +46,8 @@ macro_rules! words {
     )*};
 }
 
-/// Reads one of these words, and nothing else: a derived reader takes an object of one of them and nothing, too.
+/// Accepts one of these words and nothing else. A derived deserializer also takes an object with
+/// one of them as key and null as value.
 struct Word<T>(&'static [&'static str], PhantomData<T>);
 
 impl<T: FromStr> Visitor<'_> for Word<T> {
@@ -77,11 +78,12 @@ words! {
         Stale = "stale";
 }
 
-/// The same for choices that have more in time: a word that is not known is kept as `Other`. Serde is told to go by `String`.
+/// Does the same for choices that may grow: an unknown word is kept as `Other`. The types tell
+/// serde to convert from and into `String`.
 macro_rules! open_words {
     ($($name:ident: $($variant:ident = $word:literal),+;)*) => {$(
         impl $name {
-            /// All that are known, in the order of their declaration.
+            /// All known variants, in the order of their declaration.
             pub const KNOWN: &[$name] = &[$($name::$variant),+];
 
             /// The word for it on the wire.
