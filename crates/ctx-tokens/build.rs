@@ -1,5 +1,5 @@
-//! Writes what the library reads in place: a class for every character, and one hash table of
-//! tokens per vocabulary. Nothing is left to parse when a program starts.
+//! Writes the tables that the library reads in place: a class for every character, and one hash
+//! table of tokens per vocabulary. A program parses nothing when it starts.
 
 use std::collections::HashMap;
 use std::env;
@@ -25,8 +25,8 @@ fn main() {
     vocabulary::write_all(&folder);
 }
 
-/// Writes a class for every character, in blocks of 256: `blocks` holds the different ones, and
-/// `block_of` tells for each `character / 256` which it is.
+/// Writes a class for every character, in blocks of 256: `blocks` holds the distinct blocks, and
+/// `block_of` gives the block number for each `character / 256`.
 fn write_classes(folder: &Path) {
     let mut blocks = Vec::new();
     let mut block_of = Vec::new();

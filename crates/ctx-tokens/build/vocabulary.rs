@@ -1,4 +1,4 @@
-//! One vocabulary as the tables of `src/bpe/layout.rs`.
+//! Writes one vocabulary as the tables of `src/bpe/layout.rs`.
 
 use std::path::Path;
 

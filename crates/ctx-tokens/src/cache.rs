@@ -1,4 +1,4 @@
-//! Counts remembered by content.
+//! A counter that caches counts by content.
 
 use std::fmt;
 
@@ -9,11 +9,12 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 use crate::keys::TextKeys;
 use crate::{Additivity, Capacity, Exactness, TokenCounter};
 
-/// A counter that remembers what it counted, and is otherwise the counter it wraps.
+/// Wraps a counter and caches its counts. In all other respects it behaves as the wrapped counter.
 ///
-/// Texts are known by their [`TextKeys`], so that nobody can write two that are taken for one another. It keeps at most
-/// as many counts as it was made for (about 50 bytes each), the least used go first; threads share it. A hit costs the hash
-/// of the text, less than a tenth of what an exact count costs.
+/// The key of a text is its [`TextKeys`] hash, so that nobody can construct two texts that are
+/// taken for each other. The cache holds at most the given number of counts (about 50 bytes each),
+/// evicts the least used first, and is shared between threads. A hit costs one hash of the text,
+/// less than a tenth of an exact count.
 ///
 /// # Examples
 /// ```
@@ -28,20 +29,20 @@ pub struct CachedCounter<C> {
     known: Cache<u128, Known>,
 }
 
-/// So many locks share what is known. A thread that is put to sleep with one keeps others from a share of it alone, and they
-/// would sleep as long.
+/// The number of shards, each with its own lock. A thread that is descheduled while it holds a lock
+/// then blocks only the users of one shard; with few locks, all others would wait.
 const SHARES: usize = 64;
 
-/// What is known of a text.
+/// The cached facts of a text.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Count(Tokens),
-    /// From which the count follows.
+    /// The weight, from which the count follows.
     Weight(u64),
 }
 
 impl<C: TokenCounter> CachedCounter<C> {
-    /// Remembers at most about `entries` counts of `inner`.
+    /// Wraps `inner` and caches at most about `entries` of its counts.
     pub fn new(inner: C, entries: usize) -> Self {
         let entries = entries.max(1);
         let options = OptionsBuilder::new()
@@ -59,12 +60,12 @@ impl<C: TokenCounter> CachedCounter<C> {
         }
     }
 
-    /// The counter that does the work.
+    /// The wrapped counter.
     pub fn inner(&self) -> &C {
         &self.inner
     }
 
-    /// How many counts it remembers now.
+    /// How many counts are cached now.
     pub fn remembered(&self) -> usize {
         self.known.len()
     }

@@ -1,4 +1,4 @@
-//! Closed models: an exact count of another encoding, times a factor.
+//! Closed models: the exact count of another encoding, times a factor.
 
 use ctx_model::Tokens;
 
@@ -6,7 +6,7 @@ use crate::{Additivity, Capacity, TokenCounter};
 
 /// Estimates a closed model's tokens as those of an open encoding times a factor, rounded up.
 ///
-/// Weighs as the encoding does; costs what it costs.
+/// A weight is a weight of the encoding, at the same cost.
 #[derive(Clone, Debug)]
 pub struct Calibrated<C> {
     base: C,
@@ -18,8 +18,8 @@ pub struct Calibrated<C> {
 }
 
 impl<C: TokenCounter> Calibrated<C> {
-    /// The tokens of `base` times `numerator / denominator`, under the name `name`. Zeros are
-    /// taken for ones. `source` says where the factor is from.
+    /// The tokens of `base` times `numerator / denominator`, under the name `name`. A zero is
+    /// replaced by 1. `source` states where the factor comes from.
     pub fn new(
         base: C,
         name: impl Into<String>,
@@ -35,7 +35,7 @@ impl<C: TokenCounter> Calibrated<C> {
         }
     }
 
-    /// Where the factor is from, in words.
+    /// Where the factor comes from, in words.
     pub fn source(&self) -> &'static str {
         self.source
     }

@@ -1,4 +1,4 @@
-//! The class of a character: letter, number, white space and their kin, as Unicode 16 has them.
+//! The class of a character (letter, number, white space and so on) by Unicode 16.
 
 pub(crate) use crate::class_bits::*;
 

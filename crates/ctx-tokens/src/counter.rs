@@ -1,4 +1,4 @@
-//! The contract: what it is to count tokens, and when counts may be added up.
+//! The contract of a token counter, and when its counts may be added up.
 
 use std::sync::Arc;
 
@@ -7,14 +7,16 @@ use ctx_model::Tokens;
 
 /// Measures text. Implementors write [`count`](TokenCounter::count); the rest has defaults.
 ///
-/// A counter is deterministic: it says the same of the same text for as long as it lives, on every thread, as what it
-/// said is remembered and compared. It may call itself [`Exactness::Exact`] if it finds in any whole text the number of tokens that the consumer's own
-/// tokenizer finds, and [`Additivity::AtSafeJoints`] if its weights add up there; a context keeps its budget either way, as its final
-/// bytes are counted. `ctx_testkit::laws::token_counter` checks what can be checked from outside.
+/// A counter is deterministic: it returns the same count for the same text as long as it lives, on
+/// every thread, because counts are cached and compared. It may report [`Exactness::Exact`] if for
+/// any whole text it returns the number of tokens that the consumer's own tokenizer finds, and
+/// [`Additivity::AtSafeJoints`] if its weights add up at safe joints. A context keeps its budget in
+/// either case, because its final bytes are counted. `ctx_testkit::laws::token_counter` checks
+/// whatever can be checked from outside.
 ///
-/// A counter also *weighs*: a weight is what adds up where a count does not. Three quarters of a
-/// word a token rounds; the words themselves do not. At a safe joint the weight
-/// of the whole is the sum of the weights of its parts, for every counter whose
+/// A counter also *weighs* text: weights add up where counts do not. For example, at three quarters
+/// of a word per token the count is rounded, while the number of words is not. At a safe joint the
+/// weight of the whole is the sum of the weights of its parts, for every counter whose
 /// [`additivity`](TokenCounter::additivity) is [`Additivity::AtSafeJoints`].
 pub trait TokenCounter: Send + Sync {
     /// Counts the tokens of `text`, in time linear in its length.
@@ -31,14 +33,14 @@ pub trait TokenCounter: Send + Sync {
         self.count(text).into()
     }
 
-    /// Weighs `text` as [`weigh`](TokenCounter::weigh) does, where it is not expected to come again:
-    /// a counter that remembers texts neither looks this one up nor keeps it.
+    /// Weighs `text` as [`weigh`](TokenCounter::weigh) does, for a text that is not expected to
+    /// come again: a counter with a cache neither looks it up nor stores it.
     fn weigh_once(&self, text: &str) -> u64 {
         self.weigh(text)
     }
 
-    /// The count of every text that weighs `weight`. Override together with
-    /// [`weigh`](TokenCounter::weigh): a weight decides the count, in constant time.
+    /// The count of every text that weighs `weight`, in constant time. Override together with
+    /// [`weigh`](TokenCounter::weigh): the weight alone must determine the count.
     fn count_of(&self, weight: u64) -> Tokens {
         Tokens::saturating_from_u64(weight)
     }
@@ -51,7 +53,7 @@ pub trait TokenCounter: Send + Sync {
         }
     }
 
-    /// Where weights may be added up. The default promises nothing.
+    /// Where weights may be added up. By default nowhere.
     fn additivity(&self) -> Additivity {
         Additivity::Never
     }
@@ -61,8 +63,8 @@ pub trait TokenCounter: Send + Sync {
         Exactness::Estimate
     }
 
-    /// What it is called in a receipt, such as `o200k_base`, and what it is asked for by in
-    /// [`Counters`](crate::Counters): the same for as long as it lives.
+    /// Its name in receipts, such as `o200k_base`, which [`Counters`](crate::Counters) also look it
+    /// up by. It stays the same for as long as the counter lives.
     #[expect(
         clippy::unnecessary_literal_bound,
         reason = "the default is a literal, an implementor's name need not be"
@@ -75,9 +77,9 @@ pub trait TokenCounter: Send + Sync {
 /// The weights that fit in a number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Text of at most this weight fits.
+    /// Every text of at most this weight fits.
     pub safe: u64,
-    /// Text that fits is of at most this weight.
+    /// Every text that fits has at most this weight.
     pub loose: u64,
 }
 
@@ -86,7 +88,7 @@ pub struct Capacity {
 pub enum Additivity {
     /// At every safe joint.
     AtSafeJoints,
-    /// Nowhere that is promised: sums are guesses, and the whole must be counted.
+    /// Nowhere: sums are guesses, and the whole must be counted.
     Never,
 }
 

@@ -1,4 +1,4 @@
-//! Counters by name, kept from one use to the next, and counters of one's own.
+//! A registry of counters by name, with custom counters.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,12 +9,13 @@ use ctx_model::CounterName;
 
 use crate::{TokenCounter, TokensError, counter};
 
-/// The counters that names stand for, for whoever counts again and again: those of one's own, and those of
+/// A registry of counters by name: custom ones, which take precedence, and those of
 /// [`counter`](crate::counter).
 ///
-/// A counter of one's own goes by its [`name`](TokenCounter::name), in the options that ask for it as in the receipts
-/// that tell of it, and before one of this crate of the same name. A name that is a path opens no file unless
-/// `with_files` (feature `tokenizer-json`) allows it. Threads share them; what is kept of one is not known to another.
+/// A custom counter is registered under its [`name`](TokenCounter::name), which options use to
+/// request it and receipts to report it. It takes precedence over a built-in counter of the same
+/// name. A name that is a path opens no file unless `with_files` (feature `tokenizer-json`) allows
+/// it. The registry is shared between threads; two registries share nothing.
 ///
 /// # Examples
 /// ```
@@ -44,35 +45,36 @@ use crate::{TokenCounter, TokensError, counter};
 #[derive(Default)]
 pub struct Counters {
     own: BTreeMap<CounterName, SharedCounter>,
-    /// Where names may be paths, what was read of them.
+    /// The tokenizers read from files, if names may be paths.
     #[cfg(feature = "tokenizer-json")]
     files: Option<files::Files>,
 }
 
-/// What tells a counter from every other of its name in this process: for keys of what depends on counts. Those that their
-/// name alone decides, of all encodings and models, have one and the same.
+/// Identifies a counter among all those of its name in this process, for the keys of caches whose
+/// values depend on counts. All counters that their name alone determines (encodings and models)
+/// have the same identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(u64);
 
 impl Identity {
-    /// One that nothing had before.
+    /// A new identity, different from all others.
     fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Identity(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// As a number, which means nothing beyond this process.
+    /// The identity as a number, which means nothing outside this process.
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-/// A counter, and which it is.
+/// A counter with its identity.
 #[derive(Clone)]
 pub struct SharedCounter {
     /// The counter.
     pub counter: Arc<dyn TokenCounter>,
-    /// Which it is of those of its name.
+    /// Its identity among the counters of its name.
     pub identity: Identity,
 }
 
@@ -95,11 +97,11 @@ impl fmt::Debug for SharedCounter {
 }
 
 impl Counters {
-    /// Adds a counter of one's own, which goes by its name.
+    /// Adds a custom counter under its name.
     ///
     /// # Errors
-    /// [`TokensError::NameTaken`] where another of one's own has that name, as two have that are called `custom`, for want
-    /// of a name.
+    /// [`TokensError::NameTaken`] if another custom counter has that name, which is `custom` for
+    /// all counters that do not define one.
     pub fn with(mut self, counter: Arc<dyn TokenCounter>) -> Result<Self, TokensError> {
         let name = CounterName::from(counter.name());
         if self.own.contains_key(&name) {
@@ -110,11 +112,12 @@ impl Counters {
         Ok(self)
     }
 
-    /// Takes a name that ends in `.json` for the path of a tokenizer, and reads that: for names that come from whoever may
-    /// read any file that this process may, and for no others. An error tells whether there is one.
+    /// Accepts a name that ends in `.json` as the path of a tokenizer file and reads it. Enable
+    /// this only if names come from users who may read any file that this process can read: errors
+    /// also disclose whether a file exists.
     ///
-    /// A file is read when it is first asked for, and the four that were asked for last are kept as they were read: whoever
-    /// changes a file begins with new counters.
+    /// A file is read when it is first requested, and the four tokenizers requested last are kept.
+    /// Changes of a file are not noticed: make new counters to read it again.
     #[cfg(feature = "tokenizer-json")]
     #[must_use]
     pub fn with_files(mut self) -> Self {
@@ -122,16 +125,16 @@ impl Counters {
         self
     }
 
-    /// The counter that `name` stands for.
+    /// The counter called `name`.
     ///
     /// # Errors
-    /// Those of [`counter`](crate::counter), where it is none of one's own; and where files may be read, `TokensError::Tokenizer`
-    /// for one that cannot be, or is no tokenizer.
+    /// Those of [`counter`](crate::counter), unless it is a custom one. If files may be read, also
+    /// `TokensError::Tokenizer` for a file that cannot be read or is not a tokenizer.
     pub fn get(&self, name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {
         Ok(self.known(name)?.counter)
     }
 
-    /// The same, with what tells it from others of its name.
+    /// The counter called `name`, with its identity.
     ///
     /// # Errors
     /// Those of [`get`](Counters::get).
@@ -167,17 +170,18 @@ mod files {
     use super::SharedCounter;
     use crate::{TokenizerJson, TokensError};
 
-    /// So many tokenizers are kept.
+    /// The most tokenizers that are kept.
     const MOST: usize = 4;
 
-    /// Tokenizers that were read, each with its path, those that were asked for last at the end.
+    /// Tokenizers with their paths, the one requested last at the end.
     #[derive(Default)]
     pub(super) struct Files(Mutex<Vec<(String, SharedCounter)>>);
 
     impl Files {
         /// The tokenizer at `path`.
         pub(super) fn get(&self, path: &str) -> Result<SharedCounter, TokensError> {
-            // Who wants one that is being read waits for it, and does not read it too.
+            // The lock is held while a file is read, so that others wait for it and do not read it
+            // too.
             let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let file = if let Some(at) = files.iter().position(|it| it.0 == path) {
                 files.remove(at)

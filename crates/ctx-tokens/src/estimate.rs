@@ -1,4 +1,4 @@
-//! The estimators of the seed: characters and words.
+//! Two estimators: by characters and by words.
 //!
 //! Both look at UTF-16 code units, as .NET does, so that they agree with other implementations of
 //! the same formulas to the token. A character outside the basic plane is two surrogates, and a
@@ -9,12 +9,12 @@ use ctx_model::Tokens;
 use crate::class::{self, DECIMAL, LETTER, LOWER, SPACE, TITLE, UPPER};
 use crate::{Additivity, Capacity, TokenCounter};
 
-/// About four characters a token: `ceil(units / 4) + floor(special / 3)`, where units are UTF-16
-/// code units and the special ones are neither letter, decimal digit nor white space.
+/// About four characters per token: `ceil(units / 4) + floor(special / 3)`, where units are UTF-16
+/// code units, and special units are neither letter, decimal digit nor white space.
 ///
-/// A weight is a twelfth of a token, `3 × units + 4 × special`, and it decides the count: texts of
-/// one weight differ by multiples of 4 units against 3 special ones, which is a token given and a
-/// token taken. O(length); adds up anywhere, not only at safe joints.
+/// A weight is a twelfth of a token, `3 × units + 4 × special`, and it determines the count: texts
+/// of equal weight differ by 4 units against 3 special ones (or a multiple of that), which cost one
+/// token each. O(length). Weights add up anywhere, not only at safe joints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Characters;
 
@@ -28,7 +28,7 @@ impl TokenCounter for Characters {
     }
 
     fn count_of(&self, weight: u64) -> Tokens {
-        // Written with 0, 1 or 2 special units: there is one such way.
+        // Every weight can be written with 0, 1 or 2 special units in exactly one way.
         let special = weight % 3;
         let units = weight.saturating_sub(4 * special) / 3;
         Tokens::saturating_from_u64(units.div_ceil(4))
@@ -63,12 +63,12 @@ fn character_weight(character: char) -> u64 {
     if plain { 3 * units } else { 7 * units }
 }
 
-/// About three quarters of a word a token: `ceil(words / 0.75)`, where a stretch without white
-/// space is a word, and one more if it is longer than 10 UTF-16 code units, and one more if it has
-/// both upper and lower case.
+/// About three quarters of a word per token: `ceil(words / 0.75)`. A stretch without white space is
+/// a word; it counts as one more if it is longer than 10 UTF-16 code units, and as one more if it
+/// has both upper and lower case.
 ///
-/// A weight is a word, bonuses included. O(length); adds up wherever one side of the joint is
-/// white space.
+/// A weight is the number of words, with these additions. O(length). Weights add up wherever one
+/// side of the joint is white space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Words;
 

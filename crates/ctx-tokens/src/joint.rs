@@ -1,12 +1,12 @@
 //! Where text may be cut so that the weights of the parts add up.
 
-/// Whether the weight of `left + right` is the sum of their weights, for every counter that adds
-/// up at safe joints.
+/// Whether the weight of `left + right` is the sum of their weights, for every counter whose
+/// weights add up at safe joints.
 ///
-/// It is where `left` ends a line, the white space that begins `right` holds no further line
-/// break, and `right` does not begin with `/`. Tokenizers of the GPT family never join a line
-/// break to what follows it, except to more line breaks (across white space) and, in
-/// `o200k_base`, to slashes. Where one side is empty there is nothing to join.
+/// That is so if `left` ends with a line break, the white space that begins `right` contains no
+/// further line break, and `right` does not begin with `/`. Tokenizers of the GPT family never join
+/// a line break to the text that follows it, except to more line breaks (across white space) and,
+/// in `o200k_base`, to slashes. If one side is empty, there is nothing to join.
 ///
 /// # Examples
 /// ```
@@ -25,17 +25,17 @@ pub fn is_safe_joint(left: &str, right: &str) -> bool {
     left.ends_with('\n') && !right.starts_with('/') && !blank.any(|c| matches!(c, '\r' | '\n'))
 }
 
-/// Looks for the last place in a text that is a safe joint whatever is appended to it, as the text grows.
+/// Finds, as a text grows, the last place that is a safe joint whatever is appended.
 // Invariant: `open` is the end of a line after which there was nothing but white space without a line break.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Joints {
-    /// What comes next decides whether this place is one.
+    /// A line end that is a safe joint or not depending on the text to come.
     open: Option<usize>,
 }
 
 impl Joints {
-    /// The last such place in `text`, where what was appended made one: what stands before `new` was looked at already.
-    /// O(length of what is new).
+    /// The last such place in `text`, if the text after byte `new` made one; the text before `new`
+    /// was examined by earlier calls. O(length of the new text).
     pub(crate) fn last_settled(&mut self, text: &str, new: usize) -> Option<usize> {
         let mut settled = None;
         for (at, character) in text[new..].char_indices() {
@@ -52,7 +52,8 @@ impl Joints {
         settled
     }
 
-    /// The first `length` bytes of the text, up to the last place found or less, are gone from it.
+    /// Adjusts to the removal of the first `length` bytes of the text, at most up to the last place
+    /// found.
     pub(crate) fn forget(&mut self, length: usize) {
         self.open = self.open.and_then(|it| it.checked_sub(length));
     }
@@ -62,7 +63,7 @@ impl Joints {
 mod tests {
     use super::*;
 
-    /// The last place in `text` that is a safe joint whatever is appended, by the rule alone.
+    /// The last place in `text` that is a safe joint whatever is appended, computed by the rule.
     fn by_rule(text: &str) -> Option<usize> {
         let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let is_settled = |at: &usize| {

@@ -3,12 +3,13 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use siphasher::sip128::SipHasher13;
 
-/// What texts are remembered by, for as long as a process lives: 128 bits of a hash under a key that nobody knows.
+/// Keys for texts in tables of one process: 128-bit hashes under a secret random key.
 ///
-/// Two texts have one key by chance alone (2⁻¹²⁸), whoever wrote them: SipHash-1-3 is a function that cannot be told from
-/// a random one without its key, and the key is drawn for each `TextKeys`. So keys are for tables in memory, and for
-/// nothing that is stored, sent or compared with those of another. O(bytes), and a quarter of what BLAKE3 takes for
-/// texts of some hundred bytes.
+/// Two texts have equal keys with a probability of 2⁻¹²⁸, even if an adversary chose them: without
+/// its key, SipHash-1-3 cannot be told from a random function, and each `TextKeys` draws its own
+/// key. So use them for tables in memory only; never store them, send them, or compare them with
+/// those of another `TextKeys`. O(bytes), a quarter of the time of BLAKE3 for texts of some hundred
+/// bytes.
 ///
 /// # Examples
 /// ```
@@ -22,8 +23,8 @@ pub struct TextKeys(SipHasher13);
 impl Default for TextKeys {
     /// Draws a key.
     fn default() -> Self {
-        // The standard library draws the keys of its maps from the system's randomness; what it hashes under one tells
-        // nobody the key.
+        // The standard library seeds its maps from the randomness of the system, and hashes made
+        // with a seed do not disclose it.
         let drawn = RandomState::new();
         TextKeys(SipHasher13::new_with_keys(
             drawn.hash_one(0_u8),

@@ -1,6 +1,6 @@
-//! Which encoding a model counts with, as one table.
+//! The table of models and their encodings.
 
-/// What a name stands for.
+/// The counter that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `cl100k_base`, exactly.
@@ -11,13 +11,13 @@ pub(crate) enum Target {
     Calibrated { numerator: u32, denominator: u32 },
 }
 
-/// What is known of one family of models.
+/// A family of models.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// The name, or what it begins with: what follows must begin with `-`, `.`, `:` or `@`.
+    /// The name, or the beginning of names: the next character must be `-`, `.`, `:` or `@`.
     pub(crate) family: &'static str,
     pub(crate) target: Target,
-    /// Where the row comes from; for an estimate, where its factor does.
+    /// The source of the row; for an estimate, the source of its factor.
     pub(crate) source: &'static str,
 }
 
@@ -51,7 +51,7 @@ const LATER_CLAUDE: &str = "announced as up to 1.35 × the tokens of earlier Cla
 const GEMINI: &str = "a deliberate margin of 25 %: the vendor says no more than about 4 characters \
     a token, and we know of no published comparison";
 
-/// The table. Of the rows whose family begins a name, the longest decides.
+/// The table. If several families begin a name, the longest decides.
 pub(crate) static ROWS: &[Row] = &[
     exact("cl100k_base", Target::Cl100k),
     exact("gpt-3.5", Target::Cl100k),
@@ -81,12 +81,12 @@ pub(crate) static ROWS: &[Row] = &[
     calibrated("gemini", (5, 4), GEMINI),
 ];
 
-/// What is longer, in bytes, is a slip of no name, and is not told whole.
+/// The longest name, in bytes, that is compared with known names or shown in full.
 pub(crate) const LONGEST: usize = 64;
 
-/// The row that decides `name`. A provider's prefix (`openai/`) and the case of letters are
-/// overlooked, and so are the `ft:` of a tuned model and the point in a Claude model's version,
-/// which resellers write for the vendor's hyphen.
+/// The row for `name`. Ignored are a provider's prefix (`openai/`), the case of letters, the `ft:`
+/// of a tuned model, and the difference between the point that resellers write in the version of a
+/// Claude model and the vendor's hyphen.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     let name = name.to_ascii_lowercase();
     let model = name.rsplit('/').next().unwrap_or(&name);
@@ -106,7 +106,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
         .max_by_key(|row| row.family.len())
 }
 
-/// Known names that look like `name`, the nearest first, at most 3. No name looks like one of more than [`LONGEST`] bytes.
+/// At most 3 known names that are similar to `name`, the nearest first; none for a name of more
+/// than [`LONGEST`] bytes.
 pub(crate) fn near(name: &str) -> Vec<String> {
     const ENOUGH: f64 = 0.6;
 

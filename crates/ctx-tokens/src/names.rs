@@ -1,4 +1,4 @@
-//! From the name of a counter to the counter.
+//! The counter for a name.
 
 use std::sync::Arc;
 
@@ -7,17 +7,18 @@ use ctx_model::CounterName;
 use crate::models::{self, Row, Target};
 use crate::{Characters, TokenCounter, TokensError, Words};
 
-/// The counter that `name` stands for: an estimator, an encoding or a model. It opens no file: a name may be somebody
-/// else's, and one that ends in `.json` is a path. `with_files` of [`Counters`](crate::Counters) has those read.
+/// Returns the counter for `name`: an estimator, an encoding or a model. It opens no file, since
+/// names may come from untrusted users and one that ends in `.json` is a path; see `with_files` of
+/// [`Counters`](crate::Counters) for those.
 ///
-/// A model's name may go on after its family, as in `gpt-4o-2024-08-06`, and may be preceded by a
-/// provider, as in `openai/gpt-4o`. Closed models get an estimate that errs on the high side, and
-/// says that it is one. Only what is asked for is touched: estimators read no vocabulary, and one
-/// encoding does not read the other's.
+/// The name of a model may continue after its family, as in `gpt-4o-2024-08-06`, and may be
+/// preceded by a provider, as in `openai/gpt-4o`. A closed model gets an estimate, reported as
+/// such, that tends to be too high. Only the requested vocabulary is read: estimators read none,
+/// and one encoding does not read that of the other.
 ///
 /// # Errors
-/// [`TokensError::UnknownName`] lists known names that look like it; [`TokensError::FeatureOff`]
-/// tells which feature brings it; [`TokensError::File`] that it is the path of a file.
+/// [`TokensError::UnknownName`], which lists similar known names; [`TokensError::FeatureOff`],
+/// which names the feature needed; [`TokensError::File`] for the path of a file.
 ///
 /// # Examples
 /// ```
@@ -45,15 +46,15 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
     }
 }
 
-/// As an error tells it: a long one by its beginning.
+/// The name as errors show it: a long one is cut.
 fn told(name: &str) -> String {
     let end = name.floor_char_boundary(models::LONGEST);
     let more = if end < name.len() { "…" } else { "" };
     format!("{}{more}", &name[..end])
 }
 
-/// Every name in the table of models, with where its row comes from. A model counts as the
-/// longest of them that begins its name.
+/// Every name in the table of models, with the source of its row. A model is counted by the longest
+/// of these names that begins its own.
 pub fn known_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     models::ROWS.iter().map(|row| (row.family, row.source))
 }
@@ -82,7 +83,7 @@ fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError>
 
 #[cfg(not(feature = "openai"))]
 fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError> {
-    // Named, so that the table is not dead weight in this build.
+    // Destructured, so that these variants count as used in this build.
     let (Target::Cl100k | Target::O200k | Target::Calibrated { .. }) = row.target;
     Err(TokensError::FeatureOff {
         name: name.to_owned(),
@@ -90,7 +91,7 @@ fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError>
     })
 }
 
-/// A path that nobody said may be opened.
+/// The error for a path that may not be opened.
 fn refused(path: &str) -> TokensError {
     if cfg!(feature = "tokenizer-json") {
         TokensError::File { name: told(path) }

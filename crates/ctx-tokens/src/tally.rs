@@ -1,4 +1,4 @@
-//! Counting text as it grows.
+//! Counts text as it grows.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use ctx_model::Tokens;
 use crate::joint::Joints;
 use crate::{Additivity, TokenCounter};
 
-/// The exact count of a text that is appended to, known at every step, and equal to counting the
-/// whole.
+/// The exact count of a growing text, known at every step and equal to a count of the whole text.
 ///
-/// With a counter that adds up at safe joints, it keeps the sum of what lies before the last one
-/// and the text since: each text is weighed once as it settles, and memory is bounded by the
-/// longest stretch without a safe joint, in most text a line. With a counter that never adds up
-/// it keeps all of the text, and counts it again each time it is asked.
+/// If the weights of the counter add up at safe joints, the tally keeps the sum of weights before
+/// the last safe joint, and the text after it. Each text is weighed once, when it is settled, and
+/// memory is bounded by the longest stretch without a safe joint, usually a line. If weights never
+/// add up, it keeps the whole text and counts it again at each request.
 ///
-/// It owns its counter, so that it can be kept beside others or sent to a thread: `Tally<Arc<dyn TokenCounter>>` with one of
-/// [`Counters`](crate::Counters). A reference is a counter too.
+/// It owns its counter, so that it can be stored or sent to a thread: `Tally<Arc<dyn
+/// TokenCounter>>` with one of [`Counters`](crate::Counters). A reference to a counter is a counter
+/// too.
 ///
 /// # Examples
 /// ```
@@ -31,14 +31,14 @@ use crate::{Additivity, TokenCounter};
 pub struct Tally<C: TokenCounter> {
     counter: C,
     /// The weight of all text before `tail`.
-    // Invariant: where settled text meets `tail` is a safe joint, whatever is appended.
+    // Invariant: the settled text and `tail` meet at a safe joint, whatever is appended.
     settled: u64,
     tail: String,
     joints: Joints,
 }
 
 impl<C: TokenCounter> Tally<C> {
-    /// The tally of the empty text. `counter` is a counter, or a reference to one.
+    /// Makes the tally of the empty text. `counter` is a counter, or a reference to one.
     pub fn new(counter: C) -> Self {
         Tally {
             counter,
@@ -48,8 +48,8 @@ impl<C: TokenCounter> Tally<C> {
         }
     }
 
-    /// Appends `text`. O(bytes of `text`), and the weighing of what it settles, which is weighed once: never another look
-    /// at what came before.
+    /// Appends `text`. O(bytes of `text`), plus weighing the text that it settles, each part once;
+    /// earlier text is never read again.
     pub fn push(&mut self, text: &str) {
         let new = self.tail.len();
         self.tail.push_str(text);
@@ -64,17 +64,17 @@ impl<C: TokenCounter> Tally<C> {
         }
     }
 
-    /// The weight of the whole text. Costs the weighing of what is not settled.
+    /// The weight of the whole text, at the cost of weighing the unsettled part.
     pub fn weight(&self) -> u64 {
         self.settled.saturating_add(self.counter.weigh(&self.tail))
     }
 
-    /// The count of the whole text. Costs the weighing of what is not settled.
+    /// The count of the whole text, at the cost of weighing the unsettled part.
     pub fn tokens(&self) -> Tokens {
         self.counter.count_of(self.weight())
     }
 
-    /// How many bytes of text it holds on to.
+    /// How many bytes of text are kept.
     pub fn unsettled(&self) -> usize {
         self.tail.len()
     }

@@ -1,4 +1,4 @@
-//! Any tokenizer that Hugging Face's `tokenizer.json` describes.
+//! Tokenizers described by a `tokenizer.json` of Hugging Face.
 
 use std::fmt;
 use std::path::Path;
@@ -10,11 +10,12 @@ use crate::{Exactness, TokenCounter, TokensError};
 
 /// Counts with a tokenizer read from a `tokenizer.json`.
 ///
-/// Special tokens in the text are ordinary text, and none are added; truncation and padding that
-/// the file may ask for are left out, for they are no part of a count. Counts never add up: what
-/// such a tokenizer does at a joint is unknown. A text that the tokenizer refuses (a vocabulary
-/// without a token for what it does not know) counts a token for each byte, which is no less than
-/// any tokenizer would find; of that alone the count is a bound, though the counter says that it is exact.
+/// Special tokens in the text count as ordinary text, and none are added. Truncation and padding
+/// that the file requests are ignored, since they are no part of a count. Counts never add up,
+/// since the behaviour of such a tokenizer at a joint is unknown. A text that the tokenizer refuses
+/// (if its vocabulary has no token for unknown input) counts one token per byte, which is at least
+/// as many as any tokenizer would find; only in that case the count is an upper bound, though the
+/// counter reports to be exact.
 pub struct TokenizerJson {
     tokenizer: Tokenizer,
     name: String,
@@ -32,7 +33,7 @@ impl TokenizerJson {
             path: path.to_owned(),
             source,
         };
-        // Of a pipe or a device there may be no end. What is not there is told by who reads it.
+        // A pipe or a device may have no end. A missing file is reported by the reader.
         if path.exists() && !path.is_file() {
             return Err(refused("it is no file".into()));
         }
@@ -46,7 +47,7 @@ impl TokenizerJson {
         })
     }
 
-    /// Goes by this name, and not by its path.
+    /// Sets the name, which is the path by default.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();

@@ -1,17 +1,17 @@
-//! The counts of the pieces met last.
+//! A cache of the counts of recent pieces.
 //!
-//! Text repeats itself: most pieces have been met before, and a small table of them lies nearer
-//! than the vocabulary, and spares the merging. A piece of at most [`LONGEST`] bytes is held
-//! whole, so that a hit is never a guess.
+//! Text repeats itself: most pieces have occurred before. A small table of them stays closer in the
+//! processor's caches than the vocabulary, and avoids merging. A piece of at most [`LONGEST`] bytes
+//! is stored whole, so a hit is always correct.
 
 use super::layout;
 
-/// The longest piece that is held.
+/// The longest piece that is cached, in bytes.
 pub(super) const LONGEST: usize = 15;
 const SLOTS: usize = 1 << 13;
 const COUNT_SHIFT: u32 = 124;
 
-/// A table of pieces and their counts, in which a new piece takes the place of an old one.
+/// A table of pieces and their counts, in which a new piece overwrites an old one.
 #[derive(Debug)]
 pub(super) struct Memo {
     slots: Box<[u128]>,
@@ -25,14 +25,14 @@ impl Default for Memo {
     }
 }
 
-/// The number that a piece is compared as: its bytes and its length, 124 bits.
+/// The number that represents a piece in comparisons: its bytes and its length, 124 bits.
 #[inline]
 pub(super) fn key(window: u128, length: usize) -> u128 {
     window & ((1 << (8 * length)) - 1) | (length as u128) << 120
 }
 
 impl Memo {
-    /// The count of the piece that is compared as `key`, or what `count` makes it.
+    /// The cached count of the piece with this `key`; computed by `count` if it is not cached.
     #[inline]
     pub(super) fn get_or_count(&mut self, key: u128, count: impl FnOnce() -> u64) -> u64 {
         let at = (layout::hash_key(key) >> 32) as usize % SLOTS;

@@ -1,4 +1,5 @@
-//! Merging the bytes of one piece into tokens: always the pair of lowest rank, the leftmost first.
+//! Merges the bytes of one piece into tokens: the pair of the lowest rank first, of equals the
+//! leftmost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +7,11 @@ use std::collections::BinaryHeap;
 use super::layout::NO_RANK;
 use super::vocabulary::Vocabulary;
 
-/// Up to this many bytes a piece is merged by looking through all pairs each time.
+/// Pieces of up to this many bytes are merged by scanning all pairs at each step.
 const SMALL: usize = 48;
-/// Longer pieces are merged a window at a time.
+/// The number of bytes in a window; longer pieces are merged window by window.
 const WINDOW: usize = 1024;
-/// How many places in a window are tried as its end before it is made larger.
+/// How many places are tried as the end of a window before it is enlarged.
 const TRIES: usize = 16;
 
 /// The number of tokens of `piece`, or `None` if there are more than `limit`.
@@ -28,9 +29,9 @@ pub(super) fn count(
     (n <= limit).then_some(n)
 }
 
-/// O(length²), without a heap: for short pieces the quickest there is.
+/// Merges without a heap, in O(length²): the fastest way for short pieces.
 fn count_small(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
-    // `starts[i]` is where part `i` begins, `ranks[i]` that of parts `i` and `i + 1` together.
+    // `starts[i]` is the start of part `i`, `ranks[i]` the rank of parts `i` and `i + 1` together.
     let mut starts = [0_u8; SMALL + 1];
     let mut ranks = [NO_RANK; SMALL + 1];
     let mut parts = piece.len();
@@ -68,12 +69,12 @@ fn count_small(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
     parts as u64
 }
 
-/// O(length × log window), in memory for one window.
+/// Merges in O(length × log window), with memory for one window.
 ///
-/// A sequence of tokens is what merging gives exactly if each two neighbours are what merging the
-/// two gives (the property that linear-time encoders rest on; see the notes to the `bpe` crate of
-/// github/rust-gems). So two windows, each merged alone, may be joined wherever the last token of
-/// the one and the first of the other, merged together, stay what they are.
+/// A sequence of tokens is the result of merging exactly if, for every two neighbours, merging the
+/// two gives the same two tokens (the property that linear-time encoders rest on; see the notes to
+/// the `bpe` crate of github/rust-gems). So two windows that were merged alone may be joined
+/// wherever the last token of one and the first of the other, merged together, stay the same.
 fn count_in_windows(
     vocabulary: &Vocabulary,
     scratch: &mut Scratch,
@@ -101,7 +102,7 @@ fn count_in_windows(
     Some(counted + ends.len() as u64)
 }
 
-/// How many of the tokens that end at `ends` can be kept, and the ends of the window after them,
+/// How many of the tokens that end at `ends` can be kept, and the token ends of the next window,
 /// counted from its own beginning.
 fn next_window(
     vocabulary: &Vocabulary,
@@ -110,8 +111,8 @@ fn next_window(
     ends: &[usize],
     window: usize,
 ) -> Option<(usize, Vec<usize>)> {
-    // The first places tried leave the longest token's length to the window's end: what is
-    // merged there has seen what follows it.
+    // The first places tried are at least the longest token away from the end of the window, so
+    // that merging there has seen the bytes that follow.
     let settled = ends.last()?.saturating_sub(Vocabulary::LONGEST);
     let most = ends.partition_point(|&end| end <= settled);
     for kept in (1..=most).rev().take(TRIES) {
@@ -129,16 +130,17 @@ fn next_window(
     None
 }
 
-/// Memory to merge in, used again for every window.
+/// Memory for merging, reused for every window.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Pairs by rank and place, some of them no longer there.
+    /// Pairs by rank and place; outdated entries remain.
     heap: BinaryHeap<Reverse<u64>>,
-    /// For each byte that begins a part: the rank of it and the next together.
+    /// For each byte that begins a part: the rank of this part and the next together.
     ranks: Vec<u32>,
     /// For each byte that begins a part: where the next part begins.
     next: Vec<usize>,
-    /// For each byte that begins a part: where the one before begins; `usize::MAX` for the first.
+    /// For each byte that begins a part: where the previous part begins; `usize::MAX` for the
+    /// first.
     previous: Vec<usize>,
 }
 
@@ -147,7 +149,7 @@ fn merge(vocabulary: &Vocabulary, scratch: &mut Scratch, piece: &[u8]) -> Vec<us
     scratch.begin(vocabulary, piece);
     while let Some(Reverse(lowest)) = scratch.heap.pop() {
         let (rank, at) = (lowest >> 32, (lowest & 0xffff_ffff) as usize);
-        // What was queued before a merge took part of it is passed over.
+        // Skips an entry that was queued before a merge changed one of its parts.
         if u64::from(scratch.ranks[at]) == rank {
             scratch.join(vocabulary, piece, at);
         }
@@ -156,7 +158,7 @@ fn merge(vocabulary: &Vocabulary, scratch: &mut Scratch, piece: &[u8]) -> Vec<us
 }
 
 impl Scratch {
-    /// Every byte a part, every pair that is a token queued.
+    /// Makes every byte a part, and queues every pair that is a token.
     fn begin(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         let pairs = piece.windows(2);
         self.ranks.clear();
@@ -179,7 +181,7 @@ impl Scratch {
         self.heap = BinaryHeap::from(queue);
     }
 
-    /// Makes the part at `at` and the next one part.
+    /// Joins the part at `at` and the next one.
     fn join(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) {
         let gone = self.next[at];
         let after = self.next[gone];
@@ -194,7 +196,7 @@ impl Scratch {
         }
     }
 
-    /// Looks up the rank of the part at `at` together with the next, and queues it.
+    /// Looks up the rank of the part at `at` together with the next, and queues the pair.
     fn rank_again(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) {
         let rank = match self.next.get(self.next[at]) {
             Some(&end) => vocabulary.rank(piece, at, end),

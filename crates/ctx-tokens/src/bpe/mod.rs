@@ -1,7 +1,8 @@
-//! Exact byte-pair encodings, read in place.
+//! Exact byte-pair encodings, whose tables are read in place.
 //!
-//! A text is cut into pieces ([`split`]); a piece that is a token is one ([`vocabulary`]); any
-//! other is merged from its bytes ([`merge`]); and the pieces met last are remembered ([`memo`]).
+//! A text is cut into pieces ([`split`]). A piece that is a token counts as one ([`vocabulary`]);
+//! any other is merged from its bytes ([`merge`]). The counts of recent pieces are cached
+//! ([`memo`]).
 
 mod layout;
 mod memo;
@@ -22,10 +23,9 @@ use crate::{Additivity, Exactness, TokenCounter};
 
 /// An exact byte-pair encoding with its vocabulary embedded.
 ///
-/// Counts what the reference implementation counts, special tokens taken for ordinary text. Time
-/// is O(length) for text as people and programs write it, and O(length × log) at the very worst;
-/// memory O(1). The first count on a thread takes 128 KiB for it, and there is nothing else to
-/// start up.
+/// Counts what the reference implementation counts, with special tokens as ordinary text. Time is
+/// O(length) for ordinary text, and O(length × log) in the worst case; memory is O(1). The first
+/// count on a thread allocates 128 KiB for it; there is no other start-up cost.
 #[derive(Debug)]
 pub struct Bpe {
     name: &'static str,
@@ -72,7 +72,7 @@ pub fn o200k_base() -> &'static Bpe {
     &O200K_BASE
 }
 
-/// What a thread keeps between counts.
+/// The memory that a thread keeps between counts.
 #[derive(Debug, Default)]
 struct Workspace {
     memo: Memo,
@@ -80,7 +80,7 @@ struct Workspace {
 }
 
 thread_local! {
-    /// By pattern, for a count belongs to an encoding.
+    /// One per pattern, since cached counts belong to an encoding.
     static WORKSPACES: [Cell<Option<Box<Workspace>>>; 2] = const { [Cell::new(None), Cell::new(None)] };
 }
 
@@ -91,7 +91,7 @@ impl Bpe {
             return None;
         }
         let slot = self.pattern as usize;
-        // A thread that is ending has none left to lend.
+        // While a thread is ending, its workspace is gone; then a new one is used.
         let lent = WORKSPACES.try_with(|all| all[slot].take());
         let mut workspace = lent.ok().flatten().unwrap_or_default();
         let text = text.as_bytes();

@@ -1,12 +1,12 @@
-//! Cutting text into the pieces within which bytes are merged.
+//! Cuts text into the pieces within which bytes are merged.
 //!
-//! The reference implementation does this with one regular expression per encoding. Here each is
-//! written out as what it decides, one piece at a time, looking at every character a bounded
-//! number of times: a backtracking engine's worst case does not exist.
+//! The reference implementation does this with one regular expression per encoding. Here each
+//! expression is written as code that finds one piece at a time and looks at every character a
+//! bounded number of times, so there is no worst case as in a backtracking engine.
 
 use crate::class::{self, LETTER, LOWER, NEWLINE, NUMBER, SPACE, UPPER};
 
-/// Where the piece that begins at a place ends.
+/// Finds the end of the piece that begins at a given place.
 pub(super) trait Split {
     /// The end of the piece of `text` that begins at `start`, which is before the end of `text`.
     ///
@@ -82,11 +82,11 @@ impl Split for O200k {
     }
 }
 
-/// Where a word ends, and which of the two kinds of word it is.
+/// The end of a word, and which of the two kinds of word it is.
 enum Word {
     /// `U*W+`.
     WithSmall(usize),
-    /// `U+`, without anything that could be a small letter.
+    /// `U+`, without any character that could be a small letter.
     Capitals(usize),
 }
 
@@ -101,8 +101,8 @@ impl Word {
 /// The word that begins at `start`: `U*W+` if it matches, else `U*`.
 fn word(text: &[u8], start: usize) -> Word {
     let mut at = start;
-    // Modifier letters, letters without case and marks are in both sets: where no small letter
-    // follows the capitals, `U*` gives back characters up to the last of those.
+    // Modifier letters, letters without case and marks are in both sets: if no small letter follows
+    // the capitals, `U*` gives characters back, up to the last one in both sets.
     let mut last_of_both = None;
     loop {
         let (class, width) = peek(text, at);
@@ -122,8 +122,9 @@ fn word(text: &[u8], start: usize) -> Word {
 
 /// The end of the word whose first character is a mark that ends at `next`.
 ///
-/// The mark may be what comes before a word (`[^\r\n\p{L}\p{N}]`) or part of one. The first is
-/// preferred where a word with small letters follows; otherwise the mark is such a word itself.
+/// The mark may be the character before a word (`[^\r\n\p{L}\p{N}]`) or part of the word. The
+/// former is preferred if a word with small letters follows; otherwise the mark is itself such a
+/// word.
 fn word_after_mark(text: &[u8], next: usize) -> usize {
     match word(text, next) {
         Word::WithSmall(end) => end,
@@ -232,17 +233,17 @@ fn contraction_length(after_apostrophe: &[u8]) -> usize {
     }
 }
 
-/// What becomes of white space that ends the text.
+/// How white space at the end of the text is cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtEnd {
-    /// One piece, whatever it holds.
+    /// As one piece, whatever it contains.
     Whole,
-    /// What follows the last line break is a piece of its own.
+    /// Cut after the last line break: the white space after it is a piece of its own.
     LineBreaksFirst,
 }
 
-/// The end of the piece that begins with white space which nothing else claims: up to the last
-/// line break, else all but the last character, which goes with what follows.
+/// The end of a piece of white space that no other rule takes: after the last line break if there
+/// is one, else before the last character, which belongs to the text that follows.
 fn white_space(text: &[u8], start: usize, at_end: AtEnd) -> usize {
     let (mut at, mut last) = (start, start);
     let mut after_break = None;

@@ -1,4 +1,4 @@
-//! From bytes to rank.
+//! The ranks of byte sequences.
 
 use super::layout::{self, NO_RANK, SHORT};
 
@@ -27,7 +27,7 @@ impl Vocabulary {
         }
     }
 
-    /// The longest token there is, in bytes, in either vocabulary.
+    /// The length in bytes of the longest token of either vocabulary.
     pub(super) const LONGEST: usize = 128;
 
     /// The rank of the token that `text[start..end]` is, or [`NO_RANK`].
@@ -46,11 +46,11 @@ impl Vocabulary {
         u32::from_le_bytes(self.pairs[usize::from(first) << 8 | usize::from(second)])
     }
 
-    /// The rank of the short token that is compared as `key`, or [`NO_RANK`].
+    /// The rank of the short token that `key` represents, or [`NO_RANK`].
     #[inline]
     pub(super) fn short_rank(&self, key: u128) -> u32 {
         let mut at = layout::home(layout::hash_key(key), self.short.len());
-        // Half of the slots are empty: the loop ends.
+        // Half of the slots are empty, so the loop ends.
         loop {
             let slot = u128::from_le_bytes(self.short[at]);
             if let Some(rank) = layout::short_rank(slot, key) {
@@ -85,7 +85,7 @@ impl Vocabulary {
     }
 }
 
-/// The 16 bytes from `start`, or as many as there are and zeros.
+/// The 16 bytes from `start`, padded with zeros at the end of the text.
 #[inline]
 pub(super) fn window(text: &[u8], start: usize) -> u128 {
     let rest = &text[start..];
