@@ -45,7 +45,7 @@ fn rows(items: usize, budget: u64, headings: Headings, max_items: Option<usize>)
         })
         .collect();
     let full: Vec<Problem> = problems.iter().map(full_texts).collect();
-    // To the other policies classes are nothing.
+    // The other policies ignore classes.
     let alike: Vec<Problem> = problems.iter().cloned().map(of_one_class).collect();
     let best: Vec<f64> = problems.iter().map(best_known).collect();
     for (name, problems, policy) in [
@@ -79,7 +79,7 @@ fn full_texts(problem: &Problem) -> Problem {
     full
 }
 
-/// The optimum, or what is known to be no less.
+/// The optimum, or an upper bound on it.
 fn best_known(problem: &Problem) -> f64 {
     let settings = Settings::default();
     run(problem, Selection::Optimal, &settings)

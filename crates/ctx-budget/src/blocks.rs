@@ -1,11 +1,12 @@
-//! The core: the few items and groups that could be decided otherwise than they are.
+//! The core: the few items and groups for which another decision than the present one may be
+//! better.
 //!
-//! At prices (λ, μ) an answer is worth `L(λ, μ)` less what it *loses*: for each item the surplus of
-//! its best way less that of the way it has, the same for opening and closing each group, and λ and
-//! μ for each unit of weight and each place it leaves. All of these are at least 0. So once an
-//! answer is known that loses Γ, whatever loses Γ in one place can be ruled out there; ordinarily
-//! all but a few dozen items are settled that way, however many there are (Pisinger's minimal core,
-//! 1995, with losses in place of gradients).
+//! At prices (λ, μ) an answer has the value `L(λ, μ)` less its *loss*. The loss is, for each item,
+//! the surplus of its best way less that of the way chosen, the same for opening or closing each
+//! group, and λ and μ for each unit of weight and each place that stays unused. All of these terms
+//! are at least 0. So if an answer with loss Γ is known, any alternative that alone loses Γ can be
+//! ruled out; this usually settles all but a few dozen items, however many there are (Pisinger's
+//! minimal core, 1995, with losses instead of gradients).
 
 use crate::number::real;
 use crate::prepared::{NONE, Prepared};
@@ -13,36 +14,36 @@ use crate::relaxation::{Point, best_way};
 use crate::rounding::{Answer, group_surplus};
 use crate::ticker::{Stop, Ticker};
 
-/// One thing that an item or a group can be instead of what it is in the answer at hand.
+/// An alternative to what an item or a group is in the present answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alternative {
-    /// What it adds to the answer's weight.
+    /// How much it adds to the answer's weight.
     pub(crate) weight: i64,
-    /// What it adds to the answer's value.
+    /// How much it adds to the answer's value.
     pub(crate) value: f64,
-    /// What it adds to the number of items.
+    /// How much it adds to the number of items.
     pub(crate) count: i32,
-    /// What it loses, at least 0.
+    /// Its loss, at least 0.
     pub(crate) loss: f64,
-    /// What it is.
+    /// The decision it stands for.
     pub(crate) decision: Decision,
 }
 
-/// What an alternative decides.
+/// The decision of an alternative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Leave the item or group as the answer at hand has it.
+    /// Leave the item or group as it is in the present answer.
     Stay,
-    /// Show an item this way, or not at all: [`NONE`].
+    /// Show an item in this way, or not at all: [`NONE`].
     Show {
         /// The item.
         item: u32,
         /// The way.
         way: u32,
     },
-    /// Show no member of a group.
+    /// Show no member of this group.
     Close(u32),
-    /// Show the members of a group that pay.
+    /// Show the members of this group that pay.
     Open(u32),
 }
 
@@ -50,27 +51,27 @@ pub(crate) enum Decision {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) alternatives: Vec<Alternative>,
-    /// The least that changing it loses.
+    /// The least loss of a change.
     pub(crate) least: f64,
 }
 
-/// Something that is decided for itself.
+/// A unit of decision.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     /// An item.
     Item(Member),
-    /// A group whose heading costs something, and that may be open or closed.
+    /// A group whose heading has a weight, and that may be open or closed.
     Group {
         close: Alternative,
         open: Alternative,
-        /// What may be decided once it is open.
+        /// The decisions that remain once it is open.
         members: Vec<Member>,
         least: f64,
     },
 }
 
 impl Block {
-    /// The least that changing it loses.
+    /// The least loss of a change.
     pub(crate) fn least(&self) -> f64 {
         match self {
             Block::Item(member) => member.least,
@@ -78,7 +79,7 @@ impl Block {
         }
     }
 
-    /// Whether the change that loses least adds weight.
+    /// Whether the change with the least loss adds weight.
     fn adds(&self) -> bool {
         match self {
             Block::Item(member) => {
@@ -93,13 +94,13 @@ impl Block {
     }
 }
 
-/// Works out losses at one pair of prices, against one answer.
+/// Computes losses at one pair of prices, relative to one answer.
 pub(crate) struct Core<'a, 'p> {
     prepared: &'a Prepared<'p>,
     answer: &'a Answer,
     lambda: f64,
     mu: f64,
-    /// What rules an alternative out.
+    /// Alternatives that lose this much or more are ruled out.
     limit: f64,
 }
 
@@ -119,8 +120,8 @@ impl<'a, 'p> Core<'a, 'p> {
         }
     }
 
-    /// The blocks that are not settled, those that lose least first. Needs O(choices), and
-    /// O(b log b) for b blocks.
+    /// The blocks that are not settled, in the order of their least losses. O(choices), and O(b log
+    /// b) for b blocks.
     pub(crate) fn blocks(&self, ticker: &mut Ticker<'_>) -> Result<Vec<Block>, Stop> {
         let net = group_surplus(self.prepared, self.lambda, self.mu, ticker)?;
         let contested: Vec<bool> = (0..net.len())
@@ -151,12 +152,12 @@ impl<'a, 'p> Core<'a, 'p> {
         Ok(blocks)
     }
 
-    /// Whether a group that nobody contests is open.
+    /// Whether a group that is settled is open.
     fn stays_open(&self, group: u32) -> bool {
         self.prepared.groups[group as usize].forced || self.answer.is_open(group)
     }
 
-    /// Whether a group may yet be open or closed.
+    /// Whether a group may still be either open or closed.
     fn contested(&self, group: usize, net: f64) -> bool {
         let Ok(number) = u32::try_from(group) else {
             return false;
@@ -173,8 +174,8 @@ impl<'a, 'p> Core<'a, 'p> {
         other < self.limit
     }
 
-    /// An item that is shown by `now` where nobody decides otherwise; `None` when it is settled.
-    /// `before` is what is lost for it to be decided at all.
+    /// The alternatives of an item whose default is the way `now`; `None` if the item is settled.
+    /// `before` is the loss that is incurred before the item can be decided at all.
     fn member(&self, item: usize, now: u32, before: f64) -> Option<Member> {
         let best =
             best_way(self.prepared, item, self.lambda, self.mu).map_or(0.0, |(surplus, _)| surplus);
@@ -187,7 +188,7 @@ impl<'a, 'p> Core<'a, 'p> {
         };
         let others = ways().filter(|&(way, _)| way != now);
         let least = others.map(|(_, loss)| loss).fold(f64::INFINITY, f64::min);
-        // Most items are settled, and nothing is to be noted of them.
+        // Most items are settled, and nothing is stored for them.
         (least < f64::INFINITY).then(|| Member {
             alternatives: ways()
                 .map(|(way, loss)| self.alternative(item, now, way, loss))
@@ -214,7 +215,7 @@ impl<'a, 'p> Core<'a, 'p> {
         }
     }
 
-    /// A group that may be open or closed.
+    /// The block of a group that may be open or closed.
     fn group(&self, group: usize, net: f64, members: &[usize]) -> Block {
         let number = index(group);
         let heading = weight(self.prepared.groups[group].heading);
@@ -243,7 +244,7 @@ impl<'a, 'p> Core<'a, 'p> {
             let now = self.answer.ways[item];
             let best = best_way(self.prepared, item, self.lambda, self.mu);
             let paying = best.map_or(NONE, |(_, way)| index(way));
-            // Open means, for a group that is closed now, with the members that pay.
+            // For a group that is closed now, "open" means: with the members that pay.
             let shown = if is_open { now } else { paying };
             let side = if is_open { &mut close } else { &mut open };
             let target = if is_open { NONE } else { paying };
@@ -265,7 +266,7 @@ impl<'a, 'p> Core<'a, 'p> {
         let least = match (is_open, pays) {
             (true, _) => close.loss.min(inside),
             (false, true) => open.loss,
-            // A heading alone is worth nothing: some member must come with it.
+            // A heading alone has no value: at least one member must come with it.
             (false, false) => inside,
         };
         Block::Group {
@@ -301,8 +302,9 @@ impl<'a, 'p> Core<'a, 'p> {
     }
 }
 
-/// Those that lose least first. Of equals, one that adds weight and one that gives some back by
-/// turns, each kind in the order of items: then states soon surround the capacity from both sides.
+/// Sorts blocks by their least losses. Among equals, blocks that add weight and blocks that remove
+/// weight alternate, each kind in the order of items, so that states soon lie on both sides of the
+/// capacity.
 fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
     let mut turns = [0_usize; 2];
@@ -318,7 +320,7 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     ranked.into_iter().map(|(_, block)| block).collect()
 }
 
-/// The ways of an answer after some decisions, in the order they were taken.
+/// Applies decisions, in the order they were taken, to the ways of an answer.
 pub(crate) fn apply(
     prepared: &Prepared<'_>,
     point: &Point,
@@ -341,7 +343,7 @@ pub(crate) fn apply(
     }
 }
 
-/// The search runs only where every weight is below 2^62.
+/// The search runs only if every weight is below 2^62.
 fn weight(weight: u64) -> i64 {
     i64::try_from(weight).unwrap_or(i64::MAX)
 }
@@ -350,7 +352,7 @@ fn index(n: usize) -> u32 {
     u32::try_from(n).expect("items, ways and groups are numbered in 32 bits")
 }
 
-/// The price of leaving so much weight unspent.
+/// The price of leaving this weight unspent.
 pub(crate) fn unspent(lambda: f64, weight: i64) -> f64 {
     u64::try_from(weight).map_or(0.0, |weight| lambda * real(weight))
 }

@@ -1,11 +1,11 @@
-//! The upper bound of a problem, whatever the policy.
+//! The upper bound of a problem, for every policy.
 
 use crate::Problem;
 use crate::prepared::{Pins, Prepared};
 use crate::relaxation::Relaxation;
 use crate::ticker::{Stop, Ticker};
 
-/// No answer is worth more than `upper`; `lambda` is the price of weight that shows it.
+/// No answer has a value above `upper`; `lambda` is the price of weight that proves it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) upper: f64,
@@ -13,8 +13,8 @@ pub(crate) struct Bound {
     pub(crate) lambda: f64,
 }
 
-/// A bound on everything within `capacity` for values of (item, choice) that do not depend on each
-/// other. Out of time, it is what the price `guess` shows.
+/// Computes a bound on everything within `capacity`, for values of (item, choice) that do not
+/// depend on each other. If time runs out, it is the bound that the price `guess` gives.
 pub(crate) fn of_values(
     problem: &Problem,
     capacity: u64,

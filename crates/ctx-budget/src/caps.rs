@@ -1,41 +1,42 @@
-//! Caps in proportion to relevance: what one item may weigh at most.
+//! Caps in proportion to relevance: the most that one item may weigh.
 
 use ctx_model::ChunkKind;
 
 use crate::number::{Sum, real};
 
-/// Characters that a token stands for, where nothing better is known.
+/// The number of characters per token, if nothing better is known.
 const CHARACTERS_PER_TOKEN: u64 = 4;
 
-/// What an item has to show for itself.
+/// The facts that an item's cap is computed from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// Its relevance: finite, not negative. Anything else counts as 0.
     pub relevance: f64,
-    /// What its kind is usually given: see [`kind_budget`].
+    /// The usual size of its kind: see [`kind_budget`].
     pub kind_budget: u64,
 }
 
-/// How caps are worked out.
+/// The parameters of caps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CapRule {
     /// The share of the budget that is split by relevance.
     pub share: f64,
-    /// How many times its kind's budget an item may have.
+    /// How many times its kind's budget an item may weigh at most.
     pub times: u64,
-    /// What every item may have.
+    /// The least cap of every item.
     pub floor: u64,
 }
 
 impl CapRule {
-    /// 80 % by relevance, four times the kind's budget, at least 100 characters.
+    /// 80 % of the budget split by relevance, at most four times the kind's budget, at least 100
+    /// characters.
     pub const CHARACTERS: CapRule = CapRule {
         share: 0.8,
         times: 4,
         floor: 100,
     };
 
-    /// The same where the unit is a token: at least 25.
+    /// The same rule with tokens as the unit: at least 25 tokens.
     pub const TOKENS: CapRule = CapRule {
         floor: CapRule::CHARACTERS.floor / CHARACTERS_PER_TOKEN,
         ..CapRule::CHARACTERS
@@ -51,8 +52,8 @@ pub enum CapUnit {
     Tokens,
 }
 
-/// What a kind is usually given: 1,000 characters for a document, 800 for a class or a section, 600
-/// for an interface, 400 for a function, 300 for a method, 200 for a file, 500 for anything else.
+/// The usual size of a kind: 1,000 characters for a document, 800 for a class or a section, 600 for
+/// an interface, 400 for a function, 300 for a method, 200 for a file, 500 for anything else.
 pub fn kind_budget(kind: &ChunkKind, unit: CapUnit) -> u64 {
     let characters = match kind {
         ChunkKind::Document => 1_000,
@@ -69,20 +70,21 @@ pub fn kind_budget(kind: &ChunkKind, unit: CapUnit) -> u64 {
     }
 }
 
-/// The cap of each item, for [`Item::cap`](crate::Item::cap): its relevance's part of a share of the
-/// budget, at most so many times its kind's budget, and never below the floor. What is above that of one
-/// item is split among those that are below it, again by relevance, so that the caps come to the share
-/// where their kinds allow that much. Without any relevance the parts are equal. Needs O(n log n) for n claims.
+/// The cap of each item, for [`Item::cap`](crate::Item::cap). `rule.share` of the budget is split
+/// by relevance; a cap is at most `rule.times` the budget of the item's kind, and at least
+/// `rule.floor`. What one item's kind does not allow is split among the other items, again by
+/// relevance, so that the caps add up to the share if their kinds allow that much. If no item has
+/// any relevance, the parts are equal. O(n log n) for n claims.
 ///
-/// Caps take choices away, so a problem's optimum with caps is never above that without. What an item
-/// needs is not known here: one that needs less than its cap leaves the rest of it unspent, and one that
-/// can be shown in no rendition that is small enough leaves all of it.
+/// Caps remove choices, so the optimum of a problem with caps is never above that without. The
+/// actual weight of items is not known here: an item that needs less than its cap leaves the rest
+/// unspent, and one that has no rendition within its cap leaves all of it.
 pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u64> {
     let relevance = |claim: &Claim| {
         let usable = claim.relevance.is_finite() && claim.relevance > 0.0;
         if usable { claim.relevance } else { 0.0 }
     };
-    // Scaled by the largest, so that no sum is too large.
+    // Scaled by the largest relevance, so that no sum overflows.
     let largest = claims.iter().map(relevance).fold(0.0, f64::max);
     let scaled = |claim: &Claim| {
         if largest > 0.0 {
@@ -105,11 +107,13 @@ pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u
     claims.iter().map(cap).collect()
 }
 
-/// What an item of weight 1 has where all have their weight's part of `pool`, and none has more than its
-/// most: infinite where all have that. Of each item its weight, and its most.
+/// The level at which `pool` is used up if each item gets its weight times the level, but never
+/// more than its maximum; infinite if all items reach their maximum. `wanted` has the weight and
+/// the maximum of each item.
 fn level(wanted: &[(f64, f64)], pool: f64) -> f64 {
     let mut open: Vec<(f64, f64)> = wanted.iter().copied().filter(|it| it.0 > 0.0).collect();
-    // Those that have their most at the highest level first, so that what is left is at the front.
+    // Items that reach their maximum at the highest level come first, so that the others are
+    // removed from the end.
     open.sort_by(|a, b| {
         (b.1 / b.0)
             .total_cmp(&(a.1 / a.0))

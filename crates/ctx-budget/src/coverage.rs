@@ -1,10 +1,10 @@
-//! Greedy on marginal value per weight, for values that depend on what else is chosen.
+//! Greedy selection by marginal value per weight, for values that depend on the other chosen items.
 //!
-//! The objective is monotone and submodular, so what a step adds only shrinks as more is chosen: a
-//! queue of stale gains is a queue of upper bounds, and only its head needs to be worked out anew
-//! (Minoux 1978). For the same reason, for any selection S the best selection is worth at most
-//! f(S) and the relaxation of what each choice would add to S; the least of these over some S of the
-//! greedy's way is the bound.
+//! The objective is monotone and submodular, so the gain of a step only shrinks as more is chosen.
+//! A queue of outdated gains is therefore a queue of upper bounds, and only its head needs to be
+//! recomputed (Minoux 1978). For the same reason, for any selection S the best selection has at
+//! most the value f(S) plus the relaxation of what each choice would add to S. The least of these,
+//! over some selections S that the greedy passes through, is the bound.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,10 +17,10 @@ use crate::prepared::Pins;
 use crate::tally::Tally;
 use crate::ticker::{Stop, Ticker};
 
-/// Percentages of the capacity at which the bound is worked out, besides the start and the end.
+/// Percentages of the capacity at which the bound is computed, besides the start and the end.
 const STATIONS: [u64; 3] = [50, 80, 95];
 
-/// The best step of one item, when it was last looked at.
+/// The best step of an item, as of its last evaluation.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     density: f64,
@@ -43,7 +43,7 @@ impl PartialOrd for Step {
 }
 
 impl Ord for Step {
-    /// The densest is the greatest; of equals, the first item and its richest choice.
+    /// The densest step is the greatest; of equals, the first item and its richest choice.
     fn cmp(&self, other: &Self) -> Ordering {
         (self.density.total_cmp(&other.density))
             .then(other.item.cmp(&self.item))
@@ -51,14 +51,14 @@ impl Ord for Step {
     }
 }
 
-/// A greedy run over one objective.
+/// A greedy run for one objective.
 pub(crate) struct Greedy<'a, 'p> {
     problem: &'p Problem,
     objective: &'a Objective<'p>,
     pins: Pins,
-    /// What bounds hold up to.
+    /// The capacity up to which bounds hold.
     loose: u64,
-    /// The members of each group whose heading costs something.
+    /// The members of each group whose heading has a weight.
     members: Vec<Vec<usize>>,
     /// The lowest bound so far.
     pub(crate) bound: Option<Bound>,
@@ -90,8 +90,8 @@ impl<'a, 'p> Greedy<'a, 'p> {
         }
     }
 
-    /// The greedy answer, or the most valuable single item with what the greedy adds to it. Bounds
-    /// are worked out on the way. Stopped early, `tally` holds what was taken so far.
+    /// Finds the greedy answer, or the most valuable single item with what the greedy adds to it,
+    /// and computes bounds on the way. If it is stopped early, `tally` holds what was taken so far.
     pub(crate) fn run(
         &mut self,
         tally: &mut Tally<'p>,
@@ -117,7 +117,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
         Ok(())
     }
 
-    /// Goes on from another answer, and keeps what comes of it if that is better.
+    /// Continues the greedy run from another answer, and keeps the result if it is better.
     pub(crate) fn improve_on(
         &mut self,
         mut other: Tally<'p>,
@@ -145,8 +145,8 @@ impl<'a, 'p> Greedy<'a, 'p> {
         told
     }
 
-    /// Takes the densest step that fits until none is left. Needs O(features · log items) for each
-    /// step that is looked at.
+    /// Takes the densest step that fits until none is left. O(features · log items) for each step
+    /// that is evaluated.
     fn climb(
         &mut self,
         tally: &mut Tally<'p>,
@@ -180,7 +180,8 @@ impl<'a, 'p> Greedy<'a, 'p> {
             self.objective.tell(&mut told, step.item, step.choice);
             queue.extend(self.best_step(tally, &told, step.item));
             if opens && let Some(group) = self.problem.items[step.item].group {
-                // Its members have become cheaper: their old places are too low.
+                // The members of this group have become cheaper: their densities in the queue are
+                // too low.
                 for &item in &self.members[group as usize] {
                     queue.extend(self.best_step(tally, &told, item));
                 }
@@ -189,11 +190,11 @@ impl<'a, 'p> Greedy<'a, 'p> {
         Ok(())
     }
 
-    /// The densest step of an item that fits now and adds something.
+    /// The densest step of an item that fits now and adds value.
     fn best_step(&self, tally: &Tally<'_>, told: &[f64], item: usize) -> Option<Step> {
         let now = tally.chosen[item];
         let mut best: Option<Step> = None;
-        // A choice before the present one shows at least as much; one after it can add nothing.
+        // A choice before the present one shows at least as much; one after it cannot add anything.
         for choice in 0..now.unwrap_or(self.problem.items[item].choices.len()) {
             let gain = self.objective.gain(told, item, now, choice) - self.loss(item, now, choice);
             let Some(weight) = tally.weight_with(item, choice).filter(|_| gain > 0.0) else {
@@ -211,7 +212,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
         best
     }
 
-    /// The relevance that is lost where a richer choice has less of it.
+    /// The relevance that is lost if a richer choice has less of it.
     fn loss(&self, item: usize, now: Option<usize>, choice: usize) -> f64 {
         let choices = &self.problem.items[item].choices;
         let before = now.map_or(0.0, |now| choices[now].value);
@@ -233,14 +234,14 @@ impl<'a, 'p> Greedy<'a, 'p> {
         best.map(|(_, item, choice)| (item, choice))
     }
 
-    /// The bound that the selection so far gives.
+    /// Computes the bound that the selection so far gives, and keeps it if it is lower.
     fn lower_bound(&mut self, tally: &Tally<'_>, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         let told = self.told(tally);
         let (objective, chosen) = (self.objective, &tally.chosen);
         let gain = |item: usize, choice| objective.gain(&told, item, chosen[item], choice);
         let guess = self.value(tally) / real(self.loose.max(1));
         let mut found = bound::of_values(self.problem, self.loose, self.pins, gain, guess, ticker)?;
-        // Adding up loses a few units in the last place.
+        // Covers the rounding of the sum, a few units in the last place.
         found.upper += self.value(tally) * (1.0 + 1e-12);
         if self.bound.is_none_or(|bound| found.upper < bound.upper) {
             self.bound = Some(found);

@@ -1,13 +1,13 @@
-//! Greedy on value per weight.
+//! Greedy selection by value per weight.
 
 use crate::order::sort_by;
 use crate::prepared::Prepared;
 use crate::tally::Tally;
 use crate::ticker::{Stop, Ticker};
 
-/// Above so many chosen items, one class may not have too large a share of them …
+/// The number of chosen items above which no class may have too large a share of them.
 const DIVERSE_ABOVE: usize = 5;
-/// … of this many tenths, while anything else is to be had.
+/// The largest share of one class, in tenths, while items of other classes are available.
 const LARGEST_TENTHS: usize = 7;
 
 /// A step from one way of showing an item to a better one.
@@ -19,11 +19,11 @@ struct Step {
     choice: u32,
 }
 
-/// Takes steps in order of density, as long as they fit. Where there are several classes, and more than
-/// five items are chosen, a class that has more than 70 % of them waits: its items are looked at again when all
-/// others have been, so that the rule never leaves room unspent. If the one most valuable item is worth more
-/// than all of that, it is taken first. Needs O(choices · log choices). Stopped early, `tally` holds
-/// what was taken so far.
+/// Takes steps in order of density, as long as they fit. If there are several classes, and more
+/// than five items are chosen, a class with more than 70 % of them waits: its items are tried again
+/// after all others, so that the rule never leaves room unspent. If the single most valuable item
+/// has a higher value than all of that, it is taken first. O(choices · log choices). If it is
+/// stopped early, `tally` holds what was taken so far.
 pub(crate) fn greedy(
     prepared: &Prepared<'_>,
     tally: &mut Tally<'_>,
@@ -46,8 +46,9 @@ pub(crate) fn greedy(
     tally.fill(ticker)
 }
 
-/// One pass by density with the rule, one over what had to wait. Once a new item waits, so do better ways to show those
-/// that are chosen: they would have its room.
+/// Runs one pass by density with the rule for classes, and one over the items that had to wait.
+/// Once a new item waits, so do better ways for items already chosen, since they would take its
+/// room.
 fn climb(
     prepared: &Prepared<'_>,
     steps: &[Step],
@@ -76,7 +77,7 @@ fn climb(
     Ok(())
 }
 
-/// How many of the chosen items are of each class.
+/// The number of chosen items of each class.
 struct Shares {
     /// The number of each item's class.
     class: Vec<usize>,
@@ -120,8 +121,8 @@ impl Shares {
     }
 }
 
-/// The steps up the concave hull of each item's ways, densest first. Along a hull density falls, so
-/// the order of one item's steps is kept.
+/// The steps along the concave hull of each item's ways, densest first. Density falls along a hull,
+/// so the order of the steps of one item is kept.
 fn steps(prepared: &Prepared<'_>, ticker: &mut Ticker<'_>) -> Result<Vec<Step>, Stop> {
     let mut steps = Vec::new();
     let mut hull: Vec<(f64, f64, u32)> = Vec::new();
@@ -167,11 +168,11 @@ fn steps(prepared: &Prepared<'_>, ticker: &mut Ticker<'_>) -> Result<Vec<Step>, 
 }
 
 fn density(from: (f64, f64, u32), to: (f64, f64, u32)) -> f64 {
-    // What costs nothing is infinitely dense.
+    // A step without weight is infinitely dense.
     (to.1 - from.1) / (to.0 - from.0).max(0.0)
 }
 
-/// The one choice of the largest value that fits beside the pins.
+/// The single choice of the largest value that fits beside the pins.
 fn best_single(prepared: &Prepared<'_>, tally: &Tally<'_>) -> Option<(usize, usize)> {
     let mut best: Option<(f64, usize, usize)> = None;
     for item in (0..prepared.len()).filter(|&item| !prepared.pinned[item]) {

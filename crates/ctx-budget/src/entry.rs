@@ -1,26 +1,26 @@
-//! The budget at which something that was left out would be let in.
+//! The budget at which an omitted item would be included.
 
 use ctx_model::Selection;
 
 use crate::select::choose;
 use crate::{BudgetError, Capacity, Poll, Problem, Settings};
 
-/// Steps that narrow an answer down, after one is found.
+/// The number of bisection steps once a capacity is found.
 const NARROWING: u32 = 12;
 
-/// A capacity, in `safe`, at which `item` would be chosen, all else being equal: `None` where no
-/// capacity lets it in, because there are enough items already, it is not worth a place, or its cap
-/// leaves it no choice.
+/// A capacity, in the unit of `safe`, at which `item` would be chosen, all else being equal. `None`
+/// if no capacity lets it in, because there are enough items already, its value does not deserve a
+/// place, or its cap leaves it no choice.
 ///
-/// The answer is verified, not estimated: the policy was run at that capacity, and chose the item.
-/// It is near the smallest such capacity above the present one; a policy may let an item in, drop it
-/// again for something better at a larger capacity, and let it in once more, so "near" is all that is
-/// promised. Caps and headings are taken as they are given: where they depend on the budget, run the
-/// whole again. Needs up to some thirty runs of the policy.
+/// The answer is verified, not estimated: the policy was run at that capacity and chose the item.
+/// It is near the smallest such capacity above the present one. A policy may let an item in,
+/// replace it by a better one at a larger capacity, and let it in again, so only "near" is
+/// guaranteed. Caps and headings are taken as given: if they depend on the budget, run the whole
+/// again. Up to about thirty runs of the policy.
 ///
 /// # Errors
-/// Those of [`select`](crate::select). A caller out of time ([`Poll::Finish`]) gets what was verified
-/// so far.
+/// Those of [`select`](crate::select). If the caller runs out of time ([`Poll::Finish`]), it gets
+/// what was verified so far.
 pub fn entry_capacity(
     problem: &Problem,
     policy: Selection,
@@ -50,7 +50,8 @@ pub fn entry_capacity(
         return Ok(None);
     }
     let mut low = present;
-    // Nothing is to be had by a budget that does not hold the item, or for more than everything.
+    // The first step is the least weight of the item with its heading. Steps double, up to a
+    // capacity that holds everything.
     let mut step = least.saturating_add(heading.copied().unwrap_or(0)).max(1);
     loop {
         let at = low.saturating_add(step).min(all);
@@ -65,7 +66,8 @@ pub fn entry_capacity(
     }
 }
 
-/// What every item weighs at its heaviest, with every heading: no larger capacity differs from it.
+/// The weight of every item at its heaviest, with every heading: a larger capacity makes no
+/// difference.
 fn everything(problem: &Problem) -> u64 {
     let items = problem.items.iter().map(|item| {
         item.choices
@@ -85,7 +87,7 @@ struct Probe<'a> {
     policy: Selection,
     settings: &'a Settings,
     item: usize,
-    /// Whether the caller is out of time.
+    /// Whether the caller has run out of time.
     late: bool,
     poll: &'a mut dyn FnMut() -> Poll,
 }
@@ -98,7 +100,7 @@ impl Probe<'_> {
         Ok(finished && chosen[self.item].is_some())
     }
 
-    /// The smallest capacity found above `low` that lets the item in; `high` does.
+    /// The smallest capacity found in `low..=high` that lets the item in; `high` is known to do so.
     fn narrow(&mut self, mut low: u64, mut high: u64) -> Result<u64, BudgetError> {
         for _ in 0..NARROWING {
             let middle = low + (high - low) / 2;

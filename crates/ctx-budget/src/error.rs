@@ -1,15 +1,15 @@
-//! What this crate refuses.
+//! The errors of this crate.
 
 use ctx_model::Tokens;
 
 use crate::Reservation;
 
-/// A budget that cannot be kept, or numbers that make no sense. `Display` stands behind
-/// what was tried: "failed to select: …".
+/// A budget that cannot be kept, or invalid numbers. `Display` follows a statement of what failed:
+/// "failed to select: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
-    /// What must be there does not fit.
+    /// The parts that must be present do not fit.
     #[error(
         "a budget of {max_tokens} tokens less a reserve of {reserve} is too small: {needed} are needed, {available} are left \
          (header {header}, footer {footer}, notices {notices}, pinned {pinned}{}); {}",
@@ -18,9 +18,9 @@ pub enum BudgetError {
     TooSmall {
         /// The budget, reserve included.
         max_tokens: Tokens,
-        /// What must be there: header, footer, notices and pinned chunks.
+        /// The tokens of the parts that must be present: header, footer, notices and pinned chunks.
         needed: Tokens,
-        /// What there is: the budget less the reserve.
+        /// The tokens available: the budget less the reserve.
         available: Tokens,
         /// The header's part of `needed`.
         header: Tokens,
@@ -28,21 +28,23 @@ pub enum BudgetError {
         footer: Tokens,
         /// The notices' part of `needed`.
         notices: Tokens,
-        /// What is kept for the answer.
+        /// The tokens kept for the answer.
         reserve: Tokens,
         /// The part of `needed` that pinned chunks take at their cheapest.
         pinned: Tokens,
-        /// The pinned chunk that takes most of that, where one is known: without it, less would do.
+        /// The pinned chunk that takes the largest part of `pinned`, if one is known: without it, a
+        /// smaller budget would do.
         largest_pin: Option<Pin>,
-        /// The smallest budget, reserve included, in which all of it fits; the largest there is where it fits in none.
+        /// The smallest budget, reserve included, in which all of it fits; the largest possible
+        /// budget if it fits in none.
         smallest: Tokens,
     },
     /// The pinned items do not fit, each at its cheapest, with the headings of their groups.
     #[error("pinned items weigh {needed} at their cheapest, and {available} is what there is")]
     PinsTooLarge {
-        /// What they weigh.
+        /// The weight of the pinned items.
         needed: u64,
-        /// What may be spent.
+        /// The weight that may be spent.
         available: u64,
     },
     /// More items are pinned than may be chosen.
@@ -53,7 +55,7 @@ pub enum BudgetError {
         /// How many may be chosen.
         max_items: usize,
     },
-    /// An item whose numbers make no sense.
+    /// An item with invalid numbers.
     #[error("item {item}: {what}")]
     Invalid {
         /// Its index.
@@ -69,12 +71,12 @@ pub enum BudgetError {
     Cancelled,
 }
 
-/// A pinned chunk, and what it takes at its cheapest.
+/// A pinned chunk, and its tokens at its cheapest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// What it is called where it was pinned: its path and lines, or its id.
+    /// Its name where it was pinned: its path and lines, or its id.
     pub name: String,
-    /// What it takes.
+    /// Its tokens.
     pub tokens: Tokens,
 }
 
@@ -83,7 +85,7 @@ fn most_of_it(pin: Option<&Pin>) -> String {
     told.unwrap_or_default()
 }
 
-/// Which budget would do.
+/// States which budget would do.
 fn enough(needed: Tokens, reserve: Tokens, smallest: Tokens) -> String {
     match beyond_any(needed, reserve) {
         Some(together) => format!("no budget works: with the reserve it would be of {together}"),
@@ -91,15 +93,15 @@ fn enough(needed: Tokens, reserve: Tokens, smallest: Tokens) -> String {
     }
 }
 
-/// The budget that is needed with the reserve, where there is none so large.
+/// The budget needed, reserve included, if no budget is that large.
 fn beyond_any(needed: Tokens, reserve: Tokens) -> Option<u64> {
     let together = u64::from(needed) + u64::from(reserve);
     (together > u64::from(u32::MAX)).then_some(together)
 }
 
 impl BudgetError {
-    /// The smallest budget that works, reserve included, where it is the budget that is too small; `None` where none works, as
-    /// the message says.
+    /// The smallest budget that works, reserve included, if the budget is too small. `None` for
+    /// other errors, and if no budget works, as the message then says.
     pub fn smallest(&self) -> Option<Tokens> {
         match self {
             BudgetError::TooSmall {
@@ -112,8 +114,8 @@ impl BudgetError {
         }
     }
 
-    /// [`BudgetError::TooSmall`] for `max_tokens`, with every number in it worked out. `pinned` is
-    /// what pinned chunks take at their cheapest.
+    /// Makes [`BudgetError::TooSmall`] for `max_tokens`, with all its numbers computed. `pinned` is
+    /// the number of tokens of the pinned chunks at their cheapest.
     pub fn too_small(max_tokens: Tokens, parts: &Reservation, pinned: Tokens) -> Self {
         let needed = parts.fixed().saturating_add(u64::from(pinned));
         BudgetError::TooSmall {

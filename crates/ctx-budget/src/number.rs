@@ -1,4 +1,4 @@
-//! Conversions and sums whose rounding is known.
+//! Conversions and sums with known rounding errors.
 
 /// The nearest floating-point number.
 #[expect(
@@ -14,8 +14,8 @@ pub(crate) const fn count(n: usize) -> f64 {
     real(n as u64)
 }
 
-/// A sum that keeps what each addition rounds away (Neumaier 1974): its error is a few units in the
-/// last place of the sum of magnitudes, however many terms there are.
+/// A sum that keeps what each addition rounds away (Neumaier 1974). Its error is a few units in the
+/// last place of the sum of magnitudes, for any number of terms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     sum: f64,

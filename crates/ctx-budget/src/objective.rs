@@ -1,22 +1,23 @@
-//! What a selection is worth.
+//! The value of a selection.
 
 use crate::Problem;
 use crate::number::Sum;
 
-/// The value of selections: relevance alone, or blended with how much of what is to be told is
-/// told. Monotone and submodular in the set of choices shown.
+/// Computes the value of selections: relevance alone, or relevance blended with the weight of the
+/// features that are shown. Monotone and submodular in the set of choices shown.
 pub(crate) struct Objective<'p> {
     problem: &'p Problem,
-    /// The share of new information; 0 where no item has features.
+    /// The weight of new information; 0 if no item has features.
     pub(crate) diversity: f64,
-    /// What the items tell, item after item: of each by slot, and of one slot what is worth most first.
+    /// The features of all items, item after item: those of an item by slot, and in one slot by
+    /// descending weight.
     told: Vec<Told>,
-    /// What item `i` tells is `starts[i]..starts[i + 1]` of `told`.
+    /// The features of item `i` are `starts[i]..starts[i + 1]` of `told`.
     starts: Vec<usize>,
     distinct: usize,
 }
 
-/// A feature of an item, with its number among the distinct ones.
+/// A feature of an item, with its number among the distinct features.
 #[derive(Clone, Copy)]
 struct Told {
     slot: u32,
@@ -64,19 +65,20 @@ impl<'p> Objective<'p> {
         self.diversity > 0.0
     }
 
-    /// What is told when nothing is.
+    /// The coverage of an empty selection: no weight in any slot.
     pub(crate) fn untold(&self) -> Vec<f64> {
         vec![0.0; self.distinct]
     }
 
-    /// Marks what `choice` of `item` tells.
+    /// Marks the features that `choice` of `item` shows as covered.
     pub(crate) fn tell(&self, told: &mut [f64], item: usize, choice: usize) {
         for (slot, weight) in self.shown(item, choice) {
             told[slot] = told[slot].max(weight);
         }
     }
 
-    /// What `choice` of `item` adds to a selection that shows the item by `now` and tells `told`.
+    /// The value that `choice` of `item` adds to a selection that shows the item by `now` and
+    /// covers `told`.
     pub(crate) fn gain(&self, told: &[f64], item: usize, now: Option<usize>, choice: usize) -> f64 {
         let value = |choice: usize| self.problem.items[item].choices[choice].value;
         let more = (value(choice) - now.map_or(0.0, value)).max(0.0);
@@ -109,7 +111,7 @@ impl<'p> Objective<'p> {
         (1.0 - self.diversity) * relevance.get() + self.diversity * coverage.get()
     }
 
-    /// What each item of a selection adds to those before it; 0 where it is left out.
+    /// The value that each item of a selection adds to those before it; 0 if it is left out.
     pub(crate) fn added(&self, chosen: &[Option<usize>]) -> Vec<f64> {
         let mut told = self.untold();
         let add = |(item, choice): (usize, &Option<usize>)| {
@@ -128,7 +130,7 @@ impl<'p> Objective<'p> {
         chosen.iter().enumerate().map(add).collect()
     }
 
-    /// The slots and weights of what `choice` of `item` tells, each slot once.
+    /// The slots and weights of the features that `choice` of `item` shows, each slot once.
     fn shown(&self, item: usize, choice: usize) -> impl Iterator<Item = (usize, f64)> {
         let mut last = None;
         self.told[self.starts[item]..self.starts[item + 1]]

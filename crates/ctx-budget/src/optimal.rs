@@ -1,4 +1,4 @@
-//! Near the best selection there is: relaxation, rounding, and an exact search of the core.
+//! Near-optimal selection: relaxation, rounding, and an exact search of the core.
 
 use crate::blocks::{Core, apply};
 use crate::number::real;
@@ -9,8 +9,8 @@ use crate::search::{Effort, is_exact, search};
 use crate::ticker::{Stop, Ticker};
 use crate::{Problem, Settings};
 
-/// What may be spent on smaller capacities where there is no proof, in states made and ways looked
-/// at, so that a larger capacity seldom chooses worse: some 200 ms.
+/// The most work spent on smaller capacities if there is no proof, in states made and ways looked
+/// at; about 200 ms. It makes it rare that a larger capacity gives a worse answer.
 const SMALLER: usize = 1 << 22;
 
 /// An answer, with what is known about it.
@@ -18,22 +18,22 @@ const SMALLER: usize = 1 << 22;
 pub(crate) struct Solved {
     pub(crate) chosen: Vec<Option<usize>>,
     pub(crate) value: f64,
-    /// No answer within the capacity is worth more.
+    /// No answer within the capacity has a larger value.
     pub(crate) upper: f64,
     pub(crate) lambda: f64,
-    /// Whether the answer is the best there is.
+    /// Whether the answer is proved to be the best.
     proved: bool,
-    /// Whether there was time for all of it.
+    /// Whether there was time for the whole search.
     pub(crate) finished: bool,
-    /// States made and ways looked at.
+    /// The work done, in states made and ways looked at.
     work: usize,
 }
 
 /// Chooses within `capacity`. The pins must fit.
 ///
-/// A larger capacity never gives a smaller value where the answer for it is proved best, which is
-/// the ordinary case. Where it is not, the answers for the next smaller capacities are looked at as
-/// well, as long as the bound leaves room for a better one there and [`SMALLER`] lasts.
+/// A larger capacity never gives a smaller value if the answer for it is proved best, which is the
+/// usual case. If it is not, the answers for the next smaller capacities are computed too, as long
+/// as the bound allows a better one there and [`SMALLER`] is not used up.
 ///
 /// `Err(Stop::Finish)` means that there was no time for any answer.
 pub(crate) fn solve(
@@ -84,7 +84,7 @@ fn solve_once(
     effort: Effort,
     ticker: &mut Ticker<'_>,
 ) -> Result<Solved, Stop> {
-    // Smaller capacities may not hold the pins: then there is nothing to be found there.
+    // Smaller capacities may not hold the pins: then no answer exists there.
     let pins = pins(problem, capacity).map_err(|_| Stop::Finish)?;
     let value = |item: usize, choice: usize| problem.items[item].choices[choice].value;
     let prepared = Prepared::new(problem, capacity, pins, value, ticker)?;
@@ -100,7 +100,7 @@ fn solve_once(
     complete(&prepared, &dual, answer, effort, ticker)
 }
 
-/// The answer at the prices that were reached.
+/// The answer at the prices reached so far.
 fn early(prepared: &Prepared<'_>, point: &Point, ticker: &mut Ticker<'_>) -> Result<Solved, Stop> {
     let answer = round(prepared, point, ticker)?;
     Ok(Solved {
@@ -145,7 +145,7 @@ fn complete(
 }
 
 impl Solved {
-    /// An answer of which no more is known than what these prices show.
+    /// An answer with the bound that these prices give, and nothing else known about it.
     fn new(prepared: &Prepared<'_>, answer: &Answer, point: &Point) -> Self {
         Solved {
             chosen: prepared.chosen(&answer.ways),

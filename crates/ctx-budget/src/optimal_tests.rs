@@ -1,4 +1,4 @@
-//! What a search that may do little still proves.
+//! What a search with little effort still proves.
 
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ fn the_effort_holds_within_a_group() {
     assert!(solved.value <= best && best <= solved.upper);
 }
 
-/// The value of the best selection.
+/// The value of the best selection, by enumeration.
 fn best_value(problem: &Problem) -> f64 {
     let items = &problem.items;
     let value_of = |chosen: u32| {

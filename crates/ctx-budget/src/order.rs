@@ -4,11 +4,10 @@ use std::cmp::Ordering;
 
 use crate::ticker::{Stop, Ticker};
 
-/// Elements that are sorted between two questions: well under a millisecond.
+/// Elements sorted between two polls: well under a millisecond.
 const RUN: usize = 4_096;
 
-/// Sorts, unless a cancel comes in between; equals keep their order. Needs O(n log n) and room for
-/// n elements.
+/// Sorts stably, unless it is cancelled in between. O(n log n), with room for n more elements.
 pub(crate) fn sort_by<T: Copy>(
     items: &mut Vec<T>,
     ticker: &mut Ticker<'_>,

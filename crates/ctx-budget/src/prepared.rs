@@ -1,16 +1,16 @@
-//! The question made ready for arithmetic: flat arrays of the ways that can be part of an answer.
+//! A problem prepared for arithmetic: flat arrays of the ways that can be part of an answer.
 
 use crate::number::{real, sum};
 use crate::ticker::{Stop, Ticker};
 use crate::{BudgetError, Item, Problem};
 
-/// No way, no group.
+/// Stands for no way and for no group.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A group whose heading costs something.
+/// A group whose heading has a weight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
-    /// What its heading weighs.
+    /// The weight of its heading.
     pub(crate) heading: u64,
     /// Whether a pinned item opens it in every answer.
     pub(crate) forced: bool,
@@ -23,10 +23,10 @@ pub(crate) struct Group {
 pub(crate) struct Prepared<'p> {
     pub(crate) problem: &'p Problem,
     pub(crate) capacity: u64,
-    /// `None` where it cannot bind.
+    /// `None` if it cannot be exceeded.
     pub(crate) max_items: Option<usize>,
     pub(crate) groups: Vec<Group>,
-    /// The group of each item, [`NONE`] where no heading is to be paid.
+    /// The group of each item; [`NONE`] if it has no heading to pay for.
     pub(crate) group: Vec<u32>,
     pub(crate) pinned: Vec<bool>,
     /// The ways of item `i` are `starts[i]..starts[i + 1]`.
@@ -36,13 +36,13 @@ pub(crate) struct Prepared<'p> {
     pub(crate) values: Vec<f64>,
     /// The index of each way among its item's choices.
     pub(crate) choices: Vec<u32>,
-    /// What the pinned items weigh at their cheapest, with the headings they open.
+    /// The weight of the pinned items at their cheapest, with the headings they open.
     pub(crate) pinned_weight: u64,
-    /// The most the items can be worth together, whatever they weigh.
+    /// The most the items can be worth together, at any weight.
     pub(crate) total_value: f64,
 }
 
-/// What must be chosen, before any choice is made.
+/// The weight and number of the pinned items, at their cheapest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pins {
     pub(crate) weight: u64,
@@ -54,7 +54,7 @@ pub(crate) fn cheapest(item: &Item) -> Option<usize> {
     (0..item.choices.len()).min_by_key(|&choice| item.choices[choice].weight)
 }
 
-/// Weighs what must be chosen.
+/// Weighs the pinned items at their cheapest, with the headings they open.
 ///
 /// # Errors
 /// [`BudgetError::PinsTooLarge`] and [`BudgetError::TooManyPins`].
@@ -90,9 +90,8 @@ pub(crate) fn pins(problem: &Problem, capacity: u64) -> Result<Pins, BudgetError
 }
 
 impl<'p> Prepared<'p> {
-    /// Flattens `problem` for `capacity`, with `value(item, choice)` for the worth of a choice.
-    /// Needs O(choices), the pins
-    /// must fit, and a deadline does not cut it short.
+    /// Flattens `problem` for `capacity`; `value(item, choice)` is the value of a choice. The pins
+    /// must fit. O(choices); a deadline does not stop it early.
     pub(crate) fn new(
         problem: &'p Problem,
         capacity: u64,
@@ -131,7 +130,7 @@ impl<'p> Prepared<'p> {
         Ok(prepared)
     }
 
-    /// Adds the ways of the next item; none where it may not be chosen.
+    /// Adds the ways of the next item: none if it cannot be chosen.
     fn push(
         &mut self,
         item: &Item,
@@ -170,7 +169,7 @@ impl<'p> Prepared<'p> {
         self.starts.push(end);
     }
 
-    /// Whether some answer may hold this choice, as far as caps and capacity go.
+    /// Whether some answer may hold this choice, as far as caps and capacity are concerned.
     fn may_take(&self, item: &Item, choice: usize, group: u32) -> bool {
         let weight = item.choices[choice].weight;
         let room = self.capacity - self.pinned_weight;
@@ -200,7 +199,7 @@ impl<'p> Prepared<'p> {
         ways.last().map_or(0.0, |way| self.values[way])
     }
 
-    /// A selection of ways as a selection of choices.
+    /// Converts a selection of ways to a selection of choices.
     pub(crate) fn chosen(&self, ways: &[u32]) -> Vec<Option<usize>> {
         ways.iter()
             .map(|&way| (way != NONE).then(|| self.choices[way as usize] as usize))

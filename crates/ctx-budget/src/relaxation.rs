@@ -1,31 +1,32 @@
 //! The upper bound: Lagrangian relaxation of the capacity (price λ per unit of weight) and of the
 //! number of items (price μ per item).
 //!
-//! For any λ, μ ≥ 0 no answer is worth more than
+//! For any λ, μ ≥ 0 no answer has a value above
 //!
 //! ```text
 //! L(λ, μ) = λ·capacity + μ·max_items + Σ_groups max(0, Σ_members φ − λ·heading) + Σ_others φ
 //! φ(item) = max over its ways of (value − λ·weight − μ), and over "nothing" (0) unless it is pinned
 //! ```
 //!
-//! because every answer pays at most what it is given. A group with a pinned member has no outer
-//! maximum. `L` is convex and made of planes, so its minimum is found by intersecting the tangents
-//! on either side of it; without groups and `max_items` that minimum is the value of the linear
-//! relaxation (Dyer 1984, Zemel 1984). One evaluation is one pass over the ways, without sorting.
+//! because an answer within the limits pays no more for weight and places than the first two terms.
+//! A group with a pinned member has no outer maximum. `L` is convex and piecewise linear, so its
+//! minimum is found by intersecting the tangents on either side of it; without groups and
+//! `max_items` that minimum is the value of the linear relaxation (Dyer 1984, Zemel 1984). One
+//! evaluation is one pass over the ways, without sorting.
 
 use crate::number::{Sum, count, real};
 use crate::prepared::{NONE, Prepared};
 use crate::ticker::{Stop, Ticker};
 
-/// Evaluations after which a search along one price stops where it is. Every point is a valid
-/// bound; ordinary problems need 10 to 20.
+/// The most evaluations of a search along one price, which then stops where it is. Every point is a
+/// valid bound; ordinary problems need 10 to 20.
 const MAX_EVALUATIONS: usize = 64;
-/// How near a tangent's promise a point must come, as a share, for the search to end there. It
-/// costs the bound as much, and nothing else.
+/// A search ends if a point comes this near to the value that the tangents promise, as a share. The
+/// bound is too high by at most that share; nothing else is affected.
 const CLOSE: f64 = 1e-11;
-/// The same along μ, where a step costs a search along λ.
+/// The same along μ, where each step costs a search along λ.
 const CLOSE_ENOUGH: f64 = 1e-7;
-/// Units in the last place that one item's arithmetic may lose, generously.
+/// A generous bound on the units in the last place that the arithmetic of one item may lose.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
 /// `L` at one pair of prices, and its slopes there.
@@ -35,16 +36,16 @@ pub(crate) struct Point {
     pub(crate) mu: f64,
     /// `L(lambda, mu)`, as computed.
     pub(crate) value: f64,
-    /// What `value` may be short of by rounding.
+    /// The most that `value` may be too low because of rounding.
     margin: f64,
     /// Capacity less the weight of the maximising answer.
     slack: f64,
-    /// `max_items` less its number of items.
+    /// `max_items` less the number of items of the maximising answer.
     places: f64,
 }
 
 impl Point {
-    /// No answer is worth more.
+    /// The bound: no answer has a value above it.
     pub(crate) fn bound(&self) -> f64 {
         self.value + self.margin
     }
@@ -55,7 +56,7 @@ impl Point {
 pub(crate) struct Dual {
     /// Where `L` is lowest.
     pub(crate) best: Point,
-    /// Where the maximising answer keeps within the capacity, beside `best`.
+    /// The point, beside `best`, whose maximising answer keeps within the capacity.
     pub(crate) feasible: Point,
 }
 
@@ -64,11 +65,11 @@ pub(crate) struct Relaxation<'a, 'p> {
     prepared: &'a Prepared<'p>,
     members: Vec<Members>,
     largest_value: f64,
-    /// The lowest point so far, for a caller that is out of time.
+    /// The lowest point so far, for a caller that runs out of time.
     pub(crate) lowest: Option<Point>,
 }
 
-/// What the members of a group come to when it is open.
+/// The sums over the members of a group that are shown when it is open.
 #[derive(Clone, Copy, Debug, Default)]
 struct Members {
     surplus: Sum,
@@ -86,8 +87,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         }
     }
 
-    /// The lowest bound there is, up to rounding and a fixed number of evaluations. Out of time,
-    /// `lowest` is what there is.
+    /// Finds the lowest bound, up to rounding and a fixed number of evaluations. If time runs out,
+    /// `lowest` has the best so far.
     pub(crate) fn minimise(&mut self, ticker: &mut Ticker<'_>) -> Result<Dual, Stop> {
         let free = self.along_lambda(0.0, None, ticker)?;
         let Some(max_items) = self.prepared.max_items else {
@@ -99,7 +100,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         self.along_mu(free, ticker)
     }
 
-    /// Minimises over μ, each step minimising over λ.
+    /// Minimises over μ; each step minimises over λ.
     fn along_mu(&mut self, free: Bracket, ticker: &mut Ticker<'_>) -> Result<Dual, Stop> {
         let mut low = free;
         let mut high = self.along_lambda(2.0 * self.largest_value, None, ticker)?;
@@ -130,7 +131,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         })
     }
 
-    /// Minimises over λ at one μ. With a `hint` the search starts round it.
+    /// Minimises over λ at one μ. With a `hint` the search starts near it.
     fn along_lambda(
         &mut self,
         mu: f64,
@@ -169,8 +170,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         Ok(Bracket { low, high })
     }
 
-    /// A λ with too much chosen and one with not too much; or, inside `Err`, the one point that is
-    /// the minimum because everything worth having fits for nothing.
+    /// Finds a λ at which too much is chosen and one at which not too much is. Returns the minimum
+    /// itself in `Err` if it is at price zero, where everything worth having fits.
     fn bracket(
         &mut self,
         mu: f64,
@@ -190,7 +191,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         if first.slack < 0.0 {
             return Ok(Ok((first, self.evaluate(most, mu, ticker)?)));
         }
-        // Prices per item leave more room, so the price of room is below the hint: usually near it.
+        // A price per item leaves more room, so the price of weight is below the hint, usually near
+        // it.
         let mut high = first;
         for share in [0.9, 0.5, 0.0] {
             let low = self.evaluate(hint * share, mu, ticker)?;
@@ -202,7 +204,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         Ok(Err(high))
     }
 
-    /// `L` and its slopes, in one pass that a deadline does not cut short.
+    /// Computes `L` and its slopes in one pass that a deadline does not stop early.
     pub(crate) fn evaluate(
         &mut self,
         lambda: f64,
@@ -256,8 +258,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         let capacity = real(prepared.capacity);
         let places = prepared.max_items.map_or(0.0, count);
         let paid = lambda * capacity + mu * places;
-        // A way's surplus matters only where it is positive or its item is pinned, so what is
-        // rounded away is a share of its value or of what a pinned item may weigh.
+        // The surplus of a way matters only if it is positive or its item is pinned, so what
+        // rounding loses is a share of its value or of what a pinned item may weigh.
         let magnitude = prepared.total_value + 2.0 * paid;
         let terms = count(prepared.len()) * f64::EPSILON * f64::EPSILON;
         Point {
@@ -271,8 +273,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
     }
 }
 
-/// An item's most profitable way at these prices, and its surplus; `None` where nothing is better.
-/// Ties go to the lighter way.
+/// The most profitable way of an item at these prices, and its surplus; `None` if showing nothing
+/// is better. Ties go to the lighter way.
 pub(crate) fn best_way(
     prepared: &Prepared<'_>,
     item: usize,
@@ -294,7 +296,7 @@ pub(crate) fn best_way(
 /// The two ends of a search along λ.
 #[derive(Clone, Copy, Debug)]
 struct Bracket {
-    /// Too much is chosen here, or the search is over.
+    /// Too much is chosen here, or the search is finished.
     low: Point,
     /// Not too much is chosen here.
     high: Point,
@@ -309,8 +311,8 @@ impl Bracket {
         }
     }
 
-    /// The slope along μ at the minimum over λ: of the two answers there, the mixture that spends
-    /// the capacity exactly.
+    /// The slope along μ at the minimum over λ: that of the mixture of the two answers there that
+    /// spends the capacity exactly.
     fn places(&self) -> f64 {
         let span = self.high.slack - self.low.slack;
         if span <= 0.0 || self.low.slack >= 0.0 {
@@ -333,7 +335,7 @@ impl Bracket {
     }
 }
 
-/// Where two tangents `(at, value, slope)` meet, and how low.
+/// The point where two tangents `(at, value, slope)` meet, and its value.
 fn intersection(low: (f64, f64, f64), high: (f64, f64, f64)) -> (f64, f64) {
     let steps = (high.1 - low.1 - high.2 * (high.0 - low.0)) / (low.2 - high.2);
     (low.0 + steps, low.1 + low.2 * steps)

@@ -1,35 +1,35 @@
-//! What is taken off the budget before anything is chosen.
+//! The tokens taken off the budget before anything is chosen.
 
 use ctx_model::Tokens;
 
 use crate::BudgetError;
 
-/// What the context spends on other things than chunks: exact counts of the texts as they are
-/// emitted, and the answer's share.
+/// The tokens of a context that are not for chunks: exact counts of the texts as they are emitted,
+/// and the reserve for the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reservation {
-    /// What comes before the first chunk.
+    /// The text before the first chunk.
     pub header: Tokens,
-    /// What comes after the last one.
+    /// The text after the last chunk.
     pub footer: Tokens,
-    /// What the context says about itself: sources, what was left out.
+    /// The text about the context itself: sources, and what was left out.
     pub notices: Tokens,
-    /// What is kept for the answer, and never spent on the context.
+    /// The tokens kept for the answer, never spent on the context.
     pub reserve: Tokens,
 }
 
 impl Reservation {
-    /// What is emitted whatever is chosen. Wider than [`Tokens`], so that it cannot saturate.
+    /// The tokens that are emitted whatever is chosen. Wider than [`Tokens`], so that the sum
+    /// cannot saturate.
     pub(crate) fn fixed(&self) -> u64 {
         u64::from(self.header) + u64::from(self.footer) + u64::from(self.notices)
     }
 }
 
-/// What is left of `max_tokens` for chunks.
+/// The part of `max_tokens` that is left for chunks.
 ///
 /// # Errors
-/// [`BudgetError::TooSmall`] when the parts alone do not fit, with the smallest budget that would
-/// do.
+/// [`BudgetError::TooSmall`] if the parts alone do not fit, with the smallest budget that would do.
 pub fn reserve(max_tokens: Tokens, parts: &Reservation) -> Result<Tokens, BudgetError> {
     let spent = parts.fixed() + u64::from(parts.reserve);
     u64::from(max_tokens)

@@ -1,5 +1,5 @@
-//! From prices to an answer: what pays at these prices, mended until it keeps within the budget,
-//! then filled with what still fits.
+//! From prices to an answer: takes the ways that pay at these prices, repairs the selection until
+//! it keeps within the budget, then fills it with what still fits.
 
 use crate::number::{Sum, real};
 use crate::order::sort_by;
@@ -7,7 +7,7 @@ use crate::prepared::{Group, NONE, Prepared};
 use crate::relaxation::{Point, best_way};
 use crate::ticker::{Stop, Ticker};
 
-/// One way, or [`NONE`], for each item, and what that comes to.
+/// One way, or [`NONE`], for each item, and the totals.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) ways: Vec<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The answer of these ways, or `None` where it is too heavy or too long.
+    /// The answer with these ways, or `None` if it is too heavy or has too many items.
     pub(crate) fn new(prepared: &Prepared<'_>, ways: Vec<u32>) -> Option<Answer> {
         let totals = Totals::of(prepared, &ways);
         let fits = totals.weight <= u128::from(prepared.capacity)
@@ -37,8 +37,8 @@ impl Answer {
         self.members[group as usize] > 0
     }
 
-    /// What changes when `item` is shown by `way` in place of what it has: weight, value, number of
-    /// items. `way` is a way, not "nothing".
+    /// The change of weight, value and number of items if `item` is shown by `way` instead of its
+    /// present way. `way` is a way, not [`NONE`].
     pub(crate) fn change(
         &self,
         prepared: &Prepared<'_>,
@@ -58,7 +58,7 @@ impl Answer {
         (weight, value, usize::from(now == NONE))
     }
 
-    /// Shows `item` by `way` if that fits and is worth it.
+    /// Shows `item` by `way` if that fits and increases the value.
     fn improve(&mut self, prepared: &Prepared<'_>, item: usize, way: usize) {
         let (weight, value, count) = self.change(prepared, item, way);
         let after = i128::from(self.weight) + weight;
@@ -77,7 +77,7 @@ impl Answer {
     }
 }
 
-/// What a selection of ways comes to, headings included.
+/// The totals of a selection of ways, headings included.
 struct Totals {
     weight: u128,
     count: usize,
@@ -112,8 +112,8 @@ impl Totals {
     }
 }
 
-/// The surplus of each group when it is open, heading paid; and, for what the groups are worth,
-/// which of them are better open.
+/// The surplus of each group when it is open, with its heading paid. A group with a positive
+/// surplus is better open.
 pub(crate) fn group_surplus(
     prepared: &Prepared<'_>,
     lambda: f64,
@@ -133,8 +133,8 @@ pub(crate) fn group_surplus(
     Ok(surplus.iter().zip(&prepared.groups).map(net).collect())
 }
 
-/// A good answer near the prices of `point`. Needs O(choices · log choices) at worst,
-/// and is not cut short by a deadline.
+/// A good answer near the prices of `point`. O(choices · log choices) in the worst case; a deadline
+/// does not stop it early.
 pub(crate) fn round(
     prepared: &Prepared<'_>,
     point: &Point,
@@ -145,7 +145,7 @@ pub(crate) fn round(
     ticker.tick_on(prepared.len())?;
     let mut answer = Answer::new(prepared, ways).expect("mended until it fits");
     fill(prepared, point, &mut answer, ticker)?;
-    // Steps lose digits; the value told is the sum of what is chosen.
+    // Step by step, rounding errors accumulate; the value reported is the sum over what is chosen.
     answer.value = Totals::of(prepared, &answer.ways).value;
     ticker.tick_on(prepared.len())?;
     Ok(answer)
@@ -172,8 +172,8 @@ fn paying(
     Ok(ways)
 }
 
-/// Makes `ways` fit: pinned items at their cheapest first where weight is the trouble, then the
-/// items that pay least go. Ordinarily there is little or nothing to do.
+/// Makes `ways` fit: if they are too heavy, pinned items are first set to their cheapest way, then
+/// the items that pay least are removed. Usually there is little or nothing to do.
 fn mend(prepared: &Prepared<'_>, point: &Point, ways: &mut [u32]) {
     let totals = Totals::of(prepared, ways);
     let capacity = u128::from(prepared.capacity);
@@ -215,7 +215,7 @@ fn mend(prepared: &Prepared<'_>, point: &Point, ways: &mut [u32]) {
     }
 }
 
-/// Spends what is left on the changes that lose least at these prices.
+/// Spends the rest on the changes that lose least at these prices.
 fn fill(
     prepared: &Prepared<'_>,
     point: &Point,
@@ -251,7 +251,7 @@ fn fill(
     Ok(())
 }
 
-/// Items and ways are numbered in 32 bits from the start.
+/// Items and ways have been numbered in 32 bits from the start.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("items and ways are numbered in 32 bits")
 }

@@ -1,12 +1,12 @@
 //! Exact search of the core: dynamic programming by lists of undominated states.
 //!
-//! A state is the answer at hand with some blocks decided otherwise, so every state that fits is an
-//! answer. Blocks are decided one after the other, those that lose least first. A state goes when
-//! another is no heavier, no longer and worth no less, or when what it has lost already, with the
-//! least that any further change loses, leaves nothing above the best answer known. When no state
-//! is left that answer is the best there is. Memory is bounded by [`Effort`]: where a list outgrows
-//! it, the states that lost most go, and what the best of them could still have reached stays in
-//! the bound.
+//! A state is the present answer with some blocks decided otherwise, so every state that fits is an
+//! answer. Blocks are decided one after the other, those with the least loss first. A state is
+//! dropped if another is no heavier, has no more items and no smaller value, or if its loss so far,
+//! together with the least loss of any further change, leaves no room above the best answer known.
+//! When no state is left, the best answer is proved. Memory is bounded by [`Effort`]: if a list
+//! outgrows it, the states with the largest losses are dropped, and the value that the best of them
+//! could still have reached stays in the bound.
 
 use crate::blocks::{Alternative, Block, Decision, Member, unspent};
 use crate::prepared::Prepared;
@@ -14,46 +14,46 @@ use crate::relaxation::Point;
 use crate::rounding::Answer;
 use crate::ticker::{Stop, Ticker};
 
-/// Losses this close to the limit, as a share of the bound, are taken to reach it. "Best" means
-/// best up to this share.
+/// Losses this close to the limit, as a share of the bound, count as reaching it. "Best" means best
+/// up to this share.
 const TOLERANCE: f64 = 1e-12;
-/// Into how many steps losses are divided where states must go.
+/// The number of steps into which losses are divided when states must be dropped.
 const LOSS_STEPS: f64 = 64.0;
-/// No history.
+/// The end of a state's history.
 const ROOT: u32 = u32::MAX;
 
-/// How much a search may do.
+/// How much work a search may do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// States kept from one block to the next.
+    /// The most states kept from one block to the next.
     pub(crate) width: usize,
-    /// States made in all, and what is made of one list more.
+    /// The most states made in all. The states made from one list may exceed it.
     pub(crate) work: usize,
 }
 
 impl Effort {
-    /// Enough for a proof on ordinary problems; some 50 ms and 30 MB where that fails.
+    /// Enough for a proof on ordinary problems; about 50 ms and 30 MB if the proof fails.
     pub(crate) const ORDINARY: Effort = Effort {
         width: 1 << 14,
         work: 1 << 20,
     };
-    /// Sixteen times that.
+    /// Sixteen times as much.
     pub(crate) const EXACT: Effort = Effort {
         width: 1 << 18,
         work: 1 << 24,
     };
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// The changes to the answer at hand.
+    /// The changes to the present answer.
     pub(crate) decisions: Vec<Decision>,
-    /// What no answer can pass, as far as the search could tell.
+    /// An upper bound on every answer, as far as the search could determine.
     pub(crate) upper: f64,
-    /// Whether the answer is the best there is.
+    /// Whether the answer is proved to be the best.
     pub(crate) proved: bool,
-    /// Whether there was time for all of the effort.
+    /// Whether there was time for the whole effort.
     pub(crate) finished: bool,
     /// How many states were made.
     pub(crate) made: usize,
@@ -61,24 +61,24 @@ pub(crate) struct Found {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Weight, value and number of items beyond the answer at hand.
+    /// Weight, value and number of items, relative to the present answer.
     weight: i64,
     value: f64,
     count: i32,
-    /// What has been lost in the blocks decided so far.
+    /// The loss in the blocks decided so far.
     loss: f64,
-    /// The last change before this block, and the change made by it.
+    /// The last change before this block, and the change made by this block.
     parent: u32,
     change: Decision,
 }
 
-/// What the blocks that are still to be decided may add.
+/// What the blocks that are still undecided may add.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ahead {
     least_weight: i64,
     most_weight: i64,
     least_count: i32,
-    /// The least that any change still to come loses.
+    /// The least loss of any change in them.
     least_loss: f64,
 }
 
@@ -90,7 +90,7 @@ impl Ahead {
         least_loss: f64::INFINITY,
     };
 
-    /// With a choice between `alternatives` before it, of which a change loses `least`.
+    /// Adds, in front, a block with these `alternatives`, of which a change loses at least `least`.
     fn before(self, alternatives: &[Alternative], least: f64) -> Ahead {
         let weights = || alternatives.iter().map(|a| a.weight);
         let counts = alternatives.iter().map(|a| a.count);
@@ -129,29 +129,29 @@ impl Ahead {
     }
 }
 
-/// The search under way.
+/// A search in progress.
 struct Search<'a, 't> {
     lambda: f64,
     limits_count: bool,
-    /// What the answer at hand leaves.
+    /// The weight that the present answer leaves unspent.
     left: i64,
     places: i32,
-    /// What an improvement must lose less than: the bound less the best value known.
+    /// An improvement must have a smaller loss than this: the bound less the best value known.
     limit: f64,
     tolerance: f64,
     effort: Effort,
     made: usize,
     history: Vec<(u32, Decision)>,
-    /// The best change so far: what it adds, and its last decision.
+    /// The best change so far: the value it adds, and its last decision.
     gain: f64,
     best: u32,
-    /// The least lost by a state that was dropped for want of room.
+    /// The least loss of a state that was dropped for lack of room.
     dropped: f64,
     ticker: &'a mut Ticker<'t>,
 }
 
-/// Searches `blocks` for the best change of `answer`, whose prices are those of `point`. Weights
-/// must be [exact](is_exact). Out of time, it tells the best change so far.
+/// Searches `blocks` for the best change of `answer` at the prices of `point`. Weights must be
+/// [exact](is_exact). If time runs out, it returns the best change so far.
 pub(crate) fn search(
     prepared: &Prepared<'_>,
     answer: &Answer,
@@ -183,7 +183,7 @@ pub(crate) fn search(
         Err(cancel) => return Err(cancel),
     };
     let proved = finished && search.dropped == f64::INFINITY;
-    // Whatever is not known to lose more may be worth this much.
+    // Every answer that the search did not account for loses at least this much.
     let lost = match (proved, finished) {
         (true, _) => limit,
         (false, true) => search.dropped.min(limit),
@@ -252,7 +252,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Every state with every alternative, as far as it may still lead to something better.
+    /// Combines every state with every alternative, as far as the result may still lead to a better
+    /// answer.
     fn expand(
         &mut self,
         list: &[State],
@@ -274,7 +275,7 @@ impl Search<'_, '_> {
         Ok(next)
     }
 
-    /// Every state is an answer if it fits: it may be the best so far.
+    /// Every state that fits is an answer: it may be the best so far.
     fn consider(&mut self, state: &State) {
         let fits = state.weight <= self.left && (!self.limits_count || state.count <= self.places);
         if fits && state.value > self.gain {
@@ -284,7 +285,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether a change still to come may make an answer better than the best so far.
+    /// Whether further changes may make this state better than the best answer so far.
     fn is_hopeful(&self, state: &State, ahead: Ahead) -> bool {
         let unfilled = self
             .left
@@ -296,11 +297,11 @@ impl Search<'_, '_> {
             && (!self.limits_count || state.count + ahead.least_count <= self.places)
     }
 
-    /// Sorts a list by weight, leaves out what is dominated or hopeless by now, and keeps it within
-    /// the width.
+    /// Sorts a list by weight, removes dominated and hopeless states, and keeps it within the
+    /// width.
     fn settle(&mut self, mut list: Vec<State>, ahead: Ahead) -> Vec<State> {
         list.retain(|state| self.is_hopeful(state, ahead));
-        // Runs are sorted already, and the sort is stable.
+        // The list consists of sorted runs, which a stable sort merges quickly.
         list.sort_by(|a, b| {
             (a.weight.cmp(&b.weight))
                 .then(b.value.total_cmp(&a.value))
@@ -326,8 +327,8 @@ impl Search<'_, '_> {
         list
     }
 
-    /// Keeps the states that lost least and, among those that lost about the same, the ones that
-    /// leave least room.
+    /// Keeps the states with the least loss and, among those with about the same loss, the ones
+    /// that leave the least room.
     fn narrow(&mut self, list: &mut Vec<State>, ahead: Ahead) {
         let width = self.effort.width;
         let step = self.limit / LOSS_STEPS;
@@ -349,7 +350,7 @@ impl Search<'_, '_> {
         self.dropped = losses.fold(self.dropped, f64::min);
     }
 
-    /// The number of a state's last change.
+    /// Stores a state's last change and returns its number.
     fn record(&mut self, state: &State) -> u32 {
         if state.change == Decision::Stay {
             return state.parent;
@@ -394,15 +395,15 @@ impl State {
     }
 }
 
-/// Leaves out each state for which another is no heavier, no longer and worth no less. The list is
-/// sorted by weight.
+/// Removes each state for which another is no heavier, has no more items and no smaller value. The
+/// list is sorted by weight.
 fn retain_undominated_by_count(list: &mut Vec<State>) {
     let Some(least) = list.iter().map(|state| state.count).min() else {
         return;
     };
     let place = |count: i32| usize::try_from(count - least).unwrap_or(0);
     let most = list.iter().map(|state| state.count).max().unwrap_or(least);
-    // The best value so far of states with at most so many items.
+    // The best value so far of states with at most that many items.
     let mut best = vec![f64::NEG_INFINITY; place(most) + 1];
     list.retain(|state| {
         let from = place(state.count);

@@ -1,4 +1,4 @@
-//! The one call: a problem and a policy in, a selection with its certificate out.
+//! The entry point: takes a problem and a policy, and returns a selection with its certificate.
 
 use ctx_model::{Certificate, OmittedReason, Selection};
 
@@ -14,41 +14,43 @@ use crate::tally::{Tally, weigh};
 use crate::ticker::{Stop, Ticker};
 use crate::{BudgetError, Choice, Item, Poll, Problem, Settings};
 
-/// A gap below this share is rounding, and told as none.
+/// A gap below this share is due to rounding and is reported as 0.
 const NO_GAP: f64 = 1e-11;
 
-/// What was chosen, and how good it is.
+/// A selection, with its quality.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// For each item the index of the choice that is shown, `None` where it is left out.
+    /// For each item the index of the choice shown, or `None` if it is left out.
     pub chosen: Vec<Option<usize>>,
-    /// What each item adds to the value of those before it: 0 where it is left out. They add up to the value of the
-    /// selection, but for rounding.
+    /// The value that each item adds to those before it: 0 if it is left out. The sum is the value
+    /// of the selection, but for rounding.
     pub added: Vec<f64>,
-    /// What the choices and the headings of their groups weigh: at most `capacity.safe`.
+    /// The weight of the choices and of the headings of their groups: at most `capacity.safe`.
     pub weight: u64,
-    /// What is chosen is worth at least `value`, and nothing that weighs at most `capacity.loose`
-    /// is worth more than `upper_bound`.
+    /// The selection has at least the value `value`, and nothing that weighs at most
+    /// `capacity.loose` has a value above `upper_bound`.
     pub certificate: Certificate,
-    /// Why each item that was left out was: [`OmittedReason::OverBudget`] or
+    /// The reason for each item that was left out: [`OmittedReason::OverBudget`] or
     /// [`OmittedReason::MaxChunks`].
     pub reasons: Vec<Option<OmittedReason>>,
-    /// Whether the policy ran to its end, rather than to a deadline.
+    /// Whether the policy ran to its end, and no deadline stopped it.
     pub finished: bool,
-    /// Items looked at and states made, each well under a microsecond: the same on every machine.
+    /// Items looked at and states made, each well under a microsecond. The same on every machine.
     pub steps: usize,
 }
 
 impl Outcome {
-    /// The same selection, told by the values and weights of `problem`, which it may be an answer to: for one that was chosen
-    /// by other values, such as some with a bonus, or by somebody else, who sets `chosen` of another outcome. `bound` is the
-    /// certificate of any answer to `problem`: what it says of the best holds for this one too, as long as its weight
-    /// is at most `problem.capacity.loose`. Whether it is, is not looked at. Reasons and steps stay as they are.
+    /// Restates the selection with the values and weights of `problem`, which it must be a possible
+    /// answer to. Use it if the selection was made with other values, such as some with a bonus, or
+    /// elsewhere: then set `chosen` of an existing outcome first. `bound` is the certificate of any
+    /// answer to `problem`; its upper bound holds for this selection too, provided that its weight
+    /// is at most `problem.capacity.loose`, which is not checked. Reasons and steps are left
+    /// unchanged.
     ///
     /// # Errors
-    /// [`BudgetError::Invalid`] for a selection that is none of `problem`, and for numbers that make no sense;
-    /// [`BudgetError::InvalidDiversity`].
+    /// [`BudgetError::Invalid`] for a selection that does not belong to `problem`, and for invalid
+    /// numbers; [`BudgetError::InvalidDiversity`].
     pub fn told_by(
         self,
         problem: &Problem,
@@ -73,7 +75,7 @@ impl Outcome {
     }
 }
 
-/// Refuses a selection of items or choices that `problem` does not have.
+/// Refuses a selection with items or choices that `problem` does not have.
 fn is_of(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), BudgetError> {
     let invalid = |item, what| Err(BudgetError::Invalid { item, what });
     let items = &problem.items;
@@ -90,12 +92,13 @@ fn is_of(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), BudgetError>
 
 /// Chooses at most one choice of each item, within the capacity and the number of items.
 ///
-/// What is worth nothing is chosen too, as long as there is room: whoever does not want it leaves it out of `problem`.
+/// Items of value 0 are chosen too, as long as there is room: leave them out of `problem` if you do
+/// not want that.
 ///
 /// # Errors
-/// [`BudgetError::PinsTooLarge`] and [`BudgetError::TooManyPins`] when what must be shown cannot
-/// be, [`BudgetError::Invalid`] and [`BudgetError::InvalidDiversity`] for numbers that make no
-/// sense, [`BudgetError::Cancelled`] when `poll` said so.
+/// [`BudgetError::PinsTooLarge`] and [`BudgetError::TooManyPins`] if the pinned items cannot be
+/// shown; [`BudgetError::Invalid`] and [`BudgetError::InvalidDiversity`] for invalid numbers;
+/// [`BudgetError::Cancelled`] if `poll` returned [`Poll::Cancel`].
 pub fn select(
     problem: &Problem,
     policy: Selection,
@@ -109,7 +112,8 @@ pub fn select(
             Some(bound) => bound,
             None => run.bound_within(run.loose, &answer.tally, &mut ticker)?,
         };
-        // A capacity that bounds nothing has no price: told is that of the one that is safe.
+        // A capacity that is no constraint has no price: the price for the safe capacity is
+        // reported.
         let safe = problem.capacity.safe;
         let bound = if bound.lambda <= 0.0 && run.loose > safe {
             let lambda = run.bound_within(safe, &answer.tally, &mut ticker)?.lambda;
@@ -124,7 +128,7 @@ pub fn select(
     outcome.map_err(|_| BudgetError::Cancelled)
 }
 
-/// What is chosen, without a certificate; and whether the policy ran to its end.
+/// Chooses without computing a certificate; also returns whether the policy ran to its end.
 pub(crate) fn choose(
     problem: &Problem,
     policy: Selection,
@@ -138,10 +142,10 @@ pub(crate) fn choose(
         .map_err(|_| BudgetError::Cancelled)
 }
 
-/// What a policy hands back.
+/// The result of a policy.
 struct Answer<'p> {
     tally: Tally<'p>,
-    /// The bound, where the policy worked it out on its way.
+    /// The bound, if the policy computed one on its way.
     bound: Option<Bound>,
     finished: bool,
 }
@@ -152,7 +156,7 @@ struct Run<'p> {
     settings: &'p Settings,
     objective: Objective<'p>,
     pins: Pins,
-    /// What bounds hold up to.
+    /// The capacity up to which bounds hold.
     loose: u64,
 }
 
@@ -216,7 +220,7 @@ impl<'p> Run<'p> {
             }
             Err(cancel) => return Err(cancel),
         };
-        // A proof for `safe` says nothing of what lies between that and `loose`.
+        // A proof for `safe` does not cover answers between `safe` and `loose`.
         let bound = (self.loose == safe).then_some(Bound {
             upper: solved.upper,
             lambda: solved.lambda,
@@ -233,7 +237,7 @@ impl<'p> Run<'p> {
     fn density(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
         let mut tally = self.tally();
         let finished = in_time(self.greedy(&mut tally, ticker))?;
-        // What is worth nothing has no density to be taken by.
+        // Items of value 0 have no density, so no step takes them.
         tally.fill(ticker)?;
         Ok(Answer {
             bound: None,
@@ -257,7 +261,7 @@ impl<'p> Run<'p> {
             finished = in_time(self.try_relevance(&mut greedy, &mut tally, ticker))?;
         }
         tally.fill(ticker)?;
-        // Who tells nothing new by more of it shows more of it all the same.
+        // Choices that show more but nothing new have no gain, and are still taken if they fit.
         tally.raise(ticker)?;
         Ok(Answer {
             tally,
@@ -266,7 +270,7 @@ impl<'p> Run<'p> {
         })
     }
 
-    /// Tries whether the best answer by relevance alone is a better start.
+    /// Tries whether the best answer by relevance alone is a better starting point.
     fn try_relevance(
         &self,
         greedy: &mut Greedy<'_, 'p>,
@@ -279,8 +283,8 @@ impl<'p> Run<'p> {
         greedy.improve_on(other, tally, ticker)
     }
 
-    /// The bound for a policy that does not bring its own. Values that depend on each other are
-    /// taken as they are when nothing else is chosen.
+    /// Computes the bound for a policy that does not compute its own. Values that depend on each
+    /// other are taken as they are when nothing else is chosen.
     fn bound_within(
         &self,
         capacity: u64,
@@ -319,7 +323,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Whether the work went on to its end; a cancel goes on up.
+/// Whether the work ran to its end; a cancellation is passed on.
 fn in_time(result: Result<(), Stop>) -> Result<bool, Stop> {
     match result {
         Ok(()) => Ok(true),
@@ -343,7 +347,7 @@ fn certificate(value: f64, bound: &Bound) -> Certificate {
     }
 }
 
-/// In order, an item is out for want of a place when none was left at its turn.
+/// With `InOrder`, an item lacks a place if none was left at its turn.
 fn in_order_reasons(
     problem: &Problem,
     pins: Pins,
@@ -362,8 +366,8 @@ fn in_order_reasons(
     problem.items.iter().zip(chosen).map(reason).collect()
 }
 
-/// Elsewhere, when no place is left, an item is out for want of one if it would have paid for its
-/// weight at the margin, or there is room for it.
+/// With the other policies, if no place is left, an item lacks a place if it would have paid for
+/// its weight at the margin, or if there is room for it.
 fn priced_reasons(
     problem: &Problem,
     tally: &Tally<'_>,

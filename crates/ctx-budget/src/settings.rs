@@ -1,17 +1,16 @@
-//! What a caller may vary, and how a caller stops a run.
+//! Settings of a run, and how a caller stops it.
 
 use crate::BudgetError;
 
-/// What a caller may vary.
+/// The settings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Whether `Optimal` may take sixteen times as long, and as much memory, to prove its answer the
-    /// best.
+    /// Whether `Optimal` may take sixteen times the time and memory to prove its answer the best.
     pub exact: bool,
-    /// How much new information counts against relevance: 0 counts relevance alone, 1 only what no
-    /// other chosen item shows. `None` is 0. Without [features](crate::Item::features) it changes
-    /// nothing.
+    /// How much new information counts against relevance: at 0 relevance alone counts, at 1 only
+    /// what no other chosen item shows. `None` is 0. It has no effect without
+    /// [features](crate::Item::features).
     pub diversity: Option<f64>,
 }
 
@@ -23,7 +22,7 @@ impl Settings {
         self
     }
 
-    /// Sets how much new information counts.
+    /// Sets how much new information counts against relevance.
     #[must_use]
     pub fn with_diversity(mut self, diversity: Option<f64>) -> Self {
         self.diversity = diversity;
@@ -41,13 +40,13 @@ impl Settings {
     }
 }
 
-/// What a caller says when asked whether to go on. It is asked about every thousand steps.
+/// The caller's reply when it is polled, about every thousand steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Poll {
     /// Go on.
     Continue,
     /// Time is up: return the best answer found so far, with its gap.
     Finish,
-    /// The answer is not wanted any more.
+    /// The answer is no longer wanted.
     Cancel,
 }

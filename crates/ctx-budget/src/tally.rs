@@ -1,11 +1,11 @@
-//! An answer in the making, that keeps within the budget at every step.
+//! A partial answer that keeps within the budget at every step.
 
 use crate::Problem;
 use crate::prepared::{Pins, cheapest, within_cap};
 use crate::ticker::{Stop, Ticker};
 
-/// A selection of choices and what it weighs. It starts with every pinned item at its cheapest, and
-/// never holds more than the capacity and the number of items allow.
+/// A selection of choices and its weight. It starts with every pinned item at its cheapest, and
+/// never exceeds the capacity or the number of items.
 #[derive(Clone)]
 pub(crate) struct Tally<'p> {
     problem: &'p Problem,
@@ -18,7 +18,7 @@ pub(crate) struct Tally<'p> {
 }
 
 impl<'p> Tally<'p> {
-    /// What must be chosen, and nothing else. The pins must fit.
+    /// Selects the pinned items at their cheapest, and nothing else. The pins must fit.
     pub(crate) fn new(problem: &'p Problem, capacity: u64, pins: Pins) -> Self {
         let mut tally = Tally {
             problem,
@@ -40,7 +40,7 @@ impl<'p> Tally<'p> {
         tally
     }
 
-    /// A selection made elsewhere, that keeps within the capacity and the number of items.
+    /// Takes over a selection that keeps within the capacity and the number of items.
     pub(crate) fn of(problem: &'p Problem, capacity: u64, chosen: Vec<Option<usize>>) -> Self {
         let mut open = vec![false; problem.groups.len()];
         for (item, _) in problem
@@ -69,15 +69,15 @@ impl<'p> Tally<'p> {
         self.count < self.max_items
     }
 
-    /// Whether the heading of this item's group is paid for, or there is none.
+    /// Whether the heading of this item's group is paid for, or it has none.
     pub(crate) fn is_open(&self, item: usize) -> bool {
         self.problem.items[item]
             .group
             .is_none_or(|group| self.open[group as usize])
     }
 
-    /// What the answer would weigh if `item` were shown by `choice`, in place of what it has now;
-    /// `None` where that is not allowed.
+    /// The weight of the answer if `item` were shown by `choice` instead of its present way; `None`
+    /// if that is not allowed.
     pub(crate) fn weight_with(&self, item: usize, choice: usize) -> Option<u64> {
         let now = &self.problem.items[item];
         if !self.is_allowed(item, choice) || (self.chosen[item].is_none() && !self.has_place()) {
@@ -94,13 +94,13 @@ impl<'p> Tally<'p> {
             .filter(|&weight| weight <= self.capacity)
     }
 
-    /// Whether the item's cap leaves this choice.
+    /// Whether the item's cap allows this choice.
     fn is_allowed(&self, item: usize, choice: usize) -> bool {
         let item = &self.problem.items[item];
         within_cap(item, choice) || (item.pinned && cheapest(item) == Some(choice))
     }
 
-    /// Shows `item` by `choice` if that is allowed; says whether it did.
+    /// Shows `item` by `choice` if that is allowed; returns whether it was.
     pub(crate) fn take(&mut self, item: usize, choice: usize) -> bool {
         let Some(weight) = self.weight_with(item, choice) else {
             return false;
@@ -114,12 +114,12 @@ impl<'p> Tally<'p> {
         true
     }
 
-    /// Shows `item` by the first of its choices that is allowed; says whether one was.
+    /// Shows `item` by the first of its choices that is allowed; returns whether one was.
     pub(crate) fn take_first(&mut self, item: usize) -> bool {
         (0..self.problem.items[item].choices.len()).any(|choice| self.take(item, choice))
     }
 
-    /// Shows what is there by the first of its choices that is worth more and fits.
+    /// Shows each selected item by the first of its choices that has a higher value and fits.
     pub(crate) fn raise(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         for (index, item) in self.problem.items.iter().enumerate() {
             ticker.tick_on(1)?;
@@ -133,7 +133,7 @@ impl<'p> Tally<'p> {
         Ok(())
     }
 
-    /// Lets in, in the order given, whatever still fits beside the rest and is not there yet.
+    /// Adds, in the given order, every item that is not selected yet and still fits.
     pub(crate) fn fill(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         for item in 0..self.chosen.len() {
             if !self.has_place() {
@@ -148,8 +148,8 @@ impl<'p> Tally<'p> {
     }
 }
 
-/// What a selection weighs, with the headings of its groups. Wide, so that a wrong answer would be
-/// seen rather than wrapped.
+/// The weight of a selection, with the headings of its groups. Wide, so that a wrong answer is
+/// detected instead of wrapped.
 pub(crate) fn weigh(problem: &Problem, chosen: &[Option<usize>]) -> u128 {
     let mut open = vec![false; problem.groups.len()];
     let mut weight = 0;

@@ -1,25 +1,24 @@
-//! Asks the caller, now and then, whether to go on.
+//! Polls the caller from time to time whether to continue.
 
 use crate::Poll;
 
-/// Steps between two questions. A step is an item looked at or a state made: well under a
-/// microsecond.
+/// Steps between two polls. A step is an item looked at or a state made: well under a microsecond.
 const EVERY: usize = 1_000;
 
 /// Why work stops early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// With the best answer so far.
+    /// Stop with the best answer so far.
     Finish,
-    /// With none.
+    /// Stop without an answer.
     Cancel,
 }
 
-/// Counts steps and asks every [`EVERY`] of them.
+/// Counts steps and polls after every [`EVERY`] of them.
 pub(crate) struct Ticker<'a> {
     poll: &'a mut dyn FnMut() -> Poll,
     steps: usize,
-    /// Those before.
+    /// The steps before the last poll.
     asked: usize,
     late: bool,
 }
@@ -34,19 +33,19 @@ impl<'a> Ticker<'a> {
         }
     }
 
-    /// All steps so far.
+    /// The number of steps so far.
     pub(crate) fn steps(&self) -> usize {
         self.asked + self.steps
     }
 
-    /// Takes `steps` steps of work that may be left undone.
+    /// Counts `steps` steps of optional work, which a deadline stops.
     #[inline]
     pub(crate) fn tick(&mut self, steps: usize) -> Result<(), Stop> {
         self.tick_on(steps)?;
         self.in_time()
     }
 
-    /// Takes `steps` steps of work that every answer needs: only a cancel stops it.
+    /// Counts `steps` steps of work that every answer needs: only a cancellation stops it.
     #[inline]
     pub(crate) fn tick_on(&mut self, steps: usize) -> Result<(), Stop> {
         self.steps += steps;
@@ -62,7 +61,7 @@ impl<'a> Ticker<'a> {
         Ok(())
     }
 
-    /// Whether there is time for more than what every answer needs. Once late is late for good.
+    /// Whether there is time for optional work. Once late, it stays late.
     #[inline]
     pub(crate) fn in_time(&self) -> Result<(), Stop> {
         if self.late { Err(Stop::Finish) } else { Ok(()) }
