@@ -1,15 +1,15 @@
-//! What is formatted: borrowed views of chunks, groups of them, and what was left out.
+//! The input of formatters: borrowed views of chunks, their groups, and the notice of omissions.
 
 use ctx_model::{
     Category, Chunk, ChunkKind, GroupBy, LineSpan, Relation, Relevance, Rendition, RenditionKind,
 };
 
-/// One chunk in one rendition, as it is to be shown: a borrowed view.
+/// One chunk in one rendition, to be shown: a borrowed view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block<'a> {
     /// The chunk's id.
     pub id: &'a str,
-    /// What the chunk is.
+    /// The kind of the chunk.
     pub kind: &'a ChunkKind,
     /// The file it is in.
     pub path: Option<&'a str>,
@@ -19,7 +19,7 @@ pub struct Block<'a> {
     pub span: Option<LineSpan>,
     /// The language of the body.
     pub language: Option<&'a str>,
-    /// How much it matters.
+    /// The relevance of the chunk.
     pub relevance: Relevance,
     /// The text to show.
     pub body: &'a str,
@@ -27,16 +27,16 @@ pub struct Block<'a> {
     pub summary: Option<&'a str>,
     /// What the file imports.
     pub imports: &'a [String],
-    /// What the chunk relates to.
+    /// What the chunk relates to, and how.
     pub relations: &'a [Relation],
     /// How much of the chunk the body shows.
     pub rendition: RenditionKind,
 }
 
 impl<'a> Block<'a> {
-    /// All of `chunk`: its expanded context, else its content; and its summary beside it. The lines are those of what is
-    /// shown ([`Chunk::full_span`]): none of expanded context in which the content does not stand once. O(1), and O(bytes)
-    /// with expanded context.
+    /// Shows all of `chunk`: its expanded context, else its content, with its summary beside it.
+    /// The lines are those of the text shown ([`Chunk::full_span`]), and absent if the content does
+    /// not occur exactly once in the expanded context. O(1); O(bytes) with expanded context.
     pub fn full(chunk: &'a Chunk) -> Self {
         Block {
             id: &chunk.id,
@@ -54,8 +54,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// `rendition` of `chunk`. What shows less than all of it shows no summary, and a mention is
-    /// its one line and nothing else.
+    /// Shows `rendition` of `chunk`. A rendition that shows less than all of it has no summary, and
+    /// a mention consists of its one line only.
     pub fn of(chunk: &'a Chunk, rendition: &'a Rendition) -> Self {
         let full = Block::full(chunk);
         let kind = rendition.kind();
@@ -73,13 +73,13 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The summary of `chunk` in place of its text, as a mention of it; empty where it has none. The lines are those of its
-    /// content, which the summary is of.
+    /// Shows the summary of `chunk` instead of its text, as a mention; the body is empty if there
+    /// is no summary. The lines are those of the content, which the summary describes.
     pub fn summary_only(chunk: &'a Chunk) -> Self {
         let full = Block::full(chunk);
         let body = chunk.summary.as_deref().unwrap_or_default();
         let rendition = if body.is_empty() {
-            // That nothing is shown says more.
+            // A full rendition with an empty body states more clearly that nothing is shown.
             full.rendition
         } else {
             RenditionKind::Mention
@@ -93,12 +93,12 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// What a reader knows it by: its path, else its name, else its id.
+    /// The name shown to readers: its path, else its name, else its id.
     pub fn title(&self) -> &'a str {
         self.path.or(self.name).unwrap_or(self.id)
     }
 
-    /// What the list of sources calls it: `name (path:line)`, or as much of that as there is.
+    /// Its name in the list of sources: `name (path:line)`, or the parts of that which it has.
     pub fn label(&self) -> String {
         let place = self.path.map(|path| match self.span {
             Some(span) => format!("{path}:{}", span.start()),
@@ -113,8 +113,8 @@ impl<'a> Block<'a> {
 }
 
 impl Block<'_> {
-    /// What the list of sources says of it: its label, and, where blocks show their ids, its id in brackets
-    /// behind it, so that it can be cited: `name (path:line) [id]`.
+    /// Its entry in the list of sources: the label, followed by the id in brackets if blocks show
+    /// their ids, so that it can be cited: `name (path:line) [id]`.
     pub fn source(&self, with_id: bool) -> String {
         let label = self.label();
         if with_id && label != self.id {
@@ -124,18 +124,18 @@ impl Block<'_> {
     }
 }
 
-/// Blocks that stand together under one heading.
+/// Blocks under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group<'a> {
     /// The blocks of one file, by its path.
     File(&'a str),
-    /// The blocks of one family of kinds.
+    /// The blocks of one category of kinds.
     Category(Category),
 }
 
 impl<'a> Group<'a> {
-    /// The group of `block` when blocks are grouped by `group_by`: none for a block without a path
-    /// among those of files.
+    /// The group of `block` when blocks are grouped by `group_by`. `None` if they are grouped by
+    /// file and the block has no path.
     pub fn of(block: &Block<'a>, group_by: GroupBy) -> Option<Self> {
         match group_by {
             GroupBy::None => None,
@@ -145,11 +145,11 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What was left out, told in the context itself.
+/// How many chunks were left out, as stated in the context itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Notice {
     /// How many chunks were left out.
     pub omitted: usize,
-    /// How many there were.
+    /// How many chunks there were in all.
     pub total: usize,
 }

@@ -1,4 +1,4 @@
-//! What a caller's own text may not do: swallow what comes after it.
+//! Checks that the caller's own text does not swallow the text after it.
 
 use ctx_model::Format;
 
@@ -9,10 +9,10 @@ use crate::commonmark::{UNTIL_BLANK, left_open};
 pub(crate) const SEPARATOR: &str = "chunkSeparator";
 
 /// Whether a piece of a document keeps the rule under which token counts add up: it is empty, or it
-/// ends in a newline and begins with neither `/` nor white space that has a newline or `\r` in it.
+/// ends in a newline and begins with neither `/` nor white space that contains a newline or `\r`.
 ///
-/// Byte-pair encodings cut text after a run of newlines, and `o200k_base` draws a `/` that follows
-/// such a run into it.
+/// Byte-pair encodings cut text after a run of newlines, but `o200k_base` includes a `/` that
+/// follows such a run.
 pub fn joins_safely(piece: &str) -> bool {
     let blank = &piece[..piece.len() - piece.trim_start().len()];
     piece.is_empty()
@@ -22,14 +22,14 @@ pub fn joins_safely(piece: &str) -> bool {
 /// Checks the caller's own text before it is used as `part` of a document: `chunkSeparator`,
 /// `header` or `footer`.
 ///
-/// In Markdown, text that opens a fence or an HTML block must also close it, for otherwise the
-/// blocks after it are no blocks. A separator is followed at once by a block, so an HTML block in
-/// it must be closed by a blank line. Text inside lists and quotes is confined by them. The check
-/// is on the safe side: it may refuse a fence nested in a list in an unusual way. O(n).
+/// In Markdown, text that opens a fence or an HTML block must also close it, since otherwise the
+/// blocks after it would not be blocks. A separator is followed at once by a block, so an HTML
+/// block in it must be closed by a blank line. Constructs inside lists and quotes end with these.
+/// The check errs on the safe side: it may refuse a fence nested in a list in an unusual way. O(n).
 ///
 /// # Errors
-/// [`FormatError::LeavesOpen`] with the line; [`FormatError::JsonSeparator`] for a separator in JSON
-/// that is not mere white space.
+/// [`FormatError::LeavesOpen`] with the line; [`FormatError::JsonSeparator`] for a separator in
+/// JSON that is not just white space.
 pub fn check_text(format: Format, part: &'static str, text: &str) -> Result<(), FormatError> {
     match format {
         Format::Json if part == SEPARATOR && !text.trim().is_empty() => {

@@ -1,8 +1,9 @@
-//! What a text leaves open at its end, by the rules of CommonMark, without a tree.
+//! Finds the construct that a text leaves open at its end, by the rules of CommonMark, without
+//! building a tree.
 //!
-//! Only what lies at the top level matters: a fence in a list item or a quote ends with it, and what
-//! comes after the text begins at the first column. Where the lines alone do not decide what is
-//! nested in what, the answer is that something is open.
+//! Only the top level matters: a fence in a list item or a quote ends with it, and the text that
+//! follows begins at the first column. If the lines alone do not determine the nesting, the
+//! construct is reported as open.
 
 use std::borrow::Cow;
 
@@ -14,11 +15,11 @@ pub(crate) const UNTIL_BLANK: &str = "an HTML block, which ends at a blank line,
 pub(crate) struct LeftOpen {
     /// The line that opens it, from 1.
     pub(crate) line_number: usize,
-    /// What it is.
+    /// The name of the construct.
     pub(crate) construct: &'static str,
 }
 
-/// What is open at a line's end (CommonMark 0.31, sections 4.5 and 4.6).
+/// The construct that is open at the end of a line (CommonMark 0.31, sections 4.5 and 4.6).
 #[derive(Clone, Copy)]
 enum Open {
     Nothing,
@@ -26,12 +27,12 @@ enum Open {
         mark: u8,
         length: usize,
     },
-    /// Ends with a line that holds this.
+    /// Ends with a line that contains this text.
     HtmlUntil(&'static str),
-    /// Ends with a line that holds the end tag of this name, in any case.
+    /// Ends with a line that contains the end tag of this name, in any case.
     Verbatim(&'static str),
-    /// Ends at a blank line. Whether a tag of any other name begins a block depends on what is
-    /// before it and behind it; then it is not certain.
+    /// Ends at a blank line. Whether a tag of any other name begins a block depends on the text
+    /// before and after it; then it is not certain.
     HtmlUntilBlank {
         is_certain: bool,
     },
@@ -41,10 +42,10 @@ enum Open {
 pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
     let mut open = Open::Nothing;
     let mut opened_on = 0;
-    // The column from which a line belongs to the list item above it.
+    // The column from which a line belongs to the current list item.
     let mut item: Option<usize> = None;
-    // Whether a line was seen that begins an item, if what is before it lets it. How far an item
-    // goes is uncertain as well: a paragraph in it goes on in lines that are not indented.
+    // Whether a line was seen that may begin an item, depending on the lines before it. The end of
+    // an item is uncertain as well: a paragraph in it may continue on lines without indentation.
     let mut may_be_item = false;
     let mut after_blank = true;
     for (index, line) in text.lines().enumerate() {
@@ -74,7 +75,7 @@ pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
                 open = opens(&line[indent..]);
                 opened_on = index + 1;
                 if may_be_item && indent > 0 {
-                    // In an item or not, it would end in different places.
+                    // It would end in different places inside and outside an item.
                     match &mut open {
                         Open::Nothing => {}
                         Open::HtmlUntilBlank { is_certain } => *is_certain = false,
@@ -91,7 +92,7 @@ pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
     })
 }
 
-/// `line` with its indentation in spaces: a tab goes on to the next column that four divides.
+/// `line` with its indentation in spaces: a tab extends to the next column divisible by four.
 fn without_tabs(line: &str) -> Cow<'_, str> {
     let text = line.trim_start_matches([' ', '\t']);
     let indentation = &line[..line.len() - text.len()];
@@ -114,8 +115,8 @@ fn construct_of(open: Open) -> Option<&'static str> {
     }
 }
 
-/// What `line` may leave open though something is open already: where readers disagree on whether
-/// it still is, the text is not worth the risk.
+/// The construct that `line` may leave open although another one is open. If parsers disagree on
+/// whether that one has ended, the text is refused to be safe.
 fn uncertain(open: Open, line: &str) -> Option<&'static str> {
     match open {
         Open::HtmlUntilBlank { is_certain: false } => {
@@ -124,7 +125,7 @@ fn uncertain(open: Open, line: &str) -> Option<&'static str> {
         }
         // By the specification a tab may follow a closing fence; not every parser agrees.
         Open::Fence { .. } => (line.contains('\t') && closes(open, line, false)).then_some(FENCE),
-        // By the specification any of the four end tags will do; not every parser agrees.
+        // By the specification any of the four end tags ends it; not every parser agrees.
         Open::Verbatim(tag) => VERBATIM_TAGS
             .into_iter()
             .any(|other| other != tag && holds_end_tag(line, other))
@@ -156,12 +157,12 @@ fn closes(open: Open, line: &str, is_blank: bool) -> bool {
     }
 }
 
-/// What a top-level line opens and does not itself close; `line` is without its indentation.
+/// The construct that a top-level line opens and does not close itself; `line` has no indentation.
 fn opens(line: &str) -> Open {
     let bytes = line.as_bytes();
     for mark in [b'`', b'~'] {
         let length = bytes.iter().take_while(|&&b| b == mark).count();
-        // The info string after backticks holds none, or it is a code span.
+        // If the info string after backticks contains a backtick, the line is a code span.
         if length >= 3 && !(mark == b'`' && bytes[length..].contains(&b'`')) {
             return Open::Fence { mark, length };
         }
@@ -169,7 +170,7 @@ fn opens(line: &str) -> Open {
     let Some(open) = opens_html(line) else {
         return Open::Nothing;
     };
-    // The end may stand on the line of the start; `<!-->` and `<?>` are ends as well.
+    // The end may be on the same line as the start; `<!-->` and `<?>` are ends as well.
     if closes(open, line, false) {
         Open::Nothing
     } else {
@@ -213,7 +214,7 @@ fn opens_html(line: &str) -> Option<Open> {
 /// Tags whose content is verbatim (start condition 1).
 const VERBATIM_TAGS: [&str; 4] = ["pre", "script", "style", "textarea"];
 
-/// Tags that begin a block wherever they begin a line (start condition 6).
+/// Tags that begin a block at the beginning of any line (start condition 6).
 const BLOCK_TAGS: [&str; 62] = [
     "address",
     "article",
@@ -279,7 +280,7 @@ const BLOCK_TAGS: [&str; 62] = [
     "ul",
 ];
 
-/// Whether `line` begins as list items do.
+/// Whether `line` begins with a list marker.
 fn has_marker(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let after = if rest.len() < line.len() {
@@ -290,7 +291,7 @@ fn has_marker(line: &str) -> bool {
     after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t']))
 }
 
-/// The column at which the content of a list item begins, when `line` begins one.
+/// The column at which the content of a list item begins, if `line` begins one.
 fn list_item(line: &str, indent: usize) -> Option<usize> {
     let rest = &line[indent..];
     let is_break = |mark: u8| {

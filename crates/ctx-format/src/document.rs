@@ -1,14 +1,14 @@
-//! The pieces of a document, in their order, as a stream.
+//! A document as a stream of pieces, in their order.
 
 use ctx_model::Category;
 
 use crate::{Block, FormatError, Formatter, Group, Notice};
 
-/// Writes one document, piece by piece, and keeps the order that [`Formatter`] asks for: opens what
-/// must be open, closes what must be closed, and puts a separator between two blocks.
+/// Writes one document, piece by piece, in the order that [`Formatter`] requires: it opens and
+/// closes groups and lists, and writes a separator between two blocks.
 ///
 /// Nothing is buffered. A piece that comes too late is not written, and
-/// [`finish`](DocumentWriter::finish) says so.
+/// [`finish`](DocumentWriter::finish) reports it.
 #[derive(Debug)]
 #[must_use = "a document is not whole before `finish`"]
 pub struct DocumentWriter<'f, 'o> {
@@ -17,14 +17,14 @@ pub struct DocumentWriter<'f, 'o> {
     stage: Stage,
     first_block: bool,
     open_group: Option<OwnedGroup>,
-    // Within that: the file of the block written last, where the group does not carry it.
+    // Within that group: the file of the block written last, if the group does not show it.
     open_file: Option<OwnedGroup>,
-    // Opened with its first block, so that no group is ever empty.
+    // Opened with its first block, so that no group is empty.
     next_group: NextGroup,
     late: Option<&'static str>,
 }
 
-/// What was written last, in the order of a document.
+/// The part of the document that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Start,
@@ -36,7 +36,7 @@ enum Stage {
 /// The group of the next block.
 #[derive(Debug)]
 enum NextGroup {
-    /// The one that the formatter puts it in.
+    /// The group that the formatter assigns.
     Natural,
     /// The one that the caller chose.
     Chosen(Option<OwnedGroup>),
@@ -65,7 +65,7 @@ impl OwnedGroup {
 }
 
 impl<'f, 'o> DocumentWriter<'f, 'o> {
-    /// A document that is appended to `out`.
+    /// Starts a document that is appended to `out`.
     pub fn new(formatter: &'f dyn Formatter, out: &'o mut String) -> Self {
         DocumentWriter {
             formatter,
@@ -79,12 +79,12 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
     }
 
-    /// How long the text is so far, with what `out` held before: where the next piece begins.
+    /// The length of the text so far, including what `out` held before: the next piece begins here.
     pub fn position(&self) -> usize {
         self.out.len()
     }
 
-    /// Opens the document with the caller's own text. Without this call it opens without one.
+    /// Opens the document with the caller's own text. Without this call it opens without such text.
     pub fn header(&mut self, header: Option<&str>) {
         if self.stage == Stage::Start {
             self.formatter.open(header, self.out);
@@ -94,11 +94,12 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
     }
 
-    /// Says which group the blocks that follow belong to. A group without blocks is not written.
-    /// Without this call each block stands in the group that [`Formatter::group_of`] puts it in.
+    /// Sets the group of the blocks that follow. A group without blocks is not written. Without
+    /// this call each block is in the group that [`Formatter::group_of`] assigns.
     ///
-    /// No block loses its file by it. A file is a group of its own blocks alone, as without this call; in any other group a
-    /// block that the formatter puts in a file stands in a group for itself, which has the path.
+    /// Every block still shows its file. The group of a file only takes blocks of that file, as
+    /// without this call. In any other group, a block that the formatter assigns to a file gets a
+    /// group of its own, which shows the path.
     pub fn group(&mut self, group: Option<Group<'_>>) {
         if self.stage > Stage::Chunks {
             return self.is_late("group");
@@ -106,7 +107,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         self.next_group = NextGroup::Chosen(group.map(OwnedGroup::new));
     }
 
-    /// Writes one block, and before it what must come between it and the one before.
+    /// Writes one block, preceded by everything that must come between it and the previous one.
     pub fn block(&mut self, block: &Block<'_>) {
         if self.stage > Stage::Chunks {
             return self.is_late("block");
@@ -138,7 +139,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         self.formatter.block(block, self.out);
     }
 
-    /// Lists where the blocks come from. No list is written when there are none.
+    /// Lists the sources of the blocks. No list is written if there are none.
     pub fn sources(&mut self, sources: &mut dyn Iterator<Item = Block<'_>>) {
         if self.stage >= Stage::Sources {
             return self.is_late("sources");
@@ -160,7 +161,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
     }
 
-    /// Says what was left out.
+    /// States what was left out.
     pub fn notice(&mut self, notice: &Notice) {
         if self.stage >= Stage::Notice {
             return self.is_late("notice");
@@ -173,8 +174,8 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
     /// Closes the document with the caller's own text.
     ///
     /// # Errors
-    /// [`FormatError::TooLate`] with the first piece that came after its place had passed, and was
-    /// therefore not written.
+    /// [`FormatError::TooLate`] with the first piece that came too late and therefore was not
+    /// written.
     pub fn finish(mut self, footer: Option<&str>) -> Result<(), FormatError> {
         self.close_chunks();
         self.formatter.close(footer, self.out);

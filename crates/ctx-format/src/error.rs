@@ -1,27 +1,28 @@
-//! What cannot be formatted, and what cannot be read back.
+//! Errors of formatting and of reading back.
 
 use std::error::Error;
 
 use ctx_model::Format;
 
-/// Options or text that no formatter can take. `Display` stands behind what was tried: "failed to format: …".
+/// Options or text that no formatter accepts. `Display` follows a statement of what failed: "failed
+/// to format: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// JSON separates its chunks by commas and nothing else.
+    /// A separator for JSON, whose chunks can be separated by commas only.
     #[error("chunkSeparator {separator:?} cannot stand between the elements of a JSON array")]
     JsonSeparator {
         /// The separator given.
         separator: String,
     },
-    /// Text that would swallow what comes after it.
+    /// Text that would swallow the text after it.
     #[error("line {line_number} of {part} leaves {construct} open")]
     LeavesOpen {
         /// The name of the option: `chunkSeparator`, `header` or `footer`.
         part: &'static str,
-        /// The line, from 1, on which it is opened.
+        /// The line, from 1, on which the construct is opened.
         line_number: usize,
-        /// What is left open.
+        /// The construct that is left open.
         construct: &'static str,
     },
     /// A piece of a document was written after its place had passed.
@@ -41,18 +42,18 @@ pub enum ParseError {
     Malformed {
         /// The format it should have.
         format: Format,
-        /// What the parser of that format says.
+        /// The error of the parser.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Something stands where a document of this format has something else.
+    /// An element at a place where this format has another.
     #[error("found {found} where {expected} was expected at byte {offset}")]
     Unexpected {
-        /// What was found, in short.
+        /// A short form of what was found.
         found: String,
-        /// What should be there.
+        /// What was expected there.
         expected: &'static str,
-        /// Where, in bytes from the start.
+        /// The offset in bytes from the start.
         offset: usize,
     },
     /// A block that is never closed.

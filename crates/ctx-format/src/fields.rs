@@ -1,5 +1,5 @@
-//! The one-line fields that Markdown and plain text put before a body, written and read; and what
-//! all formats share.
+//! The one-line fields before a body in Markdown and plain text, written and read back, and helpers
+//! shared by all formats.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,17 +15,17 @@ const SUMMARY: &str = "Summary: ";
 const IMPORTS: &str = "Imports: ";
 const RELATIONS: &str = "Relations: ";
 const SHOWN: &str = "Shown: ";
-/// What stands in place of a body that has nothing in it.
+/// The line that replaces an empty body.
 pub(crate) const SHOWN_NOTHING: &str = "Shown: nothing";
 const RELEVANCE: &str = "Relevance: ";
 const LINES: &str = "Lines ";
 const NOTICE: &str = "Left out: ";
 
-/// What stands between two items of a list.
+/// The separator between two items of a list.
 const BETWEEN: &str = "; ";
 
-/// The language as it may stand in an info string or an attribute: ASCII letters, digits and
-/// `+-#._`, at most 32 of them; anything else is no language.
+/// The language, if it can be used in an info string or an attribute: at most 32 ASCII letters,
+/// digits and `+-#._`. Any other text counts as no language.
 pub(crate) fn language<'a>(block: &Block<'a>) -> Option<&'a str> {
     block.language.filter(|language| {
         (1..=32).contains(&language.len())
@@ -35,7 +35,7 @@ pub(crate) fn language<'a>(block: &Block<'a>) -> Option<&'a str> {
     })
 }
 
-/// A summary as one line: runs of white space that hold a line end become one space.
+/// A summary as one line: a run of white space that contains a line end becomes one space.
 pub(crate) fn folded(summary: &str) -> String {
     let mut line = String::with_capacity(summary.len());
     for (index, part) in summary.trim().lines().map(str::trim).enumerate() {
@@ -47,12 +47,12 @@ pub(crate) fn folded(summary: &str) -> String {
     neutralise(&line, Slot::Line).into_owned()
 }
 
-/// A share of one as whole per cent.
+/// A share as whole per cent.
 pub(crate) fn percent(share: f64) -> f64 {
     (share * 100.0).round()
 }
 
-/// Imports in one line, or nothing.
+/// The imports on one line; empty if there are none.
 pub(crate) fn imports_line(block: &Block<'_>) -> String {
     let mut line = String::new();
     for import in block.imports {
@@ -62,7 +62,7 @@ pub(crate) fn imports_line(block: &Block<'_>) -> String {
     line
 }
 
-/// Relations in one line, or nothing.
+/// The relations on one line; empty if there are none.
 pub(crate) fn relations_line(block: &Block<'_>) -> String {
     let mut line = String::new();
     for Relation { kind, target } in block.relations {
@@ -82,9 +82,9 @@ fn next_item(line: &mut String) {
     }
 }
 
-/// Whether an item would be read back as something else than it is.
+/// Whether an item would be read back as something else.
 fn needs_quotes(item: &str) -> bool {
-    // One byte is looked for faster than two, and is in few.
+    // Searching for one byte is faster than for two, and few items contain it.
     item.is_empty() || item.starts_with('"') || (item.contains(';') && item.contains(BETWEEN))
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn push_quoted(out: &mut String, line: &str) {
     out.push('"');
 }
 
-/// Reads a JSON string that `text` begins with; gives it and what comes after it.
+/// Reads the JSON string that `text` begins with; returns it and the text after it.
 pub(crate) fn take_quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut unquoted = String::new();
@@ -124,7 +124,7 @@ pub(crate) fn take_quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Takes one item off the front of a list; `end` is where an item without quotes ends.
+/// Takes one item off the front of a list; `end` ends an item without quotes.
 fn take_item<'t>(text: &'t str, end: &str) -> (String, &'t str) {
     if let Some((item, rest)) = take_quoted(text) {
         return (item, rest);
@@ -155,22 +155,22 @@ pub(crate) fn read_relations(mut line: &str) -> Vec<Relation> {
     relations
 }
 
-/// The lines of a block, as `Lines 3-9`, with its newline.
+/// Writes the lines of a block, as `Lines 3-9`, with a newline.
 pub(crate) fn push_lines(out: &mut String, span: LineSpan) {
     let _ = writeln!(out, "{LINES}{span}");
 }
 
-/// The relevance of a block, as `Relevance: 85%`, with its newline.
+/// Writes the relevance of a block, as `Relevance: 85%`, with a newline.
 pub(crate) fn push_relevance(out: &mut String, block: &Block<'_>) {
     let _ = writeln!(out, "{RELEVANCE}{}%", percent(block.relevance.get()));
 }
 
-/// Who reads the text of a line.
+/// How the text of a line is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inline {
-    /// A renderer of Markdown, for which some characters are to be escaped.
+    /// By a Markdown renderer, for which some characters must be escaped.
     Markdown,
-    /// Nobody but who reads its characters.
+    /// Not at all: the characters are read as they are.
     Plain,
 }
 
@@ -190,7 +190,7 @@ impl Inline {
     }
 }
 
-/// Every field of a document's block that a fragment does not have, each on its line.
+/// Writes every field of a document's block that a fragment does not have, one per line.
 pub(crate) fn push_extra(
     out: &mut String,
     block: &Block<'_>,
@@ -199,7 +199,7 @@ pub(crate) fn push_extra(
 ) {
     let mut field = |name: &str, value: &str| {
         out.push_str(name);
-        // Metadata has escapes of its own.
+        // Metadata has its own escapes.
         if name.is_empty() {
             out.push_str(value);
         } else {
@@ -224,7 +224,7 @@ pub(crate) fn push_extra(
     }
 }
 
-/// The line that says what was left out, without its newline.
+/// The line that states what was left out, without its newline.
 pub(crate) fn notice_line(notice: &Notice) -> String {
     format!("{NOTICE}{} of {} chunks.", notice.omitted, notice.total)
 }
@@ -238,8 +238,8 @@ pub(crate) fn read_notice(line: &str) -> Option<Notice> {
     })
 }
 
-/// The name of a source on one line of a list. A name that could begin a construct of its own (a
-/// list, a fence, a heading) is put in quotes.
+/// Writes the name of a source on one line of a list. A name that could begin a construct of its
+/// own (a list, a fence, a heading) is put in quotes.
 pub(crate) fn push_label(
     out: &mut String,
     block: &Block<'_>,
@@ -271,7 +271,7 @@ pub(crate) fn read_label(line: &str, inline: Inline) -> String {
     }
 }
 
-/// What programs want to know of a block.
+/// The facts of a block for programs.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Metadata<'b> {
@@ -283,7 +283,8 @@ pub(crate) struct Metadata<'b> {
     pub(crate) file: Option<Cow<'b, str>>,
 }
 
-/// One line of JSON that holds no character with a meaning in Markdown or HTML, but for its own backslashes.
+/// One line of JSON without any character that has a meaning in Markdown or HTML, except its own
+/// backslashes.
 fn metadata(block: &Block<'_>) -> String {
     let line = |text| neutralise(text, Slot::Line);
     let json = serde_json::to_string(&Metadata {
@@ -302,7 +303,8 @@ fn metadata(block: &Block<'_>) -> String {
     let mut safe = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {
         let acts = acting.next_if_eq(&at).is_some();
-        // Outside its strings this JSON has braces, colons and commas only; a backslash is its own.
+        // Outside its strings this JSON has only braces, colons and commas; a backslash is always
+        // its own.
         if is_meant(c) || acts && c != '\\' {
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
@@ -312,7 +314,7 @@ fn metadata(block: &Block<'_>) -> String {
     safe
 }
 
-/// Reads one field into `block`; false when `line` is none.
+/// Reads one field into `block`; false if `line` is not a field.
 pub(crate) fn read_field(line: &str, block: &mut ParsedBlock, inline: Inline) -> bool {
     if let Some(span) = line.strip_prefix(LINES).and_then(|it| it.parse().ok()) {
         block.span = Some(span);
@@ -352,8 +354,8 @@ pub(crate) fn read_rendition(word: &str) -> Option<RenditionKind> {
         .find(|kind| kind.as_str() == word)
 }
 
-/// The caller's own text at the end of a document: without the blank lines it begins with, and
-/// with one newline at its end.
+/// Writes the caller's own text at the end of a document, without its leading blank lines and with
+/// one newline at its end.
 pub(crate) fn push_footer(out: &mut String, footer: &str) {
     let footer = neutralise(footer, Slot::Text);
     let footer = footer[crate::separator::leading_lines(&footer)..].trim_end_matches(['\r', '\n']);
@@ -363,7 +365,7 @@ pub(crate) fn push_footer(out: &mut String, footer: &str) {
     }
 }
 
-/// The caller's own text at the start of a document, with a blank line after it.
+/// Writes the caller's own text at the start of a document, followed by a blank line.
 pub(crate) fn push_header(out: &mut String, header: &str) {
     let header = neutralise(header, Slot::Text);
     let header = header.trim_end_matches(['\r', '\n']);

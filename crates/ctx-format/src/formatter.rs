@@ -1,4 +1,5 @@
-//! The contract: a document as a sequence of pieces, each of which can be priced alone.
+//! The contract of a formatter: a document is a sequence of pieces, each of which can be priced
+//! alone.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use crate::check::{self, joins_safely};
 use crate::{Block, FormatError, FormatOptions, Group, Notice};
 use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
 
-/// Writes documents in one format. Every method appends one *piece* to `out`; in order, they are
+/// Writes documents in one format. Every method appends one *piece* to `out`. In order, the pieces
+/// are
 ///
 /// ```text
 /// open
@@ -20,29 +22,28 @@ use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
 /// close
 /// ```
 ///
-/// where `separator` also stands between the last block of a group and the first of the next one:
+/// where `separator` also comes between the last block of a group and the first of the next one:
 /// after the block, before `close_group`. [`DocumentWriter`](crate::DocumentWriter) keeps that
 /// order.
 ///
-/// **Prices add up.** A piece depends on nothing but its arguments and the formatter's options. It
-/// is empty, or it ends in a newline and begins with neither a blank line nor `/`; so a byte-pair
+/// **Prices add up.** A piece depends only on its arguments and the formatter's options. It is
+/// empty, or it ends in a newline and begins with neither a blank line nor `/`. So a byte-pair
 /// tokenizer never joins the end of one piece to the start of the next, and the tokens of the
-/// document are the sum of the tokens of its pieces. The only pieces that can break the rule are
-/// a separator and a footer that a caller begins with `/`: see
-/// [`joins_safely`](Formatter::joins_safely).
+/// document are the sum of the tokens of its pieces. Only a separator or footer of the caller that
+/// begins with `/` can break the rule: see [`joins_safely`](Formatter::joins_safely).
 ///
 /// Each method takes time linear in the size of its arguments.
 pub trait Formatter: Debug + Send + Sync {
     /// The format it writes.
     fn format(&self) -> Format;
 
-    /// The group that `block` stands in, as the options have it. In a document it must stand in
-    /// that one: a heading that the group carries is not repeated in the block. A group of a file may be opened within one
-    /// that a caller chose.
+    /// The group that the options assign to `block`. In a document the block must be in that group,
+    /// since a heading that the group shows is not repeated in the block. The group of a file may
+    /// be opened within a group that the caller chose.
     fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>>;
 
-    /// One block that stands alone, outside any document: no separator, no group, and only the
-    /// heading, the lines, the language, the relevance and the text.
+    /// Writes one block that stands alone, outside any document: without separator or group, and
+    /// with only the heading, the lines, the language, the relevance and the text.
     fn fragment(&self, block: &Block<'_>, out: &mut String);
 
     /// Opens the document; `header` is the caller's own text before the first block.
@@ -51,10 +52,10 @@ pub trait Formatter: Debug + Send + Sync {
     /// Opens a group.
     fn open_group(&self, group: &Group<'_>, out: &mut String);
 
-    /// One block of a document.
+    /// Writes one block of a document.
     fn block(&self, block: &Block<'_>, out: &mut String);
 
-    /// What stands between two blocks.
+    /// Writes the text between two blocks.
     fn separator(&self, out: &mut String);
 
     /// Closes a group.
@@ -66,23 +67,23 @@ pub trait Formatter: Debug + Send + Sync {
     /// Opens the list of sources.
     fn open_sources(&self, out: &mut String);
 
-    /// One source: where `block` comes from.
+    /// Writes one source: the file or chunk that `block` comes from.
     fn source(&self, block: &Block<'_>, out: &mut String);
 
-    /// What stands between two sources.
+    /// Writes the text between two sources.
     fn source_separator(&self, out: &mut String);
 
     /// Closes the list of sources.
     fn close_sources(&self, out: &mut String);
 
-    /// Says in one line what was left out.
+    /// States in one line how much was left out.
     fn notice(&self, notice: &Notice, out: &mut String);
 
     /// Closes the document; `footer` is the caller's own text after the last block.
     fn close(&self, footer: Option<&str>, out: &mut String);
 
     /// Whether every piece keeps the rule that prices add up, in documents that end with `footer`.
-    /// Where it does not hold, the whole must be counted.
+    /// If not, the whole document must be counted.
     fn joins_safely(&self, footer: Option<&str>) -> bool {
         let mut piece = String::new();
         self.separator(&mut piece);
@@ -93,11 +94,11 @@ pub trait Formatter: Debug + Send + Sync {
     }
 }
 
-/// A formatter for `format` with `options`.
+/// Makes the formatter for `format` with `options`.
 ///
 /// # Errors
-/// [`FormatError::JsonSeparator`] when JSON is given a separator that is not mere white space, and
-/// [`FormatError::LeavesOpen`] when Markdown is given one that would swallow the block after it.
+/// [`FormatError::JsonSeparator`] if JSON is given a separator that is not just white space, and
+/// [`FormatError::LeavesOpen`] if Markdown is given one that would swallow the block after it.
 pub fn formatter(
     format: Format,
     options: &FormatOptions,

@@ -1,8 +1,10 @@
-//! Text that Markdown shows as it is, on one line: what would act there is escaped by a backslash, and read back.
+//! One-line text that Markdown shows literally: active characters are escaped by a backslash, and
+//! unescaped when read back.
 
-/// Appends `line`, which is neutralised, so that CommonMark shows its characters, emphasis aside (0.31, chapter 6). A character is
-/// escaped only where it could act: in the words of most paths and sentences none is. White space at its ends, which no
-/// heading keeps, is left as it is. O(bytes).
+/// Appends `line`, which must be neutralised, so that CommonMark shows its characters, except for
+/// emphasis (0.31, chapter 6). A character is escaped only where it could be active, which is
+/// nowhere in most paths and sentences. White space at the ends, which no heading keeps, is left as
+/// it is. O(bytes).
 pub(crate) fn push_escaped(out: &mut String, line: &str) {
     let mut from = 0;
     for at in acting(line) {
@@ -13,21 +15,24 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
     out.push_str(&line[from..]);
 }
 
-/// Where the characters of `line` are that could act, all of them of ASCII. Emphasis is not among it: it leads nowhere and
-/// fetches nothing, and `__init__.py` is to stand as it is for who reads the text. O(bytes).
+/// The positions of the characters of `line` that could be active, all of them ASCII. Emphasis is
+/// not included: it neither links nor loads anything, and readers of the raw text should see
+/// `__init__.py` unchanged. O(bytes).
 pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
     let line = if may_act(line) { line } else { "" };
     let bytes = line.bytes().enumerate();
     bytes.filter_map(|(at, byte)| acts(line, at, byte).then_some(at))
 }
 
-/// Whether `line` has a character that acts somewhere. Without a branch for each, so that many are looked at together.
+/// Whether `line` has a character that can be active. Without a branch per byte, so that many are
+/// tested at once.
 fn may_act(line: &str) -> bool {
     let is_it = |byte: u8| matches!(byte, b'`' | b'\\' | b'<' | b'&' | b']');
     line.bytes().fold(false, |any, byte| any | is_it(byte))
 }
 
-/// The same as a heading, whose last words `#` would be taken for its end.
+/// Appends `line` as a heading: also escapes `#` characters at the end, which would be taken for
+/// the end of the heading.
 pub(crate) fn push_escaped_heading(out: &mut String, line: &str) {
     let start = out.len();
     push_escaped(out, line);
@@ -40,7 +45,7 @@ pub(crate) fn push_escaped_heading(out: &mut String, line: &str) {
     }
 }
 
-/// What [`push_escaped`] made a line of.
+/// The line that [`push_escaped`] escaped.
 pub(crate) fn unescaped(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
@@ -51,33 +56,34 @@ pub(crate) fn unescaped(line: &str) -> String {
     text
 }
 
-/// Whether `byte`, which is at `at` in `line`, could act: hardly any could, and the line is looked at for those alone.
+/// Whether `byte` at `at` in `line` could be active. For the few candidates, the line after it is
+/// examined.
 fn acts(line: &str, at: usize, byte: u8) -> bool {
     let rest = || &line[at + 1..];
     let next = || rest().chars().next();
     match byte {
         b'`' => true,
-        // At the end, it breaks the line.
+        // At the end, a backslash breaks the line.
         b'\\' => next().is_none_or(|next| next.is_ascii_punctuation()),
         b'<' => {
             let is_tag = |it: char| it.is_ascii_alphabetic() || matches!(it, '/' | '!' | '?');
             next().is_some_and(is_tag) || is_address(rest())
         }
         b'&' => is_entity(rest()),
-        // Without what a link leads to, brackets are brackets.
+        // Without a link target, brackets are ordinary characters.
         b']' => matches!(next(), Some('(' | '[')),
         _ => false,
     }
 }
 
-/// Whether `rest`, which comes after `<`, may be an address of mail in a link of it (CommonMark 0.31, 6.5).
+/// Whether `rest`, the text after `<`, may be an e-mail autolink (CommonMark 0.31, 6.5).
 fn is_address(rest: &str) -> bool {
     let is_local = |it: char| it.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(it);
     let domain = rest.trim_start_matches(is_local);
     domain.len() < rest.len() && domain.starts_with('@')
 }
 
-/// Whether `rest`, which comes after an ampersand, makes a character reference of it.
+/// Whether `rest`, the text after an ampersand, forms a character reference with it.
 fn is_entity(rest: &str) -> bool {
     let name = rest.trim_start_matches('#');
     let end = name.find(|c: char| !c.is_ascii_alphanumeric());

@@ -1,4 +1,4 @@
-//! JSON: one object, one line for each chunk in it.
+//! JSON: one object, with one line per chunk.
 
 use std::borrow::Cow;
 use std::io;
@@ -37,7 +37,7 @@ impl Json {
     }
 }
 
-/// One chunk. The order of the fields is the order of the keys.
+/// One chunk. The fields are in the order of the keys.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Object<'b> {
@@ -67,7 +67,7 @@ struct Object<'b> {
     relations: Vec<RelationObject<'b>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<RenditionKind>,
-    /// None where there is nothing in it.
+    /// `None` if the text is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Text<'b>>,
 }

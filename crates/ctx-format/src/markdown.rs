@@ -12,7 +12,7 @@ pub(crate) const SECTION: &str = "## ";
 pub(crate) const SOURCES: &str = "**Sources:**";
 pub(crate) const END_OF_SOURCES: &str = "---";
 
-/// What is told where a block has no language, so that no renderer guesses one.
+/// The language of a block that has none, so that no renderer guesses one.
 const NO_LANGUAGE: &str = "text";
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Markdown {
         Markdown { options, separator }
     }
 
-    /// Whether the group, not the block, carries the heading.
+    /// Whether the group shows the heading, and not the block.
     fn is_hoisted(&self, block: &Block<'_>) -> bool {
         self.options.group_by == GroupBy::File && block.path.is_some()
     }
@@ -82,7 +82,7 @@ impl Formatter for Markdown {
         if block.body.is_empty() {
             out.push_str(fields::SHOWN_NOTHING);
             out.push('\n');
-            // What follows may underline it, and so make it a heading.
+            // The text that follows may underline it, which would make it a heading.
             if self.separator.tail.is_empty() {
                 out.push('\n');
             }
@@ -116,7 +116,7 @@ impl Formatter for Markdown {
 
     fn source_separator(&self, _: &mut String) {}
 
-    /// A rule, because text right after a list would be read as a part of its last item.
+    /// Writes a rule, because text right after a list would be read as part of its last item.
     fn close_sources(&self, out: &mut String) {
         out.push_str(END_OF_SOURCES);
         out.push_str("\n\n");
@@ -148,7 +148,7 @@ fn push_place(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
     }
 }
 
-/// The body in a fence that it cannot close (CommonMark 0.31, section 4.5).
+/// Writes the body in a fence that it cannot close (CommonMark 0.31, section 4.5).
 fn push_fenced(out: &mut String, block: &Block<'_>) {
     let fence = (longest_run(block.body, b'`') + 1).max(3);
     out.reserve(block.body.len() + 2 * fence + 40);
@@ -168,7 +168,7 @@ pub(crate) fn push_repeated(out: &mut String, c: char, count: usize) {
 /// The length of the longest run of `mark` in `text`.
 fn longest_run(text: &str, mark: u8) -> usize {
     let (mut run, mut longest) = (0, 0);
-    // A stretch without a mark is passed over at the speed of a search for one.
+    // A stretch without a mark is skipped at the speed of a search for one byte.
     for stretch in text.as_bytes().chunks(64) {
         if run == 0 && !stretch.contains(&mark) {
             continue;

@@ -1,16 +1,16 @@
-//! The one place where text is made harmless before it is written.
+//! Makes text harmless before it is written. Everything passes through here.
 //!
-//! Some characters change how the text round them is read or shown, and are not seen themselves:
+//! Some characters are invisible themselves but change how the text around them is read or shown:
 //! control characters drive terminals, bidirectional controls reorder a line, tag characters spell
-//! words that only a model reads. Each is replaced by a visible escape such as `\u{1b}`. What people
-//! write is kept (see `unseen.rs`): joiners inside words of the scripts that need them, emoji
-//! sequences, flags, variants that there are.
+//! words that only a model reads. Each is replaced by a visible escape such as `\u{1b}`. Uses in
+//! ordinary writing are kept (see `unseen.rs`): joiners inside words of the scripts that need them,
+//! emoji sequences, flags, existing variants.
 
 use std::borrow::Cow;
 
 use crate::unseen::{fills, is_in_flag, joins_emoji, joins_letters, selects};
 
-/// Where text goes, which decides what it may hold.
+/// The place of a text, which decides which characters it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// A body of many lines: tabs and line ends are kept (`\n` and `\r\n`).
@@ -22,10 +22,11 @@ pub enum Slot {
 /// `text` with every character that does not belong in `slot` replaced by an escape such as
 /// `\u{1b}`. Borrowed when there is none; applying it twice changes nothing more.
 ///
-/// Replaced are, by Unicode's names: control characters (category Cc; but see [`Slot`]), what is
-/// not shown (`Default_Ignorable_Code_Point`, such as zero-width characters, fillers, tags,
-/// variation selectors, and code points that are kept for more of them), bidirectional controls,
-/// line and paragraph separators, interlinear annotations and non-characters. Kept are of these:
+/// The following are replaced, by Unicode's terms: control characters (category Cc; but see
+/// [`Slot`]), invisible characters (`Default_Ignorable_Code_Point`, such as zero-width characters,
+/// fillers, tags, variation selectors, and code points reserved for more of them), bidirectional
+/// controls, line and paragraph separators, interlinear annotations and noncharacters. Of these,
+/// the following are kept:
 ///
 /// - a zero-width joiner or non-joiner between two characters of a script that uses it, and a
 ///   joiner in an emoji sequence;
@@ -35,7 +36,7 @@ pub enum Slot {
 /// - a filler of the vowel or of the first consonant in an old Hangul syllable that goes on;
 /// - tags in a subdivision flag.
 ///
-/// O(n) in the length of `text`; text in ASCII is passed over 32 bytes at a time.
+/// O(n) in the length of `text`; ASCII text is scanned 32 bytes at a time.
 ///
 /// ```
 /// use ctx_format::{Slot, neutralise};
@@ -64,7 +65,7 @@ pub fn count_neutralised(text: &str, slot: Slot) -> usize {
     count
 }
 
-/// Hands the neutralised text on, piece by piece, without storing it.
+/// Calls `write` with the neutralised text, piece by piece, without storing it.
 pub(crate) fn each_piece(text: &str, slot: Slot, mut write: impl FnMut(&str)) {
     let mut from = 0;
     while let Some((at, c)) = next_hazard(text, from, slot) {
@@ -80,13 +81,13 @@ pub(crate) fn push(out: &mut String, text: &str, slot: Slot) {
     each_piece(text, slot, |piece| out.push_str(piece));
 }
 
-/// The first character at or after byte `from` that is to be replaced, and where it is.
+/// The first character at or after byte `from` that must be replaced, and its position.
 fn next_hazard(text: &str, from: usize, slot: Slot) -> Option<(usize, char)> {
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
         at = skip_plain(bytes, at, slot)?;
-        // A suspect byte is ASCII or begins a character, so this is a boundary.
+        // A suspect byte is ASCII or begins a character, so this is a character boundary.
         let c = text[at..].chars().next()?;
         if is_hazard(text, at, c, slot) {
             return Some((at, c));
@@ -144,13 +145,14 @@ fn skip_plain(bytes: &[u8], mut at: usize, slot: Slot) -> Option<usize> {
     None
 }
 
-/// Whether U+3140..U+317F begin at `at`. Japanese is full of what begins with the same byte, and one
-/// character of it is replaced.
+/// Whether U+3140..U+317F begin at `at`. Japanese text has many characters that begin with the same
+/// byte, and only one character of this range is replaced.
 fn is_of_fillers(bytes: &[u8], at: usize) -> bool {
     bytes.get(at + 1) == Some(&0x85)
 }
 
-/// Without a branch per byte, so that it is compiled to vector instructions.
+/// Whether all bytes are plain ASCII. Without a branch per byte, so that it compiles to vector
+/// instructions.
 fn is_plain_ascii(window: &[u8], line: bool) -> bool {
     let bad = window.iter().fold(0_u8, |bad, &byte| {
         let is_break = u8::from(matches!(byte, b'\t' | b'\n')) * u8::from(!line);
@@ -172,7 +174,7 @@ fn is_hazard(text: &str, at: usize, c: char, slot: Slot) -> bool {
     }
 }
 
-/// Whether `c` is replaced wherever it stands.
+/// Whether `c` is replaced everywhere.
 pub(crate) fn is_always_hazard(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -182,12 +184,12 @@ pub(crate) fn is_always_hazard(c: char) -> bool {
             // Zero width, direction marks; separators and bidirectional embeddings; invisible
             // operators, isolates and deprecated shaping.
             | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            // Fillers of Hangul, the mark of byte order, what is kept for more of the kind,
+            // Fillers of Hangul, the byte order mark, reserved code points of the kind,
             // annotations.
             | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
             // Shorthand and musical controls.
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            // Tags outside flags, the variation selectors supplement, what is kept for more.
+            // Tags outside flags, the variation selectors supplement, reserved code points.
             | '\u{e0000}'..='\u{e0fff}')
         || is_noncharacter(c)
 }

@@ -1,4 +1,4 @@
-//! What a formatter shows of a block.
+//! Options of formatters.
 
 use ctx_model::{BuildOptions, GroupBy, XmlContent};
 
@@ -10,22 +10,24 @@ use ctx_model::{BuildOptions, GroupBy, XmlContent};
 )]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// Whether a block is headed by its path. XML and JSON always name the file: it costs no line.
+    /// Whether a block's path is shown above it. XML and JSON always name the file, since it takes
+    /// no line there.
     pub file_headers: bool,
-    /// Whether a block's lines are told. In Markdown and plain text they are a part of the heading.
+    /// Whether a block's line numbers are shown. In Markdown and plain text they are part of the
+    /// heading.
     pub line_numbers: bool,
-    /// Whether a block's relevance is told.
+    /// Whether a block's relevance is shown.
     pub scores: bool,
     /// Whether a block's imports are shown.
     pub imports: bool,
     /// Whether a block's relations are shown.
     pub relations: bool,
-    /// Whether a block carries its id, kind and name for programs: in Markdown and plain text one
-    /// line of JSON, in XML attributes, in JSON keys.
+    /// Whether a block has its id, kind and name for programs: in Markdown and plain text as one
+    /// line of JSON, in XML as attributes, in JSON as keys.
     pub metadata: bool,
-    /// Which blocks stand together: decides what a group's heading is, and where the path goes.
+    /// How blocks are grouped: decides the heading of a group and the place of the path.
     pub group_by: GroupBy,
-    /// How text is kept apart from markup in XML.
+    /// How text is escaped in XML.
     pub xml_content: XmlContent,
     /// Text between two blocks, instead of the format's own.
     pub separator: Option<String>,
@@ -69,7 +71,7 @@ ctx_model::setters! {
     with_metadata: metadata: bool;
     /// Sets the grouping.
     with_group_by: group_by: GroupBy;
-    /// Sets how XML keeps text apart.
+    /// Sets how XML escapes text.
     with_xml_content: xml_content: XmlContent;
     /// Sets the text between two blocks.
     with_separator: separator: Option<String>;

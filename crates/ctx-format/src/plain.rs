@@ -14,7 +14,7 @@ pub(crate) const ID: &str = "Id: ";
 pub(crate) const SPAN: &str = " (lines ";
 pub(crate) const SOURCES: &str = "Sources:";
 
-/// The length of the rule under a title, in dashes, where the text has none as long.
+/// The least length of the rule under a title, in dashes.
 pub(crate) const SHORTEST_RULE: usize = 40;
 
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Formatter for Plain {
     }
 }
 
-/// The body between two rules that it cannot have.
+/// Writes the body between two rules, longer than any rule in the body.
 fn push_body(out: &mut String, body: &str) {
     let rule = longest_rule(body).map_or(SHORTEST_RULE, |n| SHORTEST_RULE.max(n + 1));
     push_rule(out, rule);
@@ -147,12 +147,12 @@ fn push_rule(out: &mut String, dashes: usize) {
     out.push('\n');
 }
 
-/// The number of dashes in the longest line of `text` that is nothing but dashes.
+/// The number of dashes in the longest line of `text` that consists of dashes.
 fn longest_rule(text: &str) -> Option<usize> {
     text.lines().filter_map(rule_length).max()
 }
 
-/// The number of dashes of a line that is nothing else, and has at least one.
+/// The number of dashes in a line that consists of at least one dash and nothing else.
 pub(crate) fn rule_length(line: &str) -> Option<usize> {
     (line.starts_with('-') && line.bytes().all(|b| b == b'-')).then_some(line.len())
 }

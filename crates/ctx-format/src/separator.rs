@@ -1,19 +1,19 @@
-//! A separator in two parts: what ends a block, and what stands between two blocks.
+//! A separator in two parts: the end of a block, and the text between two blocks.
 
 use crate::neutral::{Slot, neutralise};
 
-/// A user's separator, cut so that the tokens of the parts add up to those of the whole.
+/// A caller's separator, cut so that the tokens of the parts add up to those of the whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Separator {
-    /// The newlines it begins with: every block ends with them, the last one too.
+    /// The newlines it begins with: every block ends with them, including the last.
     pub(crate) tail: String,
-    /// The rest, ending in a newline, or nothing.
+    /// The rest, which ends in a newline, or nothing.
     pub(crate) piece: String,
 }
 
 impl Separator {
-    /// Cuts `text` after the last newline of the white space it begins with. A rest of mere spaces
-    /// is dropped, and one that does not end in a newline is given one.
+    /// Cuts `text` after the last newline of its leading white space. A rest of mere spaces is
+    /// dropped; any other rest gets a newline at its end if it has none.
     pub(crate) fn new(text: &str) -> Self {
         let text = neutralise(text, Slot::Text);
         let cut = leading_lines(&text);
@@ -32,7 +32,7 @@ impl Separator {
     }
 }
 
-/// The length of the blank lines that `text` begins with, their newlines included.
+/// The length of the leading blank lines of `text`, their newlines included.
 pub(crate) fn leading_lines(text: &str) -> usize {
     let blank = text.len() - text.trim_start().len();
     text[..blank].rfind('\n').map_or(0, |at| at + 1)

@@ -1,12 +1,13 @@
-//! What is not seen and has a use all the same: where it has, it is kept.
+//! Invisible characters that have a use: where they have it, they are kept.
 //!
-//! Each rule looks at the characters on both sides, and only at such as are kept themselves: what is
-//! neutralised once stays as it is. Whoever hides a message in what is not seen finds no place for it
-//! between letters, digits and punctuation; where there is one, it holds what a reader may see.
+//! Each rule looks at the characters on both sides, and only at characters that are kept
+//! themselves, so neutralised text stays as it is. Between letters, digits and punctuation there is
+//! no place to hide a message in invisible characters; where such characters are allowed, they
+//! change what a reader sees.
 
 use crate::neutral::is_always_hazard;
 
-/// Whether the joiner at `at` stands between two characters of scripts in which it shapes words.
+/// Whether the joiner at `at` is between two characters of scripts in which it shapes words.
 pub(crate) fn joins_letters(text: &str, at: usize, joiner: char) -> bool {
     let mut before = text[..at].chars().rev();
     let base = match before.next() {
@@ -18,8 +19,8 @@ pub(crate) fn joins_letters(text: &str, at: usize, joiner: char) -> bool {
     base.is_some_and(is_of_joining_script) && after.is_some_and(is_of_joining_script)
 }
 
-/// By block: Arabic, Syriac, N'Ko, Mandaic, the Indic scripts, Myanmar, Khmer, Mongolian, Balinese
-/// to Lepcha, and the extensions of these.
+/// Whether `c` is in one of these blocks: Arabic, Syriac, N'Ko, Mandaic, the Indic scripts,
+/// Myanmar, Khmer, Mongolian, Balinese to Lepcha, and the extensions of these.
 fn is_of_joining_script(c: char) -> bool {
     matches!(c,
         '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
@@ -66,8 +67,8 @@ pub(crate) fn selects(text: &str, at: usize, selector: char) -> bool {
     }
 }
 
-/// A superset of the emoji that take part in joined sequences, skin tones included: blocks where
-/// most characters are emoji, else those that have the property `Emoji` (UTS #51).
+/// A superset of the emoji that take part in joined sequences, skin tones included: blocks in which
+/// most characters are emoji, and single characters with the property `Emoji` (UTS #51).
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2194}'..='\u{2199}' | '\u{21a9}' | '\u{21aa}' | '\u{231a}' | '\u{231b}'
         | '\u{2328}' | '\u{23cf}' | '\u{23e9}'..='\u{23f3}' | '\u{23f8}'..='\u{23fa}'
@@ -79,7 +80,7 @@ fn is_emoji(c: char) -> bool {
         | '\u{1f7f0}' | '\u{1f90c}'..='\u{1f9ff}' | '\u{1fa70}'..='\u{1faff}')
 }
 
-/// Signs and letters in frames that may be shown as emoji, and are joined to none.
+/// Signs and enclosed letters that may be shown as emoji, and are never part of a joined sequence.
 fn is_emoji_sign(c: char) -> bool {
     matches!(
         c,
@@ -106,8 +107,9 @@ fn is_emoji_sign(c: char) -> bool {
     )
 }
 
-/// What `StandardizedVariants.txt` of Unicode has one variant of: operators, letters of Myanmar,
-/// Phags-pa and Manichaean. Without the zeros, which would hide something in any number.
+/// Characters with one variant in Unicode's `StandardizedVariants.txt`: operators, letters of
+/// Myanmar, Phags-pa and Manichaean. The zeros are excluded, since they could hide a message in any
+/// number.
 fn is_of_two_forms(c: char) -> bool {
     matches!(c, '\u{2205}' | '\u{2229}' | '\u{222a}' | '\u{2268}' | '\u{2269}' | '\u{2272}'
         | '\u{2273}' | '\u{228a}' | '\u{228b}' | '\u{2293}'..='\u{2295}' | '\u{2297}'
@@ -121,8 +123,8 @@ fn is_of_two_forms(c: char) -> bool {
         | '\u{10ac5}' | '\u{10ac6}' | '\u{10ad6}' | '\u{10ad7}' | '\u{10ae1}')
 }
 
-/// What it has two of: script capitals, and punctuation of East Asia. Without the quotation marks,
-/// which are those of Latin text too.
+/// Characters with two variants there: script capitals, and punctuation of East Asia. The quotation
+/// marks are excluded, since Latin text uses them too.
 fn is_of_three_forms(c: char) -> bool {
     matches!(
         c,
@@ -147,7 +149,8 @@ fn is_of_three_forms(c: char) -> bool {
     )
 }
 
-/// What it has up to three of, and of hieroglyphs seven. Ideographs by block: a thousand of them.
+/// Characters with up to three variants there, and hieroglyphs, which have up to seven. Ideographs
+/// are matched by block, since there are about a thousand of them.
 fn is_of_more_forms(c: char) -> bool {
     let is_ideograph = matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{20000}'..='\u{2a6df}');
@@ -166,8 +169,8 @@ fn is_mongolian_selector(c: char) -> bool {
     matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
-/// Whether the filler at `at` stands for the first consonant or for the vowel of an old Hangul
-/// syllable (Unicode 16, section 3.12), and what comes after it in the syllable is seen.
+/// Whether the filler at `at` stands for the first consonant or the vowel of an old Hangul syllable
+/// (Unicode 16, section 3.12), and is followed by a visible part of that syllable.
 pub(crate) fn fills(text: &str, at: usize, filler: char) -> bool {
     let before = text[..at].chars().next_back();
     let mut after = text[at + filler.len_utf8()..].chars();
@@ -200,14 +203,14 @@ fn is_last(c: char) -> bool {
     matches!(c, '\u{11a8}'..='\u{11ff}' | '\u{d7cb}'..='\u{d7fb}')
 }
 
-/// The longest code of a subdivision: two or three letters and a region of two (ISO 3166-2).
+/// The most letters and digits in the code of a subdivision (ISO 3166-2).
 const LONGEST_FLAG: usize = 6;
 
-/// Whether the tag character at `at` is one of a subdivision flag: U+1F3F4, three to six tag
+/// Whether the tag character at `at` is part of a subdivision flag: U+1F3F4, three to six tag
 /// letters or digits, U+E007F (UTS #51, `emoji_tag_sequence`).
 pub(crate) fn is_in_flag(text: &str, at: usize) -> bool {
     let is_letter = |c: char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    // How many letters come first, and what ends them.
+    // The number of letters at the front, and the character that ends them.
     let letters = |chars: &mut dyn Iterator<Item = char>| {
         let mut chars = chars.take(LONGEST_FLAG + 1).enumerate();
         chars.find(|&(_, c)| !is_letter(c))

@@ -1,8 +1,8 @@
 //! XML: one well-formed document with a `<context>` root.
 //!
-//! Written by hand rather than through `quick-xml`: the pieces of a document are written one by one
-//! and never nested by a writer, text goes from the chunk to the output without an event or a
-//! buffer between, and the escapes differ by slot. Reading back is `quick-xml`'s work.
+//! Written by hand and not with `quick-xml`: the pieces of a document are written one by one,
+//! without a writer that nests them; text is copied from the chunk to the output without an event
+//! or buffer in between; and escapes differ by slot. Reading back uses `quick-xml`.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ impl Xml {
         if separator.tail.is_empty() {
             separator.tail.push('\n');
         }
-        // Both parts are text of the document, and white space needs no escape but `\r`.
+        // Both parts are text of the document. White space needs no escape, except `\r`.
         for part in [&mut separator.tail, &mut separator.piece] {
             let mut escaped = String::new();
             push_escaped(&mut escaped, part, Escapes::Text);
@@ -33,7 +33,7 @@ impl Xml {
         Xml { options, separator }
     }
 
-    /// The attributes that a fragment has, and in a document with metadata those as well.
+    /// Writes the attributes of a fragment and, with `metadata`, those of a document with metadata.
     fn push_attributes(&self, out: &mut String, block: &Block<'_>, metadata: bool, e: Escapes) {
         let Block { path, name, .. } = *block;
         let mut attribute = |name: &str, value: Option<&str>| {
@@ -164,22 +164,23 @@ impl Formatter for Xml {
     }
 }
 
-/// Which characters are written as references.
+/// The characters that are written as references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escapes {
-    /// What text between tags needs: `&`, `<`, and `>` because of `]]>`. Fewer tokens than
+    /// Text between tags: `&`, `<`, and `>` because of `]]>`. Takes fewer tokens than
     /// [`Escapes::All`].
     Text,
-    /// What an attribute in double quotes needs: those and `"`. The tabs and line ends that a parser
-    /// would turn into spaces are gone already: an attribute is a [`Slot::Line`].
+    /// Attributes in double quotes: `&`, `<`, `>` and `"`. Tabs and line ends, which a parser would
+    /// turn into spaces, have been replaced already, since an attribute is a [`Slot::Line`].
     Attribute,
-    /// The five that .NET's `SecurityElement.Escape` writes: those, `"` and `'`.
+    /// The five characters that .NET's `SecurityElement.Escape` replaces: `&`, `<`, `>`, `"` and
+    /// `'`.
     All,
 }
 
 impl Escapes {
-    /// The reference for `byte`, where it needs one. A carriage return always does: a parser would
-    /// drop it (XML 1.0, section 2.11).
+    /// The reference for `byte`, if it needs one. A carriage return always does, since a parser
+    /// would drop it (XML 1.0, section 2.11).
     fn reference(self, byte: u8) -> Option<&'static str> {
         match byte {
             b'&' => Some("&amp;"),
@@ -226,13 +227,13 @@ fn push_escaped(out: &mut String, text: &str, escapes: Escapes) {
     out.push_str(&text[from..]);
 }
 
-/// A CDATA section, closed and opened again where the text closes one, and round what a section
-/// cannot hold.
+/// Writes a CDATA section. It is closed and reopened at each `]]>` in the text, and around
+/// characters that a section cannot contain.
 fn push_cdata(out: &mut String, text: &str) {
     out.reserve(text.len() + 24);
     out.push_str("<![CDATA[");
-    // A `]]>` may begin in one piece and end in the next only where a character was replaced
-    // between, and then it is none.
+    // A `]]>` can only span two pieces if a character between them was replaced, and then it is not
+    // one.
     neutral::each_piece(text, Slot::Text, |piece| {
         let mut from = 0;
         for (at, found) in piece.match_indices(['>', '\r']) {

@@ -1,4 +1,4 @@
-//! JSON read back.
+//! Reads JSON back.
 
 use ctx_model::{Category, Format, LineSpan, Relation, RenditionKind};
 use serde::Deserialize;

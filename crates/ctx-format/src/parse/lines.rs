@@ -1,9 +1,9 @@
-//! Markdown and plain text read back, line by line.
+//! Reads Markdown and plain text back, line by line.
 //!
-//! The two differ in what opens a body (a fence, a rule) and what heads it; all else is one machine.
-//! A body is opened and closed by a line that cannot stand inside it, so nothing in a body is ever
-//! taken for structure; every other part of a block is one line that begins with a fixed word, and
-//! one such line stands in place of a body that has nothing in it.
+//! The two formats differ in how a body is opened (by a fence or a rule) and in their headings;
+//! everything else is shared. A body is opened and closed by a line that cannot occur inside it, so
+//! nothing in a body is taken for structure. Every other part of a block is one line that begins
+//! with a fixed word. An empty body is represented by one such line.
 
 use super::{Parsed, ParsedBlock, category_of_title};
 use crate::fields::Inline;
@@ -24,7 +24,7 @@ impl Dialect {
     }
 }
 
-/// A line without its newline, and where it begins.
+/// A line without its newline, and its offset.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     text: &'t str,
@@ -58,28 +58,28 @@ impl<'t> Iterator for Lines<'t> {
     }
 }
 
-/// What has been read of the block to come.
+/// The parts read so far of the next block.
 #[derive(Default)]
 struct Pending {
     block: ParsedBlock,
-    /// Where its first line is.
+    /// The offset of its first line.
     start: Option<usize>,
-    /// Whether it has a field, and not merely a heading.
+    /// Whether it has a field, and not just a heading.
     has_fields: bool,
-    /// Whether a blank line came after it.
+    /// Whether a blank line followed.
     is_complete: bool,
 }
 
-/// What is known of the blocks that are to be read.
+/// The known facts of the blocks to be read.
 struct Known<'k> {
     count: usize,
     is_block: &'k mut dyn FnMut(&ParsedBlock) -> bool,
-    /// So many bytes may still be read in vain.
+    /// The bytes that may still be read in vain.
     spare: usize,
 }
 
 impl Known<'_> {
-    /// Whether `block` is the next one, with a title from further up or without it.
+    /// Whether `block` is the next one, with the title of an earlier heading or without it.
     fn takes(&mut self, block: &mut ParsedBlock, has_own_title: bool) -> bool {
         if (self.is_block)(block) {
             return true;
@@ -95,12 +95,12 @@ struct Reader<'t, 'k> {
     lines: Lines<'t>,
     parsed: Parsed,
     pending: Pending,
-    /// The heading that later blocks without one stand under.
+    /// The heading that applies to later blocks without one.
     title: Option<String>,
     group: Option<ctx_model::Category>,
-    /// Where the first structure begins: the header ends there.
+    /// The offset of the first structure, where the header ends.
     header_end: Option<usize>,
-    /// Where the last structure ends: the footer begins there.
+    /// The offset after the last structure, where the footer begins.
     footer_start: usize,
 }
 
@@ -151,7 +151,7 @@ impl<'t, 'k> Reader<'t, 'k> {
             } else if may_begin && line.text == fields::SHOWN_NOTHING {
                 self.nothing(line);
             } else if may_end && self.is_notice(line) {
-                // The caller's footer is all that can follow.
+                // Only the caller's footer can follow.
                 break;
             } else if may_end && self.begins_sources(line) {
                 self.sources();
@@ -162,7 +162,7 @@ impl<'t, 'k> Reader<'t, 'k> {
         Ok(self.finish())
     }
 
-    /// Whether a block may come, and whether what comes after the blocks may.
+    /// Whether a block may follow, and whether the parts after the blocks may follow.
     fn may_come(&self) -> (bool, bool) {
         let Some(known) = &self.known else {
             return (true, true);
@@ -190,13 +190,13 @@ impl<'t, 'k> Reader<'t, 'k> {
         }
     }
 
-    /// Reads up to the line that is `close`: the body of the pending block.
+    /// Reads the body of the pending block, up to the line `close`.
     fn body(&mut self, opening: Line<'t>, close: &str) -> Result<(), ParseError> {
         let (start, number) = (self.lines.next, self.lines.number);
         let closing = self.lines.find(|line| line.text == close);
         let is_read = match closing {
             Some(closing) => {
-                // The newline before the closing line belongs to the frame.
+                // The newline before the closing line belongs to the fence or rule.
                 let end = closing.start.saturating_sub(1).max(start);
                 self.complete(opening, &self.text[start..end])
             }
@@ -208,7 +208,7 @@ impl<'t, 'k> Reader<'t, 'k> {
             }
         };
         if !is_read {
-            // The line opens nothing, and those after it are read once more.
+            // The line opens nothing, and the lines after it are read again.
             if let Some(known) = &mut self.known {
                 known.spare = known.spare.saturating_sub(self.lines.next - start);
             }
@@ -218,7 +218,7 @@ impl<'t, 'k> Reader<'t, 'k> {
         Ok(())
     }
 
-    /// Reads the line in place of a body: the pending block shows nothing.
+    /// Reads the line that replaces an empty body.
     fn nothing(&mut self, line: Line<'t>) {
         self.forget_stale();
         if !self.complete(line, "") {
@@ -226,7 +226,8 @@ impl<'t, 'k> Reader<'t, 'k> {
         }
     }
 
-    /// The pending block, whose body is or begins with `opening`, has been read, unless it is known to be none.
+    /// Completes the pending block with this body, unless it is known not to be a block. `opening`
+    /// is the line that opens the body, or replaces it.
     fn complete(&mut self, opening: Line<'_>, body: &str) -> bool {
         let pending = std::mem::take(&mut self.pending);
         let mut block = pending.block;
@@ -247,7 +248,7 @@ impl<'t, 'k> Reader<'t, 'k> {
         true
     }
 
-    /// Marks a structure that begins at `start` and ends with the line read last.
+    /// Notes a structure that begins at `start` and ends with the line read last.
     fn structure(&mut self, start: usize) {
         self.header_end.get_or_insert(start);
         self.footer_start = self.lines.next;
@@ -289,7 +290,7 @@ impl<'t, 'k> Reader<'t, 'k> {
         self.footer_start = self.lines.next;
     }
 
-    /// A line outside bodies: a heading, a field, a blank line, or the caller's own text.
+    /// Reads a line outside bodies: a heading, a field, a blank line, or the caller's own text.
     fn outside(&mut self, line: Line<'_>) {
         if line.text.is_empty() {
             self.pending.is_complete = self.pending.start.is_some();
@@ -319,7 +320,8 @@ impl<'t, 'k> Reader<'t, 'k> {
         }
     }
 
-    /// After a blank line, only a body could have followed fields. A mere heading may be that of the whole group.
+    /// Drops pending fields after a blank line, since only a body could have followed them. A
+    /// heading alone is kept: it may be that of a whole group.
     fn forget_stale(&mut self) {
         if self.pending.is_complete && self.pending.has_fields {
             self.pending = Pending::default();
@@ -350,7 +352,7 @@ impl<'t, 'k> Reader<'t, 'k> {
     }
 }
 
-/// The heading of a block.
+/// Reads the heading of a block.
 fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
     let mut block = ParsedBlock::default();
     match dialect {
@@ -374,7 +376,7 @@ fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
     Some(block)
 }
 
-/// The title and the lines of `title (lines 3-9)`.
+/// Splits `title (lines 3-9)` into the title and the lines.
 fn split_span(text: &str) -> (String, Option<ctx_model::LineSpan>) {
     let (quoted, rest) = match fields::take_quoted(text) {
         Some((title, rest)) => (Some(title), rest),

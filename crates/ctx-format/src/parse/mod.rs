@@ -1,4 +1,4 @@
-//! Documents read back: what was put in is what comes out.
+//! Reads documents back.
 
 mod json;
 mod lines;
@@ -11,34 +11,34 @@ use ctx_model::{Category, Format, LineSpan, Relation, RenditionKind};
 use crate::fields::Metadata;
 use crate::{Notice, ParseError};
 
-/// What a document says.
+/// The contents of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Parsed {
     /// The caller's own text before the blocks.
     pub header: Option<String>,
-    /// The blocks, in their order.
+    /// The blocks, in order.
     pub blocks: Vec<ParsedBlock>,
-    /// What the list of sources calls them.
+    /// The names in the list of sources.
     pub sources: Vec<String>,
-    /// What was left out.
+    /// The notice of what was left out.
     pub notice: Option<Notice>,
     /// The caller's own text after the blocks.
     pub footer: Option<String>,
 }
 
-/// What a document says of one block. What it does not say is `None`, empty, or in the case of the
-/// rendition [`RenditionKind::Full`].
+/// The contents of one block. A field that the document does not state is `None` or empty; the
+/// rendition is then [`RenditionKind::Full`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ParsedBlock {
-    /// The group it stands in, when blocks are grouped by kind.
+    /// The group it belongs to, if blocks are grouped by kind.
     pub group: Option<Category>,
-    /// What heads it: its path, name or id; Markdown does not say which.
+    /// Its heading: its path, name or id. Markdown does not state which.
     pub title: Option<String>,
     /// The chunk's id.
     pub id: Option<String>,
-    /// The word for the chunk's kind.
+    /// The word for the kind of the chunk.
     pub kind: Option<String>,
     /// The file it is in.
     pub path: Option<String>,
@@ -46,15 +46,15 @@ pub struct ParsedBlock {
     pub name: Option<String>,
     /// The lines of the file.
     pub span: Option<LineSpan>,
-    /// The language; in Markdown `text` where there is none.
+    /// The language; in Markdown `text` if there is none.
     pub language: Option<String>,
-    /// The relevance, 0 to 1, as exactly as the format tells it: to a hundredth but in JSON.
+    /// The relevance, 0 to 1, in the precision of the format: hundredths, except in JSON.
     pub relevance: Option<f64>,
-    /// The summary; folded into one line but in JSON.
+    /// The summary; folded into one line, except in JSON.
     pub summary: Option<String>,
     /// What the file imports.
     pub imports: Vec<String>,
-    /// What the chunk relates to.
+    /// What the chunk relates to, and how.
     pub relations: Vec<Relation>,
     /// How much of the chunk is shown.
     pub rendition: RenditionKind,
@@ -63,7 +63,8 @@ pub struct ParsedBlock {
 }
 
 impl ParsedBlock {
-    /// The same without what heads it: without headings, what looks like one is the caller's own text. O(bytes of the block).
+    /// The block without its heading, for documents without headings, where text that looks like a
+    /// heading is the caller's own. O(bytes of the block).
     #[must_use]
     pub fn without_head(&self) -> Self {
         ParsedBlock {
@@ -84,7 +85,7 @@ impl ParsedBlock {
         self.path = metadata.file.map(Cow::into_owned);
     }
 
-    /// Sets the title from what names the block, where nothing else did.
+    /// Sets the title from the field that names the block, if it has no title yet.
     fn settle_title(&mut self) {
         if self.title.is_none() {
             self.title = [&self.path, &self.name, &self.id]
@@ -96,16 +97,16 @@ impl ParsedBlock {
 
 /// Reads a document that a [`Formatter`](crate::Formatter) wrote.
 ///
-/// XML and JSON are read whatever they hold. In Markdown and plain text the caller's own texts
-/// (header, footer and separator) are not marked as such: blocks are found whatever *blocks* hold,
-/// but a header that itself looks like a block is read as one; and where there is no block, notice
-/// or source, a footer is read as a part of the header.
+/// XML and JSON are always read correctly. In Markdown and plain text the caller's own texts
+/// (header, footer and separator) are not marked as such. Blocks are found whatever *blocks*
+/// contain, but a header that looks like a block is read as one; and if there is no block, notice
+/// or source, a footer is read as part of the header.
 ///
 /// O(n) in the length of `text`.
 ///
 /// # Errors
-/// [`ParseError::Malformed`] and [`ParseError::Unexpected`] for XML and JSON, and
-/// [`ParseError::Unclosed`] for Markdown and plain text, of which nothing else is malformed.
+/// [`ParseError::Malformed`] and [`ParseError::Unexpected`] for XML and JSON;
+/// [`ParseError::Unclosed`] for Markdown and plain text, where nothing else is malformed.
 pub fn parse(format: Format, text: &str) -> Result<Parsed, ParseError> {
     match format {
         Format::Markdown => lines::parse(lines::Dialect::Markdown, text),
@@ -115,17 +116,18 @@ pub fn parse(format: Format, text: &str) -> Result<Parsed, ParseError> {
     }
 }
 
-/// Reads a document whose blocks are known: there are `count`, and `is_block` says of what may be the next one whether it
-/// is. In Markdown and plain text, whatever else looks like a block is then the caller's own text, as is what looks like
-/// a notice or a list of sources before the last block. A title that a block may have from a heading further up is left
-/// out where the block is not taken with it. XML and JSON tell the caller's texts apart: they are [`parse`]d, and
-/// nothing is asked.
+/// Reads a document whose blocks are known: there are `count` of them, and `is_block` decides
+/// whether a candidate is the next one. In Markdown and plain text, everything else that looks like
+/// a block is then the caller's own text, and so is everything that looks like a notice or a list
+/// of sources before the last block. If a block could take its title from an earlier heading, but
+/// `is_block` accepts it only without, the title is left out. XML and JSON mark the caller's texts:
+/// they are read by [`parse`], and `is_block` is not called.
 ///
-/// Fewer blocks than `count` are read where the others are not found. O(n) in the length of `text`, and what `is_block`
-/// takes; of what it refuses, sixteen times that length is looked at.
+/// Returns fewer than `count` blocks if the others are not found. O(n) in the length of `text`,
+/// plus the time of `is_block`; of refused candidates, at most sixteen times that length is read.
 ///
 /// # Errors
-/// Those of [`parse`] for XML and JSON, and none for Markdown and plain text.
+/// Those of [`parse`] for XML and JSON; none for Markdown and plain text.
 pub fn parse_known(
     format: Format,
     text: &str,

@@ -1,4 +1,4 @@
-//! XML read back, by `quick-xml`.
+//! Reads XML back with `quick-xml`.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Everything inside the root. Text between elements is the caller's separator.
+    /// Reads everything inside the root. Text between elements is the caller's separator.
     fn context(&mut self) -> Result<(), ParseError> {
         let mut group: Option<Category> = None;
         loop {
@@ -63,7 +63,7 @@ impl<'t> Document<'t> {
                     self.push(&tag, group, String::new())?;
                 }
                 Event::End(tag) if tag.name().as_ref() == "section" => group = None,
-                // The reader checks that an end tag has the name of its start tag.
+                // The reader checks that an end tag matches its start tag.
                 Event::End(_) => return self.epilogue(),
                 Event::Text(_) | Event::GeneralRef(_) => {}
                 other => return Err(self.unexpected(&other, "an element of <context>")),
@@ -132,7 +132,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The text of an element that holds nothing else, up to and with its end tag.
+    /// Reads the text of an element that contains nothing else, including its end tag.
     fn text(&mut self) -> Result<String, ParseError> {
         let mut text = String::new();
         loop {
@@ -212,7 +212,7 @@ fn push_resolved(text: &mut String, reference: &BytesRef<'_>) -> Result<(), Pars
     Ok(())
 }
 
-/// Text without the newline after its start tag and the one before its end tag.
+/// The text without the newline after the start tag and the one before the end tag.
 fn framed(text: String) -> String {
     match text.strip_prefix('\n') {
         Some(inner) => inner.strip_suffix('\n').unwrap_or(inner).to_owned(),
