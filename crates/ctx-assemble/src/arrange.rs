@@ -1,7 +1,7 @@
-//! In what order chunks are shown, and under which headings.
+//! The order in which chunks are shown, and their headings.
 //!
-//! Every order here is total: it ends in the chunk's id, which is unique, so the order in which
-//! chunks arrive never shows.
+//! Every order here is total: ties end with the chunk's id, which is unique, so the result does not
+//! depend on the order in which chunks arrive.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use ctx_format::Group;
 use ctx_model::{BuildOptions, Category, Chunk, GroupBy, Order};
 use rapidhash::RapidHashMap;
 
-/// The chunks under one heading, by index, in the order they are shown.
+/// The chunks under one heading, by index, in the order of display.
 #[derive(Debug)]
 pub(crate) struct Section<'a> {
     pub(crate) group: Option<Group<'a>>,
     pub(crate) members: Vec<usize>,
 }
 
-/// Orders `chunks` as the options say; for [`Order::Edges`], by
-/// relevance, because which chunk comes last is known only when the last one is chosen. O(n log n).
+/// Orders `chunks` by the options. For [`Order::Edges`] they are ordered by relevance, because
+/// which chunk comes last is only known after selection. O(n log n).
 pub(crate) fn arrange<'a>(chunks: &[&'a Chunk], options: &BuildOptions) -> Vec<Section<'a>> {
     let order = options.order;
     match options.group_by {
@@ -59,7 +59,7 @@ fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
         let new = files.len();
         let number = match chunk.path.as_deref() {
             Some(path) => *numbers.entry(path).or_insert(new),
-            // A chunk without a path shares its file with nobody.
+            // A chunk without a path has a file of its own.
             None => new,
         };
         if number == new {
@@ -70,7 +70,7 @@ fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     for members in &mut files {
         members.sort_unstable_by(|&a, &b| by_line(chunks[a], chunks[b]));
     }
-    // The chunk that speaks for a file is the one that would come first of all its chunks.
+    // A file is ranked by the chunk that would come first of all its chunks.
     let leader = |members: &[usize]| {
         let first = members
             .iter()
@@ -121,7 +121,7 @@ fn by_line(a: &Chunk, b: &Chunk) -> Ordering {
         .then_with(|| a.id.cmp(&b.id))
 }
 
-/// The best first, the second best last, and so on inwards.
+/// The best first, the second best last, and so on towards the middle.
 pub(crate) fn best_at_both_ends<T>(ranked: Vec<T>) -> Vec<T> {
     let mut front = Vec::with_capacity(ranked.len());
     let mut back = Vec::new();

@@ -24,18 +24,18 @@ use crate::{AssembleError, Control};
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
 /// tokens by `counter`, counted on its final bytes.
 ///
-/// `options.counter` is not looked at: `counter` is who counts. The order in which `chunks` arrive
-/// does not show in the result.
+/// `options.counter` is ignored: `counter` counts. The result does not depend on the order of
+/// `chunks`.
 ///
-/// Time: O(n log n) for n chunks, and a count of each block to price it. The finished text is counted
-/// once more, but for blocks whose bytes are shown, by their hash, to be those that were counted.
+/// Time: O(n log n) for n chunks, plus one count of each block to price it. The finished text is
+/// counted once more, except for blocks whose bytes, by their hash, are those counted before.
 /// Memory: the context, the largest block, and O(n).
 ///
 /// # Errors
-/// [`AssembleError::Budget`] when not even the header, footer and notices fit, with the smallest
-/// budget that works; [`AssembleError::DuplicateId`] and [`AssembleError::Model`] for chunks that
-/// cannot be told apart or break a rule; [`AssembleError::Format`] when the header, footer or
-/// separator would break the document; [`AssembleError::Cancelled`].
+/// [`AssembleError::Budget`] if not even the header, footer and notices fit, with the smallest
+/// budget that works; [`AssembleError::DuplicateId`] and [`AssembleError::Model`] for chunks with
+/// the same id, or that break a rule; [`AssembleError::Format`] if the header, footer or separator
+/// would break the document; [`AssembleError::Cancelled`].
 pub fn assemble(
     chunks: &[Chunk],
     options: &BuildOptions,
@@ -70,7 +70,8 @@ pub fn assemble(
     Ok(built)
 }
 
-/// The formatter the options ask for, once their texts are known to leave the document whole.
+/// Makes the formatter that the options request, after checking that the header and footer do not
+/// break the document.
 pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>, AssembleError> {
     for (name, text) in [("header", &options.header), ("footer", &options.footer)] {
         if let Some(text) = text {
@@ -87,7 +88,7 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
     let mut ids = RapidHashSet::with_capacity(chunks.len());
     for (index, chunk) in chunks.iter().enumerate() {
         chunk.check().map_err(|error| match error {
-            // There is no other name for it.
+            // A chunk without an id is named by its number.
             ModelError::EmptyId => ModelError::InList {
                 number: index + 1,
                 count: chunks.len(),
@@ -104,7 +105,7 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
     Ok(())
 }
 
-/// Refuses more pinned units than there are places.
+/// Refuses more pinned units than `max_chunks` allows.
 fn check_pins(units: &[Unit<'_>], options: &BuildOptions) -> Result<(), BudgetError> {
     let pinned = units.iter().filter(|it| it.chunk().pinned).count();
     match options.max_chunks {
@@ -115,7 +116,7 @@ fn check_pins(units: &[Unit<'_>], options: &BuildOptions) -> Result<(), BudgetEr
     }
 }
 
-/// The digest tells whether the text is that of the receipt.
+/// Refuses a previous context whose text does not have the digest given with it.
 fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
     let Some(previous) = &options.previous else {
         return Ok(());
@@ -176,10 +177,10 @@ impl Run<'_> {
         self.fill(plan)
     }
 
-    /// Selects and emits, until the final count agrees.
+    /// Selects and emits, until the final count is within the limit.
     ///
-    /// What does not add up, and what rounds, is found by that count. Each round then has less to
-    /// spend; the empty context is known to fit.
+    /// Where weights do not add up, or counts are rounded, the final count detects it. Each further
+    /// round may spend less; the empty context is known to fit.
     fn fill(&self, mut plan: Plan<'_, '_>) -> Result<BuiltContext, AssembleError> {
         let limit = plan.limit()?;
         let mut budget = Budget {
@@ -236,13 +237,14 @@ impl Run<'_> {
                 return receipt.write(document);
             }
             if outcome.chosen.iter().all(Option::is_none) {
-                // Everything would have fitted, had the parts added up.
+                // Only a context with everything in it and no notice would have fitted, if its
+                // parts had added up.
                 return Err(plan.too_small(budget.slack.saturating_add(1)));
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");
             if plan.allow(&budget, plan.fixed.any_notice()).safe == 0 {
-                // What is left weighs nothing by itself, and something together.
+                // The chosen items weigh nothing one by one, but something together: allow fewer.
                 let items = outcome.chosen.iter().flatten().count();
                 budget.max_items = Some(items / 2);
             }
@@ -250,15 +252,16 @@ impl Run<'_> {
         }
     }
 
-    /// A refusal on account of pinned chunks, with the smallest budget tried out: where weights do
-    /// not quite add up, only that tells.
+    /// Verifies the smallest budget named by an error about pinned chunks, by trying it: if weights
+    /// do not quite add up, nothing else is certain.
     fn confirm(&self, error: AssembleError) -> AssembleError {
         let AssembleError::Budget(refusal) = error else {
             return error;
         };
         let footer = self.options.footer.as_deref();
         let confirmed = self.raised(refusal).and_then(|refusal| {
-            // Where the pieces do not add up, what was kept in hand for them may not be needed.
+            // If the pieces do not add up, the tokens that were kept in reserve for that may not be
+            // needed.
             if self.pricer.formatter.joins_safely(footer) {
                 Ok(refusal)
             } else {
@@ -268,7 +271,7 @@ impl Run<'_> {
         confirmed.map_or_else(|error| error, AssembleError::Budget)
     }
 
-    /// `refusal` with a budget that works, where the one it names does not.
+    /// `refusal` with a budget that works, if the one it names does not.
     fn raised(&self, mut refusal: BudgetError) -> Result<BudgetError, AssembleError> {
         while let BudgetError::TooSmall {
             needed,
@@ -296,8 +299,8 @@ impl Run<'_> {
         Ok(refusal)
     }
 
-    /// `refusal` with the smallest budget there is between the one that was refused and the one it names, which works.
-    /// O(log n) attempts for a difference of n tokens.
+    /// `refusal` with the smallest budget that works, between the budget that was refused and the
+    /// one it names, which works. O(log n) attempts for a difference of n tokens.
     fn lowered(&self, mut refusal: BudgetError) -> Result<BudgetError, AssembleError> {
         let BudgetError::TooSmall {
             needed,
@@ -309,7 +312,8 @@ impl Run<'_> {
             return Ok(refusal);
         };
         let refused = smallest.saturating_sub(self.options.max_tokens);
-        // So many less do, and so many do not; mostly, none is what can be spared.
+        // With `works` fewer tokens it works, and with `fails` fewer it does not. Usually none can
+        // be spared, so the search begins with small steps.
         let (mut works, mut step) = (0, 1);
         let mut fails = refused.get().min(pinned.get().saturating_add(1));
         while works + 1 < fails {
@@ -337,7 +341,7 @@ impl Run<'_> {
     }
 }
 
-/// One stage of the pipeline, in a span of its own, with the time it took.
+/// Runs one stage of the pipeline, in its own span, and logs the time it took.
 fn stage<T>(
     name: &'static str,
     control: &Control,

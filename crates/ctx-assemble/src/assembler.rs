@@ -1,4 +1,4 @@
-//! The assembler as a service holds it: asynchronous, object-safe, cancellable.
+//! The assembler as services hold it: asynchronous, object-safe, cancellable.
 
 use std::sync::Arc;
 
@@ -15,31 +15,34 @@ use crate::{AssembleError, Clock, Control, assemble_each_line_once};
 pub struct FormattedChunk {
     /// The text.
     pub text: String,
-    /// What it costs by the counter of the options.
+    /// Its number of tokens, by the counter of the options.
     pub tokens: Tokens,
     /// The file it is in.
     pub path: Option<String>,
-    /// The lines of that file which the text shows; none where those of expanded context cannot be told.
+    /// The lines of that file which the text shows; `None` if those of expanded context cannot be
+    /// determined.
     pub span: Option<LineSpan>,
 }
 
 /// Turns chunks into contexts. Its laws are `ctx_testkit::laws::assembler`.
 #[async_trait]
 pub trait Assembler: Send + Sync {
-    /// Builds one context. That of this crate shows each line once, of chunks with renditions too
-    /// ([`assemble_each_line_once`](crate::assemble_each_line_once)).
+    /// Builds one context. The implementation of this crate shows each line once, even in chunks
+    /// with renditions ([`assemble_each_line_once`](crate::assemble_each_line_once)).
     ///
-    /// Raising the flag of `control`, or dropping the future, ends the work once what is being counted is counted: a quarter of
-    /// a MiB and the rest of its line, which is within 10 ms with the counters of `ctx-tokens` whose weights add up at safe joints. Those
-    /// are all but `TokenizerJson`. A counter that never adds up ([`Additivity::Never`](ctx_tokens::Additivity::Never), the default of
-    /// one's own) is given whole blocks, and the whole context.
+    /// Raising the flag of `control`, or dropping the future, ends the work after the text that is
+    /// being counted: a quarter of a MiB and the rest of its line. That takes at most 10 ms with
+    /// the counters of `ctx-tokens` whose weights add up at safe joints, which are all but
+    /// `TokenizerJson`. A counter whose weights never add up
+    /// ([`Additivity::Never`](ctx_tokens::Additivity::Never), the default of custom counters) is
+    /// given whole blocks and the whole context.
     ///
     /// # Errors
-    /// As [`assemble`](crate::assemble); [`AssembleError::Tokens`] when there is no counter of
-    /// the name that the options give, and [`AssembleError::Lost`] when the counter panics.
+    /// As [`assemble`](crate::assemble); [`AssembleError::Tokens`] if there is no counter of the
+    /// name in the options, and [`AssembleError::Lost`] if the counter panics.
     ///
     /// # Panics
-    /// Where the assembler needs a runtime and there is none: [`ContextAssembler`] needs one of tokio.
+    /// If the assembler needs a runtime and there is none: [`ContextAssembler`] needs one of tokio.
     async fn assemble(
         &self,
         chunks: Vec<Chunk>,
@@ -47,7 +50,7 @@ pub trait Assembler: Send + Sync {
         control: Control,
     ) -> Result<BuiltContext, AssembleError>;
 
-    /// Formats one chunk on its own, all of it: its expanded context, else its content.
+    /// Formats one chunk on its own, in full: its expanded context, else its content.
     ///
     /// # Errors
     /// [`AssembleError::Format`] and [`AssembleError::Tokens`].
@@ -60,15 +63,16 @@ pub trait Assembler: Send + Sync {
     /// Counts or estimates the tokens of `text`.
     ///
     /// # Errors
-    /// [`AssembleError::Tokens`] when there is no counter of that name.
+    /// [`AssembleError::Tokens`] if there is no counter of that name.
     fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError>;
 }
 
-/// The assembler of this crate. It keeps nothing between two calls but what its [`Counters`] keep, which its clones
-/// share.
+/// The assembler of this crate. Between two calls it keeps only what its [`Counters`] keep, which
+/// its clones share.
 ///
-/// [`assemble`](Assembler::assemble) works on a blocking thread of the tokio runtime that its future is awaited in, and
-/// panics elsewhere; [`assemble`](crate::assemble), the function, needs none. What else there is needs none either.
+/// [`assemble`](Assembler::assemble) runs on a blocking thread of the tokio runtime in which its
+/// future is awaited, and panics outside one. The other methods, and the function
+/// [`assemble`](crate::assemble), need no runtime.
 #[derive(Clone, Default)]
 pub struct ContextAssembler {
     clock: Option<Arc<dyn Clock>>,
@@ -76,19 +80,20 @@ pub struct ContextAssembler {
 }
 
 impl ContextAssembler {
-    /// An assembler that does not tell how long it took.
+    /// Makes an assembler without a clock: it reports no build times.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells how long it took, by this clock, where it is handed no other.
+    /// Sets the clock for build times and deadlines, unless a `control` brings its own.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// Counts with these, which others may share: what the options ask for by name may be a counter of one's own.
+    /// Sets the registry that names of counters are looked up in, which may hold custom counters
+    /// and be shared.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.counters = counters;
@@ -120,11 +125,11 @@ impl Assembler for ContextAssembler {
             clock: control.clock.or_else(|| self.clock.clone()),
             ..control
         };
-        // Should the future be dropped, nobody waits for the answer any more.
+        // If the future is dropped, nobody waits for the answer.
         let _guard = cancel.drop_guard();
         let span = tracing::Span::current();
         let build = move || {
-            // Where it is a file, it is read now, or another waited for who reads it.
+            // A counter from a file is read now, or awaited if another thread is reading it.
             let counter = counters.get(&options.counter)?;
             assemble_each_line_once(&chunks, &options, &*counter, &control)
         };

@@ -1,4 +1,5 @@
-//! What may be shown, in the order it is considered and in that of showing, each priced in every way it may be shown.
+//! The units that may be shown, in the order of selection and in that of display, with the price of
+//! every way to show each.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use crate::{AssembleError, Control};
 #[derive(Debug)]
 pub(crate) struct Candidate<'u> {
     pub(crate) unit: &'u Unit<'u>,
-    /// The section it stands in.
+    /// The number of its section.
     pub(crate) section: usize,
     /// Whether all of it was in the previous context.
     pub(crate) was_sent: bool,
@@ -26,12 +27,12 @@ pub(crate) struct Candidate<'u> {
     pub(crate) showings: Showings<'u>,
 }
 
-/// All of them.
+/// All candidates.
 #[derive(Debug)]
 pub(crate) struct Candidates<'u> {
-    /// In the order they are considered: the most relevant first, however they are shown.
+    /// In the order of selection: most relevant first, whatever the order of display.
     pub(crate) all: Vec<Candidate<'u>>,
-    /// In the order they are shown, section by section, by their index.
+    /// Their indices in the order of display, section by section.
     order: Vec<usize>,
     /// The heading of each section.
     pub(crate) groups: Vec<Option<Group<'u>>>,
@@ -47,7 +48,7 @@ impl<'u> Candidates<'u> {
     ) -> Result<Self, AssembleError> {
         let chunks: Vec<&'u Chunk> = units.iter().map(Unit::chunk).collect();
         let places = places(options);
-        // Whichever of its parts spoke for it, or stood by itself.
+        // The first place, in the previous context, of any of its parts.
         let place = |index: usize| {
             let parts = units[index].parts().iter();
             parts
@@ -95,7 +96,7 @@ impl<'u> Candidates<'u> {
         })
     }
 
-    /// What was chosen, in the order it is shown, and the choice of each.
+    /// The chosen candidates in the order of display, with the choice of each.
     pub(crate) fn chosen<'c, 'o>(
         &'c self,
         outcome: &'o Outcome,
@@ -104,7 +105,8 @@ impl<'u> Candidates<'u> {
         self.order.iter().filter_map(chosen)
     }
 
-    /// The same in numbers; what may be spent is left open. Stops early when `control` says so.
+    /// The candidates as a selection problem, with the capacity still unset. Stops early if
+    /// `control` is cancelled.
     pub(crate) fn problem(
         &self,
         fixed: &Fixed,
@@ -138,7 +140,7 @@ impl<'u> Candidates<'u> {
         })
     }
 
-    /// How many bytes the context will have, or somewhat more.
+    /// An upper estimate of the number of bytes of the context.
     pub(crate) fn bytes(&self, fixed: &Fixed, chosen: &[Option<usize>]) -> usize {
         let beside = fixed.separator.bytes + fixed.source_separator.bytes;
         let piece = |piece: &Piece<'_>| (piece.price + piece.source).bytes + beside;
@@ -160,7 +162,7 @@ impl<'u> Candidates<'u> {
     }
 }
 
-/// What showing it costs, each block with a separator after it.
+/// The weight of a showing, with a separator after each block.
 fn weight(showing: &Showing<'_>, fixed: &Fixed) -> u64 {
     let beside = fixed.separator.weight + fixed.source_separator.weight;
     let piece = |piece: &Piece<'_>| (piece.price + piece.source).weight.saturating_add(beside);
@@ -179,7 +181,7 @@ fn places(options: &BuildOptions) -> BTreeMap<&str, usize> {
         .collect()
 }
 
-/// Puts what was in the previous context first, in its places there, and the rest behind it.
+/// Puts the units of the previous context first, in their places there, and the others after them.
 fn keep_places<'u>(
     sections: Vec<Section<'u>>,
     place: impl Fn(usize) -> Option<usize>,
@@ -214,7 +216,7 @@ fn keep_places<'u>(
     }
     for Section { group, members } in rest {
         match all.last_mut() {
-            // The heading stands there already.
+            // The heading is there already.
             Some(last) if group.is_some() && last.group == group => last.members.extend(members),
             _ => all.push(Section { group, members }),
         }

@@ -1,32 +1,32 @@
-//! What an answer may cite: ids that stay the same as long as what they stand for does.
+//! Citations: their ids stay the same as long as the cited text does.
 
 use ctx_format::Block;
 use ctx_model::{Chunk, Citation, LineSpan, Origin};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
-/// Hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two are alike once in
-/// two million contexts; [`Citations`] then takes more.
+/// The number of hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two ids
+/// coincide once in two million contexts; [`Citations`] then takes more digits.
 const DIGITS: usize = 10;
 
-/// Gives out citations, each id once.
+/// Makes citations with unique ids.
 #[derive(Debug, Default)]
 pub(crate) struct Citations {
     taken: RapidHashSet<String>,
-    /// How many ids of each beginning and identity are known to be taken, the shortest first.
+    /// How many ids were tried for each prefix and identity, the shortest first.
     tried: RapidHashMap<(&'static str, blake3::Hash), usize>,
 }
 
-/// What is hashed of a block that is cited.
+/// The hashes of a cited block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hashes {
-    /// Its body.
+    /// The hash of its body.
     content: blake3::Hash,
-    /// Its source, its lines, and its body.
+    /// The hash of its source, its lines and its body.
     identity: blake3::Hash,
 }
 
 impl Hashes {
-    /// Those of `block`, whose body has the hash `content`.
+    /// The hashes of `block`, whose body has the hash `content`.
     pub(crate) fn of(block: &Block<'_>, content: blake3::Hash) -> Self {
         Hashes {
             content,
@@ -36,7 +36,7 @@ impl Hashes {
 }
 
 impl Citations {
-    /// The citation of `chunk` as `block` shows it, which has these hashes.
+    /// Makes the citation of `chunk` as shown by `block`, which has these hashes.
     pub(crate) fn cite(&mut self, chunk: &Chunk, block: &Block<'_>, hashes: Hashes) -> Citation {
         Citation {
             id: self.id(chunk, hashes),
@@ -58,7 +58,8 @@ impl Citations {
             *tried += 1;
             let id = match hex.get(..digits) {
                 Some(digits) => format!("{prefix}-{digits}"),
-                // Two chunks of one source, span and text: nothing but a number tells them apart.
+                // Two chunks of the same source, span and text can only be distinguished by a
+                // number.
                 None => format!("{prefix}-{hex}-{}", digits + 1 - hex.len()),
             };
             if self.taken.insert(id.clone()) {
@@ -68,9 +69,9 @@ impl Citations {
     }
 }
 
-/// The whole of what a [`Citation::id`] is the beginning of: the word for the chunk's origin, a hyphen, and
-/// 64 hexadecimal digits. It stands for all of `chunk`: where the chunk is shown whole, and no other citation
-/// begins alike, the id of its citation is a prefix of this. O(bytes).
+/// The full form of a [`Citation::id`], for all of `chunk`: the word for its origin, a hyphen, and
+/// 64 hexadecimal digits. If the chunk is shown in full, and no other citation begins alike, the id
+/// of its citation is a prefix of this. O(bytes).
 pub fn citation_id(chunk: &Chunk) -> String {
     let block = Block::full(chunk);
     let content_hash = blake3::hash(block.body.as_bytes());
@@ -78,7 +79,7 @@ pub fn citation_id(chunk: &Chunk) -> String {
     format!("{}-{hex}", prefix_of(chunk.origin))
 }
 
-/// Whether the id of `citation` is one that stands for its source, its lines and the hash of its text. O(bytes).
+/// Whether the id of `citation` matches its source, its lines and the hash of its text. O(bytes).
 pub fn is_citation_id(citation: &Citation) -> bool {
     let span = (
         citation.start_line.unwrap_or(0),
@@ -90,7 +91,7 @@ pub fn is_citation_id(citation: &Citation) -> bool {
     let Some((prefix, digits)) = citation.id.split_once('-') else {
         return false;
     };
-    // Of two with the same source, lines and text, one has a number.
+    // Of two citations with the same source, lines and text, one has a number at the end.
     let digits = digits.split_once('-').map_or(digits, |(digits, _)| digits);
     let origins = [
         Origin::Reference,
@@ -104,7 +105,7 @@ pub fn is_citation_id(citation: &Citation) -> bool {
         && hex.starts_with(digits)
 }
 
-/// The hash of a source, its lines, and the text that is shown of it.
+/// The hash of a source, its lines, and the text shown.
 fn identity(block: &Block<'_>, content_hash: blake3::Hash) -> blake3::Hash {
     let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
     identity_of(block.title(), span, content_hash)
@@ -113,7 +114,7 @@ fn identity(block: &Block<'_>, content_hash: blake3::Hash) -> blake3::Hash {
 fn identity_of(source: &str, span: (u32, u32), content_hash: blake3::Hash) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"ctx citation id 1");
-    // Each part is told apart by its length, so that no two sources spell the same bytes.
+    // The length precedes the source, so that no two sources give the same bytes.
     hasher.update(&(source.len() as u64).to_le_bytes());
     hasher.update(source.as_bytes());
     hasher.update(&span.0.to_le_bytes());

@@ -1,4 +1,4 @@
-//! How a caller stops an assembly, and tells it the time.
+//! Cancellation, the clock and the deadline of an assembly.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::AssembleError;
 
-/// A flag that is raised once, and seen by everything that holds a clone of it.
+/// A flag that is raised once and seen through all its clones.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<Flag>);
 
@@ -18,12 +18,13 @@ struct Flag {
 }
 
 impl Cancel {
-    /// A flag that is not raised.
+    /// Makes a flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag that counts as raised when this one is; raising it leaves this one as it is.
+    /// Makes a flag that also counts as raised when this one is; raising the child leaves this one
+    /// as it is.
     #[must_use]
     pub fn child(&self) -> Self {
         Cancel(Arc::new(Flag {
@@ -32,12 +33,12 @@ impl Cancel {
         }))
     }
 
-    /// Raises it.
+    /// Raises the flag.
     pub fn cancel(&self) {
         self.0.raised.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was raised, or one that it is a child of.
+    /// Whether this flag or one of its ancestors was raised.
     pub fn is_cancelled(&self) -> bool {
         let mut flag = &self.0;
         loop {
@@ -51,7 +52,8 @@ impl Cancel {
         }
     }
 
-    /// Raises it when the guard is dropped: hold that in a future, and dropping the future ends the work.
+    /// Raises the flag when the guard is dropped: keep the guard in a future, and dropping the
+    /// future ends the work.
     pub fn drop_guard(self) -> CancelGuard {
         CancelGuard(self)
     }
@@ -69,15 +71,15 @@ impl Drop for CancelGuard {
 }
 
 impl From<Cancel> for Control {
-    /// Stops when it is raised, and never before.
+    /// Stops when the flag is raised; there is no deadline.
     fn from(cancel: Cancel) -> Self {
         Control::default().with_cancel(cancel)
     }
 }
 
-/// Tells the time since a moment of its own choice; never runs backwards.
+/// Reports the time since a moment of its own choice; never runs backwards.
 ///
-/// The assembler reads no clock itself: without one, build times are 0 and deadlines never come.
+/// The assembler reads no clock by itself: without one, build times are 0 and deadlines never come.
 pub trait Clock: Send + Sync {
     /// The time since that moment.
     fn now(&self) -> Duration;
@@ -89,18 +91,18 @@ impl<F: Fn() -> Duration + Send + Sync> Clock for F {
     }
 }
 
-/// What an assembly is told besides its input: when to stop, and what time it is.
+/// How an assembly is controlled: when to stop, and the time.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Control {
     /// Raised to stop: the assembly then ends with [`AssembleError::Cancelled`] within 10 ms.
     pub cancel: Cancel,
-    /// Who tells the time.
+    /// The clock, if there is one.
     pub clock: Option<Arc<dyn Clock>>,
-    /// The time, by that clock, at which selection returns the best answer it has.
+    /// The time by that clock at which selection stops and returns its best answer so far.
     pub deadline: Option<Duration>,
-    /// Whether all work is done by the thread that asks for it, because others have use for the rest. What comes of it
-    /// is the same.
+    /// Whether all work is done by the calling thread, because other threads are needed elsewhere.
+    /// The result is the same.
     pub one_thread: bool,
 }
 
@@ -119,14 +121,14 @@ impl Control {
         self
     }
 
-    /// Has selection return the best answer it has when the clock shows `deadline`.
+    /// Makes selection return its best answer so far when the clock reaches `deadline`.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Duration>) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Has the thread that asks do all work, or shares it with others.
+    /// Makes the calling thread do all work, or lets it share the work with others.
     #[must_use]
     pub fn with_one_thread(mut self, one_thread: bool) -> Self {
         self.one_thread = one_thread;
@@ -139,12 +141,12 @@ impl Control {
             .map_or(Duration::ZERO, |clock| clock.now())
     }
 
-    /// Whether the deadline has come, and selection may have been cut short.
+    /// Whether the deadline has passed, so that selection may have been cut short.
     pub fn is_late(&self) -> bool {
         self.clock.is_some() && self.deadline.is_some_and(|deadline| self.now() >= deadline)
     }
 
-    /// An error when the flag is raised.
+    /// Returns an error if the flag is raised.
     pub(crate) fn check(&self) -> Result<(), AssembleError> {
         if self.cancel.is_cancelled() {
             Err(AssembleError::Cancelled)

@@ -1,10 +1,10 @@
-//! Texts that say the same: the best of them is shown, the others are named.
+//! Finds duplicate texts: the best is shown, and the others refer to it.
 //!
-//! Two texts are near duplicates when the sets of their lines (trimmed, blank ones aside) have a
-//! Jaccard similarity of at least [`ALIKE`]. Candidates are found by bottom-k sketches: two sets so
-//! alike share one of their [`SKETCH`] smallest hashes unless a quarter of the smallest differ
-//! (Broder, "On the resemblance and containment of documents", 1997); each candidate is then
-//! compared line by line, so that a collision of hashes never drops a text.
+//! Two texts are near duplicates if the sets of their lines (trimmed, without blank lines) have a
+//! Jaccard similarity of at least [`ALIKE`]. Candidates are found by bottom-k sketches: two such
+//! sets share one of their [`SKETCH`] smallest hashes, unless a quarter of the smallest differ
+//! (Broder, "On the resemblance and containment of documents", 1997). Each candidate is then
+//! compared line by line, so that a hash collision never drops a text.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -18,14 +18,15 @@ use crate::{AssembleError, Control};
 /// The least similarity of near duplicates.
 const ALIKE: f64 = 0.9;
 
-/// How many texts one text is compared with at the most, so that many texts with one common line
-/// take no more than linear time.
+/// The most texts that one text is compared with, so that many texts with a common line take linear
+/// time.
 const COMPARISONS: usize = 16;
 
-/// For each of `chunks`, the index of the one that stands for it, where it is a duplicate of
-/// another. `chunks` come best first, each with the survey of its full text. Chunks of one path are
-/// compared only where they have no lines, or the same: what stands twice in one file has two places. What `stays` is
-/// no duplicate of anything. O(bytes) of the texts that share a line; O(n) besides.
+/// For each of `chunks`, the index of the chunk that replaces it, if it is a duplicate. `chunks`
+/// are in order of quality, best first, each with the survey of its full text. Chunks of one path
+/// are compared only if they have the same lines or none, since equal text at two places of a file
+/// is no duplicate. Chunks for which `stays` is true are never replaced. O(bytes) of the texts that
+/// share a line, and O(n).
 pub(crate) fn duplicates(
     chunks: &[&Chunk],
     surveys: &[Survey],
@@ -61,9 +62,9 @@ pub(crate) fn duplicates(
     Ok(found)
 }
 
-/// How often each hash was seen, or more often: most are seen once, and need not be looked up.
+/// Counts how often each hash occurs, up to two: most occur once and need no lookup.
 struct Seen {
-    /// Counts up to two, each for all hashes that end alike.
+    /// Counts up to two, each shared by all hashes with the same low bits.
     counts: Vec<u8>,
 }
 
@@ -94,10 +95,10 @@ impl Seen {
     }
 }
 
-/// The lines of a text that say something, trimmed.
+/// The lines of a text that are not blank, trimmed.
 type Lines<'c> = RapidHashSet<&'c [u8]>;
 
-/// Those of each text, found when they are first asked for.
+/// The line sets of the texts, each computed when it is first needed.
 struct LineSets<'c> {
     chunks: &'c [&'c Chunk],
     lines: Vec<OnceCell<Lines<'c>>>,
@@ -152,7 +153,8 @@ fn similarity(
     } else {
         (right, left)
     };
-    // Prose in one long line, or a handful, is the same or it is not. And no two sets are more alike than in size.
+    // Texts of few lines, such as prose on one long line, are only duplicates if they are equal.
+    // And the similarity of two sets is at most the ratio of their sizes.
     if less.len() < 2 * SKETCH || ratio(less.len(), more.len()) < ALIKE {
         return Ok(0.0);
     }

@@ -1,4 +1,4 @@
-//! The document, from what was chosen.
+//! Writes the document from the selection.
 
 use ctx_budget::Outcome;
 use ctx_format::{DocumentWriter, Group, Notice};
@@ -10,11 +10,11 @@ use crate::candidates::{Candidate, Candidates};
 use crate::price::Pricer;
 use crate::showing::{Piece, Showing};
 
-/// What is shown under one heading, in order.
+/// The candidates under one heading, in order.
 #[derive(Debug)]
 pub(crate) struct Shown<'u, 'c> {
     group: Option<Group<'u>>,
-    /// Candidates, and how they are shown.
+    /// Each candidate, with the way it is shown.
     showings: Vec<(&'c Candidate<'u>, &'c Showing<'u>)>,
 }
 
@@ -28,7 +28,7 @@ impl<'u, 'c> Shown<'u, 'c> {
     }
 }
 
-/// What was chosen, in the order it is shown.
+/// The selection, in the order of display.
 pub(crate) fn shown<'u, 'c>(
     candidates: &'c Candidates<'u>,
     outcome: &Outcome,
@@ -54,8 +54,7 @@ pub(crate) fn shown<'u, 'c>(
     shown
 }
 
-/// Puts the best at both ends: of the groups where the groups are ranked, else of each group's
-/// chunks.
+/// Puts the best at both ends: groups if they are ranked, else the chunks of each group.
 fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
     if group_by == GroupBy::File {
         *shown = best_at_both_ends(std::mem::take(shown));
@@ -66,16 +65,16 @@ fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
     }
 }
 
-/// The finished text, and where its blocks lie.
+/// The finished text, and the places of its blocks.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) text: String,
-    /// Where each block ends, in bytes.
+    /// The end of each block, in bytes.
     pub(crate) block_ends: Vec<usize>,
 }
 
-/// Writes the document into a buffer of `bytes` bytes. `omitted` of `total` chunks are not in it.
-/// Between two blocks it looks whether it is cancelled. O(bytes).
+/// Writes the document into a buffer of `bytes` bytes. `notice` has the number of chunks left out.
+/// Cancellation is checked between two blocks. O(bytes).
 pub(crate) fn emit(
     pricer: &Pricer<'_>,
     options: &BuildOptions,

@@ -1,4 +1,4 @@
-//! At which budget each chunk that was left out would be let in.
+//! The budget at which each omitted chunk would be included.
 
 use ctx_budget::{Item, Problem};
 use ctx_model::{Selection, Tokens};
@@ -12,23 +12,24 @@ use crate::candidates::Candidate;
 use crate::plan::{Budget, Plan};
 use crate::price::smallest_limit;
 
-/// Among so many candidates, a receipt looks for entry budgets unasked.
+/// The most candidates for which a receipt computes entry budgets without `explain`.
 const FEW: usize = 256;
 
-/// How many larger budgets are tried,
+/// How many larger budgets are tried at most.
 const TRIES: u32 = 10;
-/// and that as long as selection took no more steps than these: then the one that has room for all is what is left.
+/// After this many steps of selection, only the budget that has room for everything is still tried.
 const STEPS: usize = 1 << 17;
 
-/// A `max_tokens` for each of a candidate's parts, in their order.
+/// The `max_tokens` of each part of a candidate, in order.
 pub(crate) type Entries = SmallVec<[Option<Tokens>; 1]>;
 
-/// For each part of each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
-/// was found, or looked for: without being asked to explain, other policies than first fit look for no more
-/// than [`FEW`] candidates. Each is sure: first fit lets a candidate in that has room for all before it too, and
-/// for the other policies each budget was tried out. So they are budgets that work, not always the
-/// smallest. Where nothing is shown (`is_empty`), the smallest budget that shows something is among them, but for caps,
-/// which change with the budget.
+/// For each part of each candidate, a `max_tokens` above the present one at which it is included;
+/// `None` if none was found or looked for. Without `explain`, and with other policies than first
+/// fit, it is only computed for up to [`FEW`] candidates. Each budget is certain: first fit
+/// includes a candidate if there is room for it and all before it, and for the other policies the
+/// budget was tried. So these budgets work, but are not always the smallest. If nothing is shown
+/// (`is_empty`), the smallest budget that shows something is among them, except with caps, which
+/// depend on the budget.
 pub(crate) fn entry_budgets(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
@@ -38,7 +39,8 @@ pub(crate) fn entry_budgets(
     let adds_up = plan.pricer.counter.additivity() != Additivity::Never
         && plan.pricer.formatter.joins_safely(footer);
     if !adds_up {
-        // What is chosen at another budget depends on a count of the whole that nobody has made.
+        // The selection at another budget would depend on a count of the whole context, which was
+        // not made.
         return Ok(no_entries(plan));
     }
     let by_order_alone = !plan.options.caps && plan.options.diversity.is_none();
@@ -58,19 +60,19 @@ pub(crate) fn entry_budgets(
         .collect())
 }
 
-/// Nothing is known of any part.
+/// No entry budget for any part.
 pub(crate) fn no_entries(plan: &Plan<'_, '_>) -> Vec<Entries> {
     let parts = |candidate: &Candidate<'_>| smallvec![None; candidate.unit.parts().len()];
     plan.candidates.all.iter().map(parts).collect()
 }
 
-/// Room for each candidate in full, and for all that is considered before it.
+/// The budget with room for each candidate in full, and for all candidates before it.
 fn first_fit(plan: &Plan<'_, '_>) -> Vec<Entries> {
     let problem = &plan.problem;
     let (mut weight, mut places) = (0_u64, 0);
     let mut paid = vec![false; problem.groups.len()];
     let pinned = problem.items.iter().filter(|item| item.pinned);
-    // Pinned chunks have their room and their place whatever comes before them.
+    // Pinned chunks have their room and place, whatever comes before them.
     for item in pinned {
         places += 1;
         weight = weight.saturating_add(item.choices[0].weight);
@@ -101,12 +103,12 @@ fn pay_group(group: Option<u32>, problem: &Problem, paid: &mut [bool], weight: &
     }
 }
 
-/// The smallest of some larger budgets at which each part was let in, when it was tried.
+/// For each part, the smallest of the tried budgets at which it was included.
 fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Entries>, AssembleError> {
     let problem = &plan.problem;
     let mut found = no_entries(plan);
     if !plan.options.explain && problem.items.len() > FEW {
-        // To name the budget that has room for everything would tell nothing of any of them.
+        // Naming only the budget that has room for everything would not help with any of them.
         return Ok(found);
     }
     let full = problem
@@ -135,7 +137,7 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Entries>, Ass
     Ok(found)
 }
 
-/// Notes the smallest budget that holds any candidate for what is chosen with it.
+/// Tries the smallest budget that holds any candidate, and notes it for the chunks chosen with it.
 fn first_of_all(
     plan: &mut Plan<'_, '_>,
     present: Tokens,
@@ -163,7 +165,7 @@ fn first_of_all(
     Ok(())
 }
 
-/// Selects within `limit`, and notes it for whatever is shown then; how many steps that took.
+/// Selects within `limit`, and notes that limit for all parts shown; returns the number of steps.
 fn try_out(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
@@ -200,7 +202,7 @@ fn note(candidate: &Candidate<'_>, choice: usize, limit: Tokens, found: &mut Ent
     }
 }
 
-/// The `n`-th of `of` numbers from `low` (left out) to `high`, each larger than the one before by
+/// The `n`-th of `of` numbers from `low` (excluded) to `high`, each larger than the one before by
 /// about the same factor.
 fn between(low: Tokens, high: Tokens, n: u32, of: u32) -> Tokens {
     if n == of {

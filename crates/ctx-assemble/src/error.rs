@@ -1,18 +1,19 @@
-//! Why there is no context.
+//! Errors of an assembly.
 
 use ctx_budget::BudgetError;
 use ctx_format::FormatError;
 use ctx_model::ModelError;
 use ctx_tokens::TokensError;
 
-/// Why there is no context. `Display` stands behind what was tried: "failed to assemble: …".
+/// Why no context could be assembled. `Display` follows a statement of what failed: "failed to
+/// assemble: …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssembleError {
-    /// A chunk breaks a rule of the vocabulary.
+    /// A chunk breaks a rule of the model.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Two chunks have one id, so the receipt could not tell them apart.
+    /// Two chunks have the same id, so the receipt could not distinguish them.
     #[error("two chunks have the id {id:?}")]
     DuplicateId {
         /// The id.
@@ -24,10 +25,10 @@ pub enum AssembleError {
     /// The format cannot carry the header, footer or separator.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// The counter that the options name cannot be had.
+    /// The counter that the options name is not available.
     #[error(transparent)]
     Tokens(#[from] TokensError),
-    /// The previous context is not the one whose digest was given with it.
+    /// The previous context does not have the digest that was given with it.
     #[error("the previous context is not the text of digest {digest}")]
     PreviousDigest {
         /// The digest given.
@@ -36,10 +37,11 @@ pub enum AssembleError {
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// The thread that did the work ended without an answer: a counter panicked, or the runtime was shut down.
+    /// The thread that did the work ended without a result: a counter panicked, or the runtime was
+    /// shut down.
     #[error("the assembling thread ended without an answer")]
     Lost {
-        /// How it ended.
+        /// How the thread ended.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

@@ -1,4 +1,4 @@
-//! The contexts that leave nothing out: whoever reads them needs no notice of that.
+//! Contexts that leave nothing out, and so need no notice.
 
 use ctx_budget::{Capacity, Item, Outcome, Problem};
 use smallvec::SmallVec;
@@ -6,15 +6,15 @@ use smallvec::SmallVec;
 use crate::candidates::Candidate;
 use crate::plan::Plan;
 
-/// A problem in which every item is shown, with all of its parts.
+/// The problem of showing every item with all of its parts.
 pub(crate) struct Everything<'p> {
     problem: &'p Problem,
-    /// Of each item the choices that show all of its parts, by their index; never none.
+    /// For each item, the indices of the choices that show all of its parts; at least one each.
     choices: Vec<SmallVec<[usize; 4]>>,
 }
 
 impl<'p> Everything<'p> {
-    /// `None` where something is left out whatever is chosen, and where there is nothing. O(choices).
+    /// `None` if something is left out whatever is chosen, and if there are no items. O(choices).
     pub(crate) fn of(plan: &'p Plan<'_, '_>) -> Option<Self> {
         let problem = &plan.problem;
         let count = problem.items.len();
@@ -26,7 +26,7 @@ impl<'p> Everything<'p> {
         }
         let items = problem.items.iter().zip(&plan.candidates.all);
         let choices = items.map(|(item, candidate)| {
-            // Whatever is pinned may be shown at its cheapest.
+            // A pinned item may always be shown at its cheapest.
             let cap = item.cap.filter(|_| !item.pinned).unwrap_or(u64::MAX);
             let mut choices = whole(candidate);
             choices.retain(|choice| item.choices[*choice].weight <= cap);
@@ -40,7 +40,7 @@ impl<'p> Everything<'p> {
         self.problem.items.iter().zip(&self.choices)
     }
 
-    /// What it weighs at its cheapest, with all headings.
+    /// The weight of all items at their cheapest, with all headings.
     pub(crate) fn weight(&self) -> u64 {
         let cheapest = |(item, choices): (&Item, &SmallVec<[usize; 4]>)| {
             let weights = choices.iter().map(|&it| item.choices[it].weight);
@@ -51,8 +51,8 @@ impl<'p> Everything<'p> {
         weights.chain(headings).fold(0, u64::saturating_add)
     }
 
-    /// No such context within `capacity` is worth more, where the values of items add up: the Lagrangian bound at the price
-    /// `lambda` of a unit of weight. O(choices).
+    /// An upper bound on the value of such contexts within `capacity`, if the values of items add
+    /// up: the Lagrangian bound at the price `lambda` per unit of weight. O(choices).
     #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
     pub(crate) fn bound(&self, capacity: &Capacity, lambda: f64) -> f64 {
         let surplus = |(item, choices): (&Item, &SmallVec<[usize; 4]>)| {
@@ -65,7 +65,7 @@ impl<'p> Everything<'p> {
         lambda * left + self.items().map(surplus).sum::<f64>()
     }
 
-    /// The problem: every item is pinned, and may spend `capacity`.
+    /// The problem with every item pinned, with these choices only, and with `capacity`.
     pub(crate) fn problem(&self, capacity: Capacity) -> Problem {
         let mut problem = self.problem.clone();
         problem.capacity = capacity;
@@ -82,7 +82,7 @@ impl<'p> Everything<'p> {
         problem
     }
 
-    /// An outcome for that problem, as one for all choices.
+    /// Translates an outcome of that problem to the indices of all choices.
     pub(crate) fn of_all(&self, mut outcome: Outcome) -> Outcome {
         for (chosen, choices) in outcome.chosen.iter_mut().zip(&self.choices) {
             *chosen = chosen.map(|it| choices[it]);
@@ -91,7 +91,7 @@ impl<'p> Everything<'p> {
     }
 }
 
-/// The choices that show all parts of `candidate`: in full it has them all.
+/// The choices that show all parts of `candidate`. The full one always does.
 fn whole(candidate: &Candidate<'_>) -> SmallVec<[usize; 4]> {
     let parts = candidate.unit.parts().len();
     let showings = candidate.showings.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What a candidate tells, for selection that looks for what is new.
+//! The features of candidates, for selection by new information.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,16 @@ use crate::showing::{Showing, worth};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
 
-/// So many words that a chunk matched are looked for, the first.
+/// The most words of a chunk that are looked for; the first ones are taken.
 const MOST_WORDS: usize = 256;
 
-/// The features of each candidate: of each chunk in it the words of the question that it matched (the first 256), the
-/// symbol it is, and itself. They share its value equally, so that a candidate that tells nothing another one tells is
-/// worth as much as without features. Of the chunks that were merged each tells its own by every showing it is in, and is worth the
-/// share of its lines that no more relevant one has. A rendition tells as much of the chunk itself as it keeps.
-/// O(words × bytes of the renditions). Stops early when `control` says so.
+/// The features of each candidate: for each chunk in it, the words of the question that it matched
+/// (the first 256), its symbol, and the chunk itself. They share its value equally, so that a
+/// candidate that has no feature in common with others has the same value as without features. The
+/// features of a merged part are shown by every showing that includes the part, and their value is
+/// that of the share of its lines that no more relevant part has. A rendition shows the chunk
+/// itself to the degree of the information that it keeps. O(words × bytes of the renditions). Stops
+/// early if `control` is cancelled.
 pub(crate) fn features(
     candidates: &[Candidate<'_>],
     options: &BuildOptions,
@@ -37,7 +39,7 @@ pub(crate) fn features(
 }
 
 struct Features<'a> {
-    /// A number for each thing that is told.
+    /// A number for each distinct feature.
     ids: BTreeMap<String, u32>,
     options: &'a BuildOptions,
     control: &'a Control,
@@ -53,7 +55,7 @@ impl Features<'_> {
         let texts = lowered(showings, !chunk.matched_keywords.is_empty());
         let until = |word: Option<&str>| {
             let Some(word) = word else { return last };
-            // Features are nested: what a rendition tells, every fuller one tells too.
+            // Features are nested: what a rendition shows, every fuller one shows too.
             let until = texts.iter().take_while(|text| text.contains(word)).count();
             number(until.saturating_sub(1))
         };
@@ -87,8 +89,9 @@ impl Features<'_> {
         Ok(features)
     }
 
-    /// What all of `chunk` tells, itself last, where `share` of it is worth something. `until` says by which showing a word
-    /// in lower case is told last, or what is no word.
+    /// The features of all of `chunk`, the chunk itself last, with a total value of `share` of its
+    /// value. `until` returns the last showing with a given word in lower case, or, for `None`,
+    /// with a feature that is not a word.
     fn told(
         &mut self,
         chunk: &Chunk,
@@ -105,7 +108,7 @@ impl Features<'_> {
         }
         told.sort_unstable();
         told.dedup_by_key(|(id, _)| *id);
-        // Names that no word can be, since those hold no NUL.
+        // These names differ from every word, since words contain no NUL.
         if let Some(symbol) = chunk.symbol() {
             told.push((self.id(format!("\0symbol {symbol}")), until(None)));
         }
@@ -126,7 +129,7 @@ fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// The text of each showing in lower case, where anybody asks for it.
+/// The text of each showing in lower case; empty unless `wanted`.
 fn lowered(showings: &[Showing<'_>], wanted: bool) -> Vec<String> {
     if !wanted {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the context costs before any chunk is in it.
+//! The price of everything but the chunks.
 
 use ctx_budget::{BudgetError, Capacity, Reservation};
 use ctx_format::Notice;
@@ -8,41 +8,43 @@ use smallvec::SmallVec;
 use crate::AssembleError;
 use crate::price::{Price, Pricer};
 
-/// The prices of the pieces that do not depend on which chunks are chosen.
+/// The prices of the pieces that do not depend on the chosen chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     pub(crate) open: Price,
     pub(crate) close_chunks: Price,
-    /// Opening and closing of the list of sources; nothing where it is not shown.
+    /// The opening and closing of the list of sources; zero if it is not shown.
     pub(crate) sources: Price,
     pub(crate) separator: Price,
     pub(crate) source_separator: Price,
     pub(crate) close: Price,
     notices: Notices,
-    /// Whether the pieces weigh together what they weigh one by one, so that what weighs more has no room.
+    /// Whether the weights of the pieces add up. Then nothing that weighs more than the capacity
+    /// can fit.
     joins_safely: bool,
 }
 
-/// What is set aside for the notice that something is left out, in weight. Nothing by default: that of a context that leaves
-/// nothing out.
+/// The weight set aside for the notice that chunks were left out. By default zero, for a context
+/// that leaves nothing out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetAside {
-    /// What chunks may not take.
+    /// The weight that chunks may not take.
     pub(crate) notice: u64,
-    /// What a notice weighs at least that may be written in the end: no context has more room than it leaves.
+    /// The least weight of a notice that may have to be written: no context has more room than it
+    /// leaves.
     pub(crate) least: u64,
 }
 
-/// What notices cost, by the number of chunks that they say are left out.
+/// The prices of notices, by the number of chunks left out.
 #[derive(Clone, Debug, Default)]
 struct Notices(
-    /// For one number of each length, the largest of the chunks there are, ascending. Should a counter find another number of a
-    /// length dearer, the final count finds out.
+    /// One entry per number of digits, with the largest number of chunks of that length, ascending.
+    /// If another number of the same length costs more, the final count detects it.
     SmallVec<[(usize, Price); 6]>,
 );
 
 impl Notices {
-    /// Of those about `total` chunks.
+    /// Prices the notices for a total of `total` chunks.
     fn price(
         pricer: &Pricer<'_>,
         options: &BuildOptions,
@@ -58,13 +60,13 @@ impl Notices {
         numbers.map(price).collect::<Result<_, _>>().map(Notices)
     }
 
-    /// Of so many or more that are left out.
+    /// The prices of the notices that `omitted` chunks or more are left out.
     fn from(&self, omitted: usize) -> impl Iterator<Item = Price> {
         let notices = self.0.iter().filter(move |it| it.0 >= omitted);
         notices.map(|it| it.1)
     }
 
-    /// Of so many that are left out: nothing where none is.
+    /// The price of the notice that `omitted` chunks are left out; zero if there are none.
     fn of(&self, omitted: usize) -> Price {
         let notice = self.from(omitted).next().filter(|_| omitted > 0);
         notice.unwrap_or_default()
@@ -109,22 +111,23 @@ impl Fixed {
         })
     }
 
-    /// The price of everything around the chunks but the notice, in a context that has some.
+    /// The price of everything around the chunks except the notice, in a context that has chunks.
     fn around(&self) -> Price {
         self.open + self.close_chunks + self.sources + self.close
     }
 
-    /// How many bytes there are around chunks, at most.
+    /// The most bytes around the chunks.
     pub(crate) fn bytes(&self) -> usize {
         (self.around() + self.notices.dearest()).bytes
     }
 
-    /// What the notice weighs that so many are left out; nothing where none is.
+    /// The weight of the notice that `omitted` chunks are left out; zero if there are none.
     pub(crate) fn notice(&self, omitted: usize) -> u64 {
         self.notices.of(omitted).weight
     }
 
-    /// The weights of all notices that so many or more are left out, each once, the lightest first; never none.
+    /// The distinct weights of the notices that `omitted` chunks or more are left out, the lightest
+    /// first; at least one.
     pub(crate) fn notices(&self, omitted: usize) -> SmallVec<[u64; 6]> {
         let mut weights: SmallVec<[u64; 6]> =
             self.notices.from(omitted).map(|it| it.weight).collect();
@@ -136,7 +139,7 @@ impl Fixed {
         weights
     }
 
-    /// What holds the heaviest notice.
+    /// The weight to set aside for the heaviest notice.
     pub(crate) fn any_notice(&self) -> SetAside {
         SetAside {
             notice: self.notices.dearest().weight,
@@ -144,8 +147,8 @@ impl Fixed {
         }
     }
 
-    /// The weights that chunks may take, each with a separator after it, in a context that needs
-    /// at most `limit` tokens. Where a joint may save tokens, nothing bounds the larger one.
+    /// The weight that chunks may take, each with a separator after it, in a context of at most
+    /// `limit` tokens. If a joint may save tokens, `loose` has no bound.
     pub(crate) fn capacity(&self, pricer: &Pricer<'_>, limit: Tokens, aside: SetAside) -> Capacity {
         let around = self.around().weight;
         let left = |weight: u64, notice: u64| {
@@ -163,7 +166,8 @@ impl Fixed {
         }
     }
 
-    /// The weight of a context with a notice and chunks of these weights, each chunk with a separator after it.
+    /// The weight of a context with a notice and chunks of these weights; `chunks` includes a
+    /// separator after each.
     pub(crate) fn weight_with(&self, chunks: u64, notice: u64) -> u64 {
         let around = self.around().weight.saturating_add(notice);
         around.saturating_add(chunks).saturating_sub(self.spare())
@@ -174,7 +178,7 @@ impl Fixed {
         self.separator.weight + self.source_separator.weight
     }
 
-    /// The error that says what is needed: `least` tokens, and `pinned` more.
+    /// The error that `least` tokens are needed, and `pinned` more.
     pub(crate) fn too_small(
         &self,
         pricer: &Pricer<'_>,
@@ -182,7 +186,8 @@ impl Fixed {
         least: Tokens,
         pinned: Tokens,
     ) -> BudgetError {
-        // Counts of parts may round to more than the count of the whole; the parts give way.
+        // Counts of parts may be rounded up to more than the count of the whole; then the parts are
+        // reduced.
         let tokens = |price: Price| pricer.counter.count_of(price.weight);
         let header = tokens(self.open).min(least);
         let left = least.saturating_sub(header);

@@ -31,7 +31,7 @@ mod unit;
 
 pub use assemble::assemble;
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
-/// What implementations of [`Assembler`] are written with.
+/// The macro that implementations of [`Assembler`] need.
 pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
 pub use control::{Cancel, CancelGuard, Clock, Control};

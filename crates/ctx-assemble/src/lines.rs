@@ -1,4 +1,4 @@
-//! Lines of chunks that are put together again, with the line ends that their file has.
+//! Joins lines of several chunks, with the line endings of their file.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -7,7 +7,7 @@ use ctx_model::{LineSpan, without_line_end};
 
 use crate::survey;
 
-/// A line, and what ends it where it was found: a chunk's last line may have lost that.
+/// A line and its line ending. The last line of a chunk may have lost its ending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
@@ -17,19 +17,20 @@ pub(crate) struct Line<'a> {
 const LF: &str = "\n";
 const CRLF: &str = "\r\n";
 
-/// Whether a text is the lines that it is said to be.
+/// Whether a text has as many lines as its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// There are as many.
+    /// It has as many lines.
     Whole,
-    /// There is one less, and it has its end: the last one may be empty, with its own end cut off.
+    /// It has one line less and ends with a line ending: the last line may be empty, with its own
+    /// ending cut off.
     LastUnsure,
-    /// It is not.
+    /// It has another number of lines.
     None,
 }
 
 impl Fit {
-    /// Of `content`, in which there are so many `lines`.
+    /// The fit of `content`, which has this number of `lines`.
     pub(crate) fn of(span: LineSpan, content: &str, lines: usize) -> Self {
         let count = span.line_count() as usize;
         if lines == count {
@@ -42,7 +43,7 @@ impl Fit {
     }
 }
 
-/// The lines of `content`, which are those of `span`.
+/// The lines of `content`, as many as `span` has.
 pub(crate) fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
     let lines = content.split_inclusive('\n').chain(iter::repeat(""));
     lines.take(span.line_count() as usize).map(Line::of)
@@ -55,17 +56,17 @@ impl<'a> Line<'a> {
         Line { text, end }
     }
 
-    /// What ends it, unless that was cut off.
+    /// Its line ending, unless that was cut off.
     fn whole_end(self) -> Option<&'static str> {
         match self.end {
             LF => Some(LF),
-            // Of a line end that was cut through there is the first half.
+            // Of a line ending that was cut in two, the first half remains.
             CRLF | "\r" => Some(CRLF),
             _ => None,
         }
     }
 
-    /// Learns how the line ends from the `same` one in another chunk.
+    /// Takes over the line ending of the `same` line in another chunk, if that is longer.
     pub(crate) fn learn(&mut self, same: Line<'a>) {
         if same.end.len() > self.end.len() {
             self.end = same.end;
@@ -73,8 +74,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// All of `lines` with what ends each, but for the last, and where each begins. A line whose end was cut off ends as its
-/// nearest neighbour does, the one above first. O(bytes).
+/// Joins `lines` with their line endings, without that of the last, and returns where each begins.
+/// A line whose ending was cut off gets that of its nearest neighbour, preferably the one above.
+/// O(bytes).
 pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     let mut starts = Vec::with_capacity(lines.len());
     let mut text = String::with_capacity(lines.iter().map(|it| it.text.len() + CRLF.len()).sum());
@@ -90,8 +92,9 @@ pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     (text, starts)
 }
 
-/// The text of a block that several chunks of one file were merged to: of each, its lines and its content. One whose
-/// content is not so many lines is in no such block, and is passed over. O(bytes log bytes), whatever lines are claimed.
+/// The text of a block into which several chunks of one file were merged. `parts` has the lines and
+/// the content of each. A part whose content does not have that many lines is skipped, since it is
+/// in no such block. O(bytes log bytes), whatever lines are claimed.
 pub fn merged_text<'a>(parts: impl IntoIterator<Item = (LineSpan, &'a str)>) -> String {
     let mut lines: BTreeMap<u32, Line<'a>> = BTreeMap::new();
     for (span, content) in parts {

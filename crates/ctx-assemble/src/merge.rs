@@ -1,5 +1,5 @@
-//! Chunks of one file whose lines meet become one, before anything is priced: a line is paid for
-//! once, and what that saves is spent on other chunks.
+//! Merges chunks of one file whose lines overlap or touch, before anything is priced: a line is
+//! paid for once, and the tokens saved are spent on other chunks.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,12 @@ use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
 
-/// Merges what can be merged among `chunks`, each with the survey of its full text. Reports text
-/// that contradicts the lines it claims to be, and chunks that disagree about a line; neither is
-/// merged, nor is what has expanded context or renditions. What stood in one block of the context before is joined with what
-/// stands in that block, and with nothing else. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
-/// merged.
+/// Merges `chunks`, each given with the survey of its full text, where possible. Not merged are
+/// chunks with expanded context or renditions, chunks whose text does not have the lines of their
+/// span, and chunks that contradict another about a line; the latter two are reported. Chunks that
+/// were in one block of the previous context are merged with each other and with chunks that lie in
+/// that block, but with nothing else. The units have no particular order. Stops early if `control`
+/// is cancelled. O(n log n), and O(bytes) of the merged chunks.
 pub(crate) fn merge<'a>(
     chunks: &[(&'a Chunk, Survey)],
     sent: &Sent<'a>,
@@ -59,8 +60,8 @@ pub(crate) fn merge<'a>(
     Ok((units, warnings))
 }
 
-/// Reports what [`merge`] does where nothing is merged: text that contradicts the lines it claims to be. Stops early when
-/// `control` says so. O(bytes).
+/// Returns the warnings of [`merge`] about chunks whose text does not have the lines of their span,
+/// for the case that nothing is merged. Stops early if `control` is cancelled. O(bytes).
 pub(crate) fn mismatches(
     chunks: &[&Chunk],
     control: &Control,
@@ -83,8 +84,8 @@ pub(crate) fn mismatches(
     Ok(warnings)
 }
 
-/// What is to be told of a chunk whose text is not the lines that it is said to be. `lines` is how many its content has,
-/// and is not looked at where there is expanded context.
+/// The warning for a chunk whose text does not have the lines of its span. `lines` is the number of
+/// lines of its content, and is ignored if it has expanded context.
 fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
     let span = chunk.span?;
     if chunk.wider_text().is_none() {
@@ -99,22 +100,22 @@ fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
     Some(Warning::new(WarningCode::SpanMismatch, detail).of(&*chunk.id))
 }
 
-/// A chunk that is lines of a file.
+/// A chunk that consists of lines of a file.
 struct Slice<'a> {
     chunk: &'a Chunk,
     span: LineSpan,
     fit: Fit,
 }
 
-/// Lines that follow each other, and the chunks they come from.
+/// Consecutive lines, and the chunks they come from.
 struct Open<'a> {
     span: LineSpan,
-    /// Empty until another chunk asks for them.
+    /// Empty until another chunk needs them.
     lines: Vec<Line<'a>>,
     parts: SmallVec<[&'a Chunk; 1]>,
 }
 
-/// Merges what meets of `slices`, which are of one file.
+/// Merges `slices`, which belong to one file, where they overlap or touch.
 fn merge_slices<'a>(
     mut slices: Vec<Slice<'a>>,
     units: &mut Vec<Unit<'a>>,
@@ -149,9 +150,10 @@ fn merge_slices<'a>(
     Ok(())
 }
 
-/// Takes out of `slices`, which are sorted, those whose last line nothing tells: merged with another, it might be a
-/// blank line that the file does not have. One that meets no other is shown as it is, whatever was meant.
-/// O(n log n), and O(bytes) of those that lie on such lines.
+/// Removes from `slices`, which are sorted, those for which it is unknown whether their last line
+/// is empty: merged with another, they might add a blank line that the file does not have. A slice
+/// that touches no other is shown as it is, without a warning. O(n log n), and O(bytes) of the
+/// slices that contain such lines.
 fn set_unsure_apart<'a>(
     slices: &mut Vec<Slice<'a>>,
     units: &mut Vec<Unit<'a>>,
@@ -185,7 +187,7 @@ fn set_unsure_apart<'a>(
 }
 
 impl Slice<'_> {
-    /// Those of the lines `wanted` that it says are empty.
+    /// Those of the lines `wanted` that are empty in this slice.
     fn empty(&self, wanted: &BTreeSet<u32>) -> Vec<u32> {
         let unsure = u32::from(self.fit == Fit::LastUnsure);
         let numbers = self.span.start()..=self.span.end() - unsure;
@@ -199,12 +201,13 @@ impl Slice<'_> {
 }
 
 impl<'a> Open<'a> {
-    /// Whether `span`, which starts no earlier, overlaps these lines or follows them at once.
+    /// Whether `span`, which does not start earlier, overlaps these lines or directly follows them.
     fn meets(&self, span: LineSpan) -> bool {
         span.start() <= self.span.end().saturating_add(1)
     }
 
-    /// Takes `chunk` in, unless it has other text for a line that is already here.
+    /// Adds `chunk`, unless its text differs in a line that is already here. Returns whether it was
+    /// added.
     fn take_in(&mut self, chunk: &'a Chunk, span: LineSpan) -> bool {
         if self.lines.is_empty() {
             self.lines

@@ -1,4 +1,4 @@
-//! Chunks of one file that are shown in full, and of which several show the same lines.
+//! Assembly in which no line of a file is shown twice.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +8,13 @@ use ctx_tokens::TokenCounter;
 
 use crate::{AssembleError, Control, assemble};
 
-/// No context is assembled more often.
+/// The most times that a context is assembled again.
 const MOST: usize = 8;
 
-/// [`assemble`], and where chunks with renditions are shown in full and their lines overlap, once more with those merged as plain text is:
-/// each line is there once, and what that saves is spent on others. What is shown in part stays apart, and so do all chunks where
-/// `merge` is false. Cost: that of [`assemble`], once more for each time that such chunks come to be shown, eight times at most; none
-/// after the deadline.
+/// [`assemble`], repeated until no line is shown twice: if chunks with renditions are shown in full
+/// and overlap, they are merged like plain text, and the context is assembled again with the tokens
+/// saved. Chunks shown in part stay separate, and so do all chunks if `merge` is false. Costs one
+/// [`assemble`], and at most eight more; none after the deadline.
 ///
 /// # Errors
 /// Those of [`assemble`].
@@ -41,20 +41,21 @@ pub fn assemble_each_line_once(
         }
         match assemble(&chunks, options, counter, control) {
             Err(AssembleError::Cancelled) => return Err(AssembleError::Cancelled),
-            // What was chosen in a hurry may be worse.
+            // A selection that the deadline cut short may be worse.
             _ if control.is_late() => break,
             Ok(mut merged) if is_all_shown(&merged, &again) => {
                 merged.build_time += built.build_time;
                 built = merged;
             }
-            // Better twice than in part, or not at all.
+            // Lines shown twice are better than chunks shown in part, or not at all.
             _ => break,
         }
     }
     Ok(built)
 }
 
-/// The ids of those of `chunks` that have renditions, are shown in full, and have lines that another shows in full, too.
+/// The ids of those of `chunks` that have renditions, are shown in full, and share lines with
+/// another chunk shown in full.
 fn shown_again(built: &BuiltContext, chunks: &[Chunk]) -> BTreeSet<String> {
     let mut by_file: BTreeMap<&str, Vec<(LineSpan, &str)>> = BTreeMap::new();
     for it in &built.included {
@@ -68,7 +69,7 @@ fn shown_again(built: &BuiltContext, chunks: &[Chunk]) -> BTreeSet<String> {
     let mut again = BTreeSet::new();
     for mut shown in by_file.into_values() {
         shown.sort_unstable();
-        // The last line of those so far, and who was the last of them.
+        // The last line of the chunks so far, and the id of the chunk before.
         let (mut end, mut last) = (0, None);
         for (lines, id) in shown {
             if let Some(before) = last.filter(|_| lines.start() <= end) {
@@ -85,7 +86,7 @@ fn shown_again(built: &BuiltContext, chunks: &[Chunk]) -> BTreeSet<String> {
     chunks.map(|it| it.id.clone()).collect()
 }
 
-/// Whether all of `ids` are shown in full, by themselves or as a part of what they were merged into.
+/// Whether all of `ids` are shown in full, by themselves or as part of a merged chunk.
 fn is_all_shown(built: &BuiltContext, ids: &BTreeSet<String>) -> bool {
     let full = built.included.iter();
     let full = full.filter(|it| it.rendition == RenditionKind::Full);

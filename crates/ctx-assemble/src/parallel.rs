@@ -1,14 +1,14 @@
-//! Work on many items at once, in order and cancellable.
+//! Parallel work on many items, in order and cancellable.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::{AssembleError, Control};
 
-/// How many bytes of work are worth handing to another thread: some hundred microseconds of
-/// counting, twenty times what waking one costs.
+/// The least number of bytes for which another thread is used: some hundred microseconds of
+/// counting, twenty times the cost of waking a thread.
 const WORTH_A_THREAD: usize = 32 * 1024;
 
-/// So many bytes are hashed before a cancel is looked for: some hundred microseconds.
+/// The number of bytes hashed between two checks for cancellation: some hundred microseconds.
 const HASHED: usize = 1 << 20;
 
 /// Whether `bytes` of work are shared among the threads of rayon's pool.
@@ -16,9 +16,9 @@ fn is_shared(bytes: usize, control: &Control) -> bool {
     !control.one_thread && bytes >= 2 * WORTH_A_THREAD
 }
 
-/// Applies `work` to every item, on the threads of rayon's pool when there are `bytes` of work
-/// enough and `control` lets it, and returns the answers in the items' order. Stops early when
-/// `control` says so.
+/// Applies `work` to every item and returns the results in the items' order. Uses the threads of
+/// rayon's pool if `bytes` of work are enough and `control` allows it. Stops early if `control` is
+/// cancelled.
 pub(crate) fn map<T, R, W>(
     items: &[T],
     bytes: usize,
@@ -33,7 +33,7 @@ where
     map_with(items, bytes, control, |item, (): &mut ()| work(item))
 }
 
-/// As [`map`], with what a thread keeps from one item to the next.
+/// As [`map`], with scratch memory that a thread keeps from one item to the next.
 pub(crate) fn map_with<T, R, S, W>(
     items: &[T],
     bytes: usize,
@@ -62,7 +62,8 @@ where
         .collect()
 }
 
-/// BLAKE3 of `text`, on the threads of rayon's pool as [`map`]. Stops early when `control` says so. O(bytes).
+/// BLAKE3 of `text`, on the threads of rayon's pool as in [`map`]. Stops early if `control` is
+/// cancelled. O(bytes).
 pub(crate) fn hash(text: &str, control: &Control) -> Result<blake3::Hash, AssembleError> {
     let mut hasher = blake3::Hasher::new();
     for part in text.as_bytes().chunks(HASHED) {

@@ -1,4 +1,4 @@
-//! What is chosen, within a number of tokens.
+//! Selection within a number of tokens.
 
 use ctx_budget::{
     BudgetError, CapRule, CapUnit, Capacity, Claim, Item, Outcome, Pin, Poll, Problem, Settings,
@@ -15,52 +15,52 @@ use crate::price::Pricer;
 use crate::reach::Reach;
 use crate::sorted::Sorted;
 
-/// The share of a token's price that a provider takes off for one it has cached. Providers take off
-/// half to nine tenths; see `docs/design/0004-order-and-prompt-caches.md`.
+/// The discount on a cached token, as a share of its price. Providers give half to nine tenths; see
+/// `docs/design/0004-order-and-prompt-caches.md`.
 const CACHE_DISCOUNT: f64 = 0.5;
 
-/// A bound and a value that differ by less than this share may be one.
+/// A bound and a value that differ by less than this share may be equal.
 const ROUNDING: f64 = 1e-9;
 
-/// All that selection needs.
+/// Everything that selection needs.
 pub(crate) struct Plan<'p, 'u> {
     pub(crate) options: &'p BuildOptions,
     pub(crate) pricer: &'p Pricer<'p>,
     pub(crate) candidates: &'p Candidates<'u>,
     pub(crate) fixed: &'p Fixed,
-    /// The candidates in numbers, and what the last round could spend.
+    /// The candidates as a selection problem, with the capacity of the last round.
     pub(crate) problem: Problem,
-    /// What the context needs with nothing in it.
+    /// The tokens of the context with no chunk in it.
     pub(crate) least: Tokens,
-    /// What may be shown, and what may not, whatever is chosen.
+    /// The chunks that may be shown, and those left out whatever is chosen.
     pub(crate) sorted: &'p Sorted<'u>,
-    /// How many chunks may be shown, where what the notice weighs depends on that.
+    /// The bound on the number of chunks shown, if the weight of the notice depends on it.
     pub(crate) reach: Option<&'p Reach>,
 }
 
-/// What one round of selection may spend.
+/// The limits of one round of selection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) limit: Tokens,
-    /// Weight that is not to be spent, whatever the limit allows.
+    /// Weight that must not be spent, even if the limit allows it.
     pub(crate) slack: u64,
-    /// At most so many items, beside what the options say.
+    /// The most items, besides the limit of the options.
     pub(crate) max_items: Option<usize>,
 }
 
 /// The best of the contexts that show everything.
 struct All {
     outcome: Outcome,
-    /// Whether it is sure to fit; else its bound is what counts.
+    /// Whether it is certain to fit; if not, only its bound is used.
     fits: bool,
 }
 
 impl Plan<'_, '_> {
-    /// The largest context there may be.
+    /// The most tokens that the context may have.
     ///
     /// # Errors
-    /// [`BudgetError::TooSmall`] when it holds neither the empty context nor, without a notice, the
-    /// full one.
+    /// [`BudgetError::TooSmall`] if neither the empty context nor the full one, without a notice,
+    /// fits in it.
     pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
         match self.options.max_tokens.checked_sub(self.options.reserve) {
             Some(limit) if self.least <= limit => Ok(limit),
@@ -69,13 +69,13 @@ impl Plan<'_, '_> {
         }
     }
 
-    /// The least that the context needs with everything in it and `slack` besides; `None` where something is left out
-    /// whatever is chosen.
+    /// The tokens of a context with everything in it, each unit at its cheapest, and `slack` more
+    /// weight. `None` if something is left out whatever is chosen.
     pub(crate) fn full(&self, slack: u64) -> Option<Tokens> {
         let weight = Everything::of(self)?.weight();
         let limit = self.count_with(weight.saturating_add(slack), 0);
         if self.options.caps {
-            // They come with the budget.
+            // Caps depend on the budget.
             let mut capped = Plan {
                 problem: self.problem.clone(),
                 ..*self
@@ -86,13 +86,15 @@ impl Plan<'_, '_> {
         Some(limit)
     }
 
-    /// What a context needs with a notice and chunks of these weights, each chunk with a separator after it.
+    /// The tokens of a context with a notice and chunks of these weights; `chunks` includes a
+    /// separator after each.
     fn count_with(&self, chunks: u64, notice: u64) -> Tokens {
         let weight = self.fixed.weight_with(chunks, notice);
         self.pricer.counter.count_of(weight)
     }
 
-    /// Chooses what to show: everything, or the best that leaves room for the notice that something is left out.
+    /// Chooses what to show: everything, or the best selection that leaves room for the notice of
+    /// omissions.
     pub(crate) fn select(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
         if let Some(outcome) = self.all_in_full(budget)? {
             return Ok(outcome);
@@ -107,7 +109,7 @@ impl Plan<'_, '_> {
         }
     }
 
-    /// Everything at its fullest, where there is room for that.
+    /// Everything in full, if there is room for it.
     fn all_in_full(&mut self, budget: &Budget) -> Result<Option<Outcome>, AssembleError> {
         if self.sorted.leaves_out() {
             return Ok(None);
@@ -127,13 +129,14 @@ impl Plan<'_, '_> {
         };
         self.problem.capacity = room;
         let outcome = self.solve(&self.problem, budget)?;
-        // A policy may leave out what is worth nothing, or parts that are; then the notice needs its room.
+        // A policy may leave out items of no value, or parts of them; then the notice needs room.
         let is_all = count_left_out(self.candidates, &outcome.chosen) == 0;
         Ok(is_all.then_some(outcome))
     }
 
-    /// The best with room for a notice, whether or not it needs one. What that weighs depends on how many are left out, and how many
-    /// on what it weighs: the lightest that may be written is tried first, as it leaves the most room.
+    /// The best selection with room for a notice, whether or not it needs one. The weight of the
+    /// notice depends on how many chunks are left out, which in turn depends on that weight. The
+    /// lightest possible notice is tried first, as it leaves the most room.
     fn some(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
         let notices = self.notices(budget);
         let least = notices[0];
@@ -150,7 +153,7 @@ impl Plan<'_, '_> {
         unreachable!("the last is returned")
     }
 
-    /// The best that leaves room for a notice of this weight.
+    /// The best selection that leaves room for a notice of this weight.
     fn some_beside(&mut self, budget: &Budget, aside: SetAside) -> Result<Outcome, AssembleError> {
         self.allow(budget, aside);
         let some = self.best(&self.problem, budget);
@@ -163,7 +166,7 @@ impl Plan<'_, '_> {
         some
     }
 
-    /// What the notices weigh that may have to be written, the lightest first; never none.
+    /// The weights of the notices that may have to be written, the lightest first; at least one.
     fn notices(&self, budget: &Budget) -> SmallVec<[u64; 6]> {
         let all = self.fixed.notices(0);
         let Some(reach) = self.reach else {
@@ -178,7 +181,7 @@ impl Plan<'_, '_> {
             .notices(self.sorted.least_out() + reach.all() - most)
     }
 
-    /// How many chunks no reader finds, where these are chosen.
+    /// How many chunks a reader does not find in the context if these are chosen.
     pub(crate) fn left_out(&self, chosen: &[Option<usize>]) -> usize {
         let shown = self.candidates.all.iter().zip(chosen);
         let shown = shown.filter_map(|(it, choice)| Some(&it.showings[(*choice)?]));
@@ -187,8 +190,8 @@ impl Plan<'_, '_> {
         self.sorted.count_out(parts.map(|it| &*it.id)) + of_candidates
     }
 
-    /// The best of the contexts that show everything and so need no notice; `None` where there is none, or none that is
-    /// worth as much as `some`.
+    /// The best of the contexts that show everything and so need no notice; `None` if there is
+    /// none, or none with at least the value of `some`.
     fn all(&self, budget: &Budget, some: Option<&Outcome>) -> Result<Option<All>, AssembleError> {
         let everything = Everything::of(self).filter(|_| self.options.include_notice);
         let Some(everything) = everything else {
@@ -215,7 +218,7 @@ impl Plan<'_, '_> {
         }))
     }
 
-    /// Of `some` and everything the one that is worth more, with a bound on both.
+    /// The better of `some` and everything, with a bound that covers both.
     fn better(&self, some: Outcome, all: All) -> Result<Outcome, AssembleError> {
         let All { outcome: all, fits } = all;
         let upper = some.certificate.upper_bound;
@@ -230,14 +233,14 @@ impl Plan<'_, '_> {
         Ok(better)
     }
 
-    /// The best for `problem`, where what was sent before is cheaper than it looks.
+    /// The best selection for `problem`, where chunks of the previous context count as cheaper.
     fn best(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
         let outcome = self.solve(problem, budget)?;
         let by_value = self.options.selection != Selection::InOrder;
         if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
             return self.with_parts_of_no_worth(problem, outcome);
         }
-        // The provider has cached it already, and takes so much off.
+        // The provider has cached these chunks and gives this discount on them.
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
         let mut cheaper = problem.clone();
         for (item, candidate) in cheaper.items.iter_mut().zip(&self.candidates.all) {
@@ -250,14 +253,15 @@ impl Plan<'_, '_> {
             }
         }
         let cheaper = self.solve(&cheaper, budget)?;
-        // A discount chooses, and is no part of what the choice is worth.
+        // The discount influences the choice, but is no part of its value.
         let bound = &outcome.certificate;
         let told = cheaper.told_by(problem, &self.settings(), bound)?;
         self.with_parts_of_no_worth(problem, told)
     }
 
-    /// The same with parts of merged chunks that are worth nothing beside the others, where there is room: the budget is no reason to leave
-    /// them out. A rendition that is worth as much as a longer one stays: that is what it is for.
+    /// Adds parts of merged chunks that have no value of their own, if there is room, so that they
+    /// are not reported as over budget. Does not replace a rendition by a longer one of equal
+    /// value: short renditions exist for that case.
     fn with_parts_of_no_worth(
         &self,
         problem: &Problem,
@@ -288,12 +292,13 @@ impl Plan<'_, '_> {
         if !is_fuller {
             return Ok(outcome);
         }
-        // What such a part tells may be new all the same.
+        // Such a part may still show new features.
         let bound = outcome.certificate;
         Ok(outcome.told_by(problem, &self.settings(), &bound)?)
     }
 
-    /// Lets the problem spend what `budget` allows, and tells how much that is.
+    /// Sets the capacity, the number of items and the caps of the problem as `budget` allows;
+    /// returns the capacity.
     pub(crate) fn allow(&mut self, budget: &Budget, aside: SetAside) -> Capacity {
         self.problem.capacity = self.capacity(budget, aside);
         self.problem.max_items = match (self.options.max_chunks, budget.max_items) {
@@ -314,8 +319,8 @@ impl Plan<'_, '_> {
         }
     }
 
-    /// What may be spent, where chunks of `weight` fit. A weight that is known has a count that is known, so that it may be above
-    /// what is safe for any.
+    /// The capacity, if chunks of `weight` fit. The count of a given weight is exact, so a weight
+    /// may fit although it is above the capacity that is safe for any.
     fn room(&self, budget: &Budget, aside: SetAside, weight: u64) -> Option<Capacity> {
         let capacity = self.capacity(budget, aside);
         if weight <= capacity.safe {
@@ -329,7 +334,7 @@ impl Plan<'_, '_> {
         })
     }
 
-    /// Gives each item no more than its relevance and the budget of its kind allow.
+    /// Sets the cap of each item, by its relevance and the budget of its kind.
     fn cap(&mut self, limit: Tokens) {
         let claims: Vec<Claim> = self
             .candidates
@@ -356,7 +361,7 @@ impl Plan<'_, '_> {
     fn solve(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
         self.run(problem).map_err(|error| match error {
             BudgetError::Cancelled => AssembleError::Cancelled,
-            // More pins than `max_chunks` are refused at once; here it is the room that is short.
+            // More pins than `max_chunks` were refused earlier; here the weight does not fit.
             BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
                 self.too_small(budget.slack)
             }
@@ -364,7 +369,7 @@ impl Plan<'_, '_> {
         })
     }
 
-    /// What the policy makes of `problem`.
+    /// Runs the policy on `problem`.
     fn run(&self, problem: &Problem) -> Result<Outcome, BudgetError> {
         let control = self.pricer.control;
         let mut poll = || {
@@ -386,7 +391,7 @@ impl Plan<'_, '_> {
             .with_diversity(self.options.diversity)
     }
 
-    /// What the pinned items weigh at their cheapest.
+    /// The weight of the pinned items at their cheapest.
     fn pinned(&self) -> Result<u64, BudgetError> {
         let mut pins = Problem {
             capacity: Capacity::default(),
@@ -404,8 +409,8 @@ impl Plan<'_, '_> {
         }
     }
 
-    /// The refusal that names the smallest budget that works: room for the context with nothing in
-    /// it and for what the pinned chunks need besides, or for everything and no notice.
+    /// The error with the smallest budget that works: room for the empty context and the pinned
+    /// chunks at their cheapest, or for everything without a notice.
     pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
         let with_pins = match self.pinned() {
             Ok(0) => self.least,
@@ -428,7 +433,7 @@ impl Plan<'_, '_> {
         refusal.into()
     }
 
-    /// The choices that show what is pinned at its cheapest, and nothing else.
+    /// The choices that show the pinned items at their cheapest, and nothing else.
     fn cheapest_pins(&self) -> Vec<Option<usize>> {
         let cheapest = |item: &Item| {
             let choices = item.choices.iter().enumerate();
@@ -438,7 +443,7 @@ impl Plan<'_, '_> {
         self.problem.items.iter().map(cheapest).collect()
     }
 
-    /// The pinned candidate that takes most at its cheapest, of several the first.
+    /// The pinned candidate that takes the most tokens at its cheapest; of several, the first.
     fn largest_pin(&self) -> Option<Pin> {
         let items = self.problem.items.iter().zip(&self.candidates.all);
         let pinned = items.filter(|(item, _)| item.pinned);
@@ -459,7 +464,7 @@ impl Plan<'_, '_> {
     }
 }
 
-/// How many chunks are neither shown nor part of what is shown.
+/// How many chunks are neither shown nor part of a shown unit.
 pub(crate) fn count_left_out(candidates: &Candidates<'_>, chosen: &[Option<usize>]) -> usize {
     let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
         let parts = candidate.unit.parts().len();

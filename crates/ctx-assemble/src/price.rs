@@ -1,6 +1,6 @@
-//! What each piece of the document costs, in the counter's additive weight.
+//! The price of each piece of the document, in the counter's additive weight.
 //!
-//! A piece is rendered, weighed and forgotten: prices need no more memory than the largest block.
+//! A piece is rendered, weighed and dropped, so prices need no more memory than the largest block.
 
 use ctx_format::{Formatter, Group};
 use ctx_model::{BuildOptions, Chunk, Tokens};
@@ -12,17 +12,18 @@ use crate::showing::{Showings, showings};
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
 
-/// Text is weighed in windows of about this many bytes, and a cancel is seen between two of them:
+/// Text is weighed in windows of about this many bytes, and cancellation is checked between them:
 /// about 2 ms of counting.
 const WINDOW: usize = 256 * 1024;
 
-/// The head of a block, which has what differs from context to context, ends within so many bytes.
+/// The most bytes of the head of a block, which holds the parts that differ from context to
+/// context.
 const HEAD: usize = 512;
 
-/// Text with so many bytes for each token of the budget has little chance of fitting into it.
+/// Text with more bytes than this per token of the budget is unlikely to fit.
 const BYTES_PER_TOKEN: usize = 6;
 
-/// What a piece costs, and how long it is.
+/// The price of a piece, and its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Price {
     pub(crate) weight: u64,
@@ -49,7 +50,7 @@ pub(crate) struct Pricer<'a> {
 }
 
 impl Pricer<'_> {
-    /// The price of what `write` appends.
+    /// The price of the text that `write` appends.
     pub(crate) fn piece(&self, write: impl FnOnce(&mut String)) -> Result<Price, AssembleError> {
         let mut text = String::new();
         write(&mut text);
@@ -63,15 +64,15 @@ impl Pricer<'_> {
         Ok(opening + closing)
     }
 
-    /// Every way to show each of `units`, priced, from the most to the least information.
-    /// O(bytes rendered), on several threads when there is enough to do.
+    /// Every way to show each of `units`, priced, from the most to the least information. O(bytes
+    /// rendered), on several threads if there is enough work.
     pub(crate) fn showings<'u>(
         &self,
         units: &[&'u Unit<'u>],
         options: &BuildOptions,
     ) -> Result<Vec<Showings<'u>>, AssembleError> {
         let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
-        // Where everything is likely to be shown, no block should be weighed twice.
+        // If everything is likely to be shown, no block should be weighed twice.
         let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
         parallel::map_with(units, bytes, self.control, |unit, desk: &mut Desk| {
             let mut showings = showings(unit, options);
@@ -89,7 +90,7 @@ impl Pricer<'_> {
                     };
                 }
             }
-            // One very large block must not keep its buffer for all the small ones that follow.
+            // A very large block should not leave its buffer to the small ones that follow.
             if desk.text.capacity() > 4 * WINDOW {
                 *desk = Desk::default();
             }
@@ -97,14 +98,16 @@ impl Pricer<'_> {
         })
     }
 
-    /// The price of a block. Its head has what differs from context to context, and is weighed apart; what comes after
-    /// it is the same in every context that shows it: a counter that remembers texts knows it again. O(bytes).
+    /// The price of a block. Its head, which differs from context to context, is weighed
+    /// separately; the rest is the same in every context that shows it, so a counter with a cache
+    /// finds it there. O(bytes).
     fn block(&self, text: &str, heads: &mut Heads) -> Result<Price, AssembleError> {
         if self.counter.additivity() == Additivity::Never {
             return self.price_of(text);
         }
         let cut = cut_after(text, head(text));
-        // All in one line, as in JSON, or with no safe joint near: it has no head to speak of.
+        // A block on one line, as in JSON, or without a safe joint nearby, is treated as if it had
+        // no head.
         if cut == text.len() || cut > 2 * HEAD {
             return self.price_of(text);
         }
@@ -116,7 +119,7 @@ impl Pricer<'_> {
         Ok(head + self.price_of(rest)?)
     }
 
-    /// O(bytes).
+    /// Weighs `text`, window by window. O(bytes).
     pub(crate) fn price_of(&self, text: &str) -> Result<Price, AssembleError> {
         let mut weight = 0_u64;
         for window in windows(text, self.counter) {
@@ -129,7 +132,7 @@ impl Pricer<'_> {
         })
     }
 
-    /// Counts `text`, the whole of it, once: on several threads where its parts may be added up.
+    /// Counts the whole `text` once, on several threads if the weights of its parts add up.
     pub(crate) fn recount(&self, text: &str) -> Result<Tokens, AssembleError> {
         self.control.check()?;
         if self.counter.additivity() == Additivity::Never || text.len() <= WINDOW {
@@ -146,8 +149,8 @@ impl Pricer<'_> {
     }
 }
 
-/// The smallest number of tokens in which text of this weight is sure to fit. For a counter whose
-/// weights are tokens, two capacities; 64 for any other.
+/// The smallest number of tokens in which text of this weight is certain to fit. Takes two calls of
+/// `capacity` for a counter whose weights are tokens, and at most 64 for any other.
 pub(crate) fn smallest_limit(counter: &dyn TokenCounter, weight: u64) -> Tokens {
     let is_enough = |limit: u32| counter.capacity(Tokens::new(limit)).safe >= weight;
     let guess = counter.count_of(weight).get();
@@ -173,12 +176,12 @@ fn bytes_to_render(chunk: &Chunk) -> usize {
         .iter()
         .map(|rendition| rendition.text().len())
         .sum();
-    // A block's title and fence are worth some hundred bytes of work.
+    // The title and fence of a block are about as much work as a hundred bytes.
     chunk.full_text().len() + renditions + 100
 }
 
-/// Cuts `text` where the counter's weights may be added up, into windows of about [`WINDOW`] bytes; a stretch without
-/// such a place stays whole.
+/// Cuts `text` into windows of about [`WINDOW`] bytes, at places where the counter's weights add
+/// up; a stretch without such a place is not cut.
 fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item = &'t str> {
     let whole = counter.additivity() == Additivity::Never;
     let mut rest = text;
@@ -197,26 +200,27 @@ fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item 
     })
 }
 
-/// What pricing keeps from one block to the next.
+/// The state that pricing keeps from one block to the next.
 #[derive(Debug, Default)]
 struct Desk {
     text: String,
     heads: Heads,
 }
 
-/// The lines of the head that was weighed last. The ways to show one part, and the parts of one file, share most of
-/// them.
+/// The lines of the head that was weighed last. The ways to show one part, and the parts of one
+/// file, share most of them.
 #[derive(Debug, Default)]
 struct Heads {
     head: String,
-    /// Where each line ends, and what it weighs.
+    /// The end and the weight of each line.
     lines: Vec<(usize, u64)>,
-    /// Those of the head that is being weighed.
+    /// The same for the head that is being weighed.
     next: Vec<(usize, u64)>,
 }
 
 impl Heads {
-    /// The weight of `head`, where weights add up at safe joints. O(bytes × lines), and lines are few.
+    /// The weight of `head`, if weights add up at safe joints. O(bytes × lines), and there are few
+    /// lines.
     fn weigh(&mut self, head: &str, counter: &dyn TokenCounter) -> u64 {
         self.next.clear();
         let (mut start, mut sum) = (0, 0_u64);
@@ -245,13 +249,13 @@ impl Heads {
     }
 }
 
-/// About where the head of a block ends: at its first blank line, else its first line.
+/// About where the head of a block ends: at its first blank line, else in its first line.
 fn head(text: &str) -> usize {
     let first = &text.as_bytes()[..text.len().min(HEAD)];
     memchr::memmem::find(first, b"\n\n").unwrap_or(0)
 }
 
-/// The first safe joint at or after `at`, or the end.
+/// The first safe joint at or after `at`, or the end of the text.
 fn cut_after(text: &str, at: usize) -> usize {
     let newlines = memchr_iter(b'\n', text.as_bytes().get(at..).unwrap_or_default());
     let mut ends = newlines.map(|newline| at + newline + 1);

@@ -1,4 +1,4 @@
-//! How many chunks there is room for, whatever is chosen.
+//! A bound on the number of chunks that fit, whatever is chosen.
 
 use std::cmp::Ordering;
 
@@ -6,16 +6,17 @@ use ctx_budget::{Item, Problem};
 
 use crate::candidates::{Candidate, Candidates};
 
-/// No choice shows more chunks within a weight than this tells: that of a knapsack whose last item may be cut.
+/// An upper bound on how many chunks any selection within a given weight can show: that of a
+/// knapsack whose last item may be cut.
 #[derive(Debug)]
 pub(crate) struct Reach {
-    /// The weight of the candidates so far at their cheapest, and the chunks that these are made of; those with the most chunks for their
-    /// weight first.
+    /// The running sums of weight and number of chunks over the candidates at their cheapest, in
+    /// the order of chunks per weight, most first.
     sums: Vec<(u64, usize)>,
 }
 
 impl Reach {
-    /// O(n log n) for n candidates.
+    /// Computes the sums. O(n log n) for n candidates.
     pub(crate) fn of(candidates: &Candidates<'_>, problem: &Problem) -> Self {
         let least = |(candidate, item): (&Candidate<'_>, &Item)| {
             let weights = item.choices.iter().map(|it| it.weight);
@@ -36,12 +37,12 @@ impl Reach {
         Reach { sums }
     }
 
-    /// How many chunks there are.
+    /// How many chunks there are in all.
     pub(crate) fn all(&self) -> usize {
         self.sums.last().map_or(0, |it| it.1)
     }
 
-    /// How many of them may be shown within `weight`, at most. O(log n).
+    /// The most chunks that can be shown within `weight`. O(log n).
     pub(crate) fn most(&self, weight: u64) -> usize {
         let whole = self.sums.partition_point(|it| it.0 <= weight);
         let before = whole.checked_sub(1).map_or((0, 0), |it| self.sums[it]);

@@ -1,4 +1,4 @@
-//! What was let in, what was left out and why, and where the tokens went.
+//! The receipt: what was included, what was omitted and why, and where the tokens went.
 
 use std::collections::BTreeSet;
 
@@ -22,40 +22,41 @@ use crate::shared_prefix::shared_prefix;
 use crate::showing::Piece;
 use crate::{AssembleError, parallel};
 
-/// All that a receipt is written from.
+/// Everything that a receipt is made from.
 pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) plan: &'r Plan<'p, 'u>,
     pub(crate) outcome: &'r Outcome,
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
-    /// At which `max_tokens` each part of each candidate is let in, where that is known.
+    /// The `max_tokens` at which each part of each candidate is included, if known.
     pub(crate) entries: Vec<Entries>,
     pub(crate) total: Tokens,
     /// How many chunks were given.
     pub(crate) given: usize,
-    /// How many the notice speaks of.
+    /// The number of omitted chunks in the notice.
     pub(crate) left_out: usize,
 }
 
-/// What only reading a block's text tells.
+/// The facts that only reading the text of a block reveals.
 struct Reading {
     hashes: Hashes,
-    /// Those of each of several chunks that it stands for.
+    /// The hashes of each chunk in the block, if there are several.
     parts: Vec<Hashes>,
     /// How many characters are shown as escapes.
     neutralised: usize,
 }
 
-/// What a candidate adds to the value of what is shown.
+/// The value that a candidate adds to the selection.
 struct Share {
     added: f64,
-    /// What it is worth when nothing else is shown.
+    /// Its value if nothing else is shown.
     value: f64,
     pieces: usize,
 }
 
 impl Share {
-    /// What one of its pieces adds: what is told already is taken off each alike.
+    /// The value that one of its pieces adds: all pieces are reduced in proportion by what others
+    /// already show.
     #[expect(clippy::cast_precision_loss, reason = "a chunk has few pieces")]
     fn of(&self, piece: &Piece<'_>) -> f64 {
         if self.value > 0.0 {
@@ -66,16 +67,16 @@ impl Share {
     }
 }
 
-/// What a token weighs, where there are many.
+/// The weight of one token, averaged over many.
 #[expect(clippy::cast_precision_loss, reason = "it is below 2^52")]
 fn weight_of_a_token(counter: &dyn TokenCounter) -> f64 {
-    // A multiple of what counters divide by, so that nothing is rounded.
+    // A multiple of the numbers that counters divide by, so that nothing is rounded.
     const MANY: u64 = 60 << 20;
     MANY as f64 / f64::from(counter.count_of(MANY).get().max(1))
 }
 
 impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
-    /// The result: the document, and what is to be known of it.
+    /// Makes the result of the document and its receipt.
     pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
         let readings = self.readings()?;
         let (included, citations) = self.included(&readings)?;
@@ -120,7 +121,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         self.shown.iter().flat_map(Shown::pieces)
     }
 
-    /// What only reading each block's text tells. O(bytes shown), on several threads.
+    /// Reads the text of each block. O(bytes shown), on several threads.
     fn readings(&self) -> Result<Vec<Reading>, AssembleError> {
         let pieces: Vec<&Piece<'_>> = self.pieces().map(|(_, piece)| piece).collect();
         let bytes = pieces.iter().map(|piece| piece.block.body.len()).sum();
@@ -141,7 +142,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         })
     }
 
-    /// What was let in, and what an answer may cite: each block, and each chunk in it.
+    /// The included chunks, and the citations: of each block, and of each chunk in it.
     fn included(
         &self,
         readings: &[Reading],
@@ -172,7 +173,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
                 control.check()?;
                 if part.id == speaker.id && part.span == piece.block.span {
-                    // The block is what it is cited as.
+                    // The citation of the block is that of this chunk.
                     continue;
                 }
                 citations.push(ids.cite(part, &Block::full(part), *hashes));
@@ -181,7 +182,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         Ok((included, citations))
     }
 
-    /// What each candidate that is shown adds to the value, by the id of its chunk.
+    /// The value that each shown candidate adds, by the id of its chunk.
     fn shares(&self) -> RapidHashMap<&'r str, Share> {
         let candidates = &self.plan.candidates.all;
         let Outcome { chosen, added, .. } = self.outcome;
@@ -248,8 +249,8 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         left_out
     }
 
-    /// Where the tokens went. Parts are rounded on their own, in the order header, footer, notices,
-    /// and the chunks are what remains: so the parts always add up to the total.
+    /// Where the tokens went. Header, footer and notices are rounded separately, in this order, and
+    /// the chunks get the rest, so the parts always add up to the total.
     fn split(&self) -> Result<TokenSplit, AssembleError> {
         let Plan {
             pricer,

@@ -1,4 +1,4 @@
-//! What of the chunks was in the context before, so that nothing new moves it.
+//! Finds the chunks that were in the previous context, so that new chunks do not change its blocks.
 
 use std::iter;
 use std::rc::Rc;
@@ -10,7 +10,8 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 use crate::lines::Fit;
 use crate::{AssembleError, Control, survey};
 
-/// What was sent: the chunks that blocks were shown under, and the lines of these blocks.
+/// The previous context: the chunks under which its blocks were shown, and the lines of these
+/// blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Sent<'a> {
     states: States<'a>,
@@ -20,15 +21,15 @@ pub(crate) struct Sent<'a> {
     files: RapidHashMap<File<'a>, Blocks<'a>>,
 }
 
-/// A file in one of its versions.
+/// A file in one of its versions: its path, and its hash if known.
 pub(crate) type File<'a> = (&'a str, Option<&'a str>);
 
 /// The blocks of one file.
 #[derive(Debug, Default)]
 struct Blocks<'a> {
-    /// Those that several chunks were merged to.
+    /// Blocks that several chunks were merged into.
     merged: Vec<Block<'a>>,
-    /// Those of one chunk, whichever lie within it.
+    /// Blocks of one chunk, whatever others lie within it.
     single: Vec<Block<'a>>,
 }
 
@@ -36,13 +37,15 @@ struct Blocks<'a> {
 struct Block<'a> {
     lines: LineSpan,
     body: Rc<Body>,
-    /// Who spoke for it.
+    /// The id of the chunk under which it was shown.
     id: &'a str,
 }
 
 impl<'a> Sent<'a> {
-    /// What `options` tell of the context before, as far as it is among `chunks`. Which lines its blocks had is known where
-    /// the text of that context tells them, or has those of who spoke for a block in one place of it alone. O(bytes of that text and of the chunks it shows), and O(n log n) for n chunks.
+    /// Reads the previous context from `options`, as far as its chunks are among `chunks`. The
+    /// lines of a block are known if its text states them, or if the text of the chunk under which
+    /// it was shown occurs in it exactly once. O(bytes of that text and of the chunks it shows),
+    /// and O(n log n) for n chunks.
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
@@ -91,7 +94,7 @@ impl<'a> Sent<'a> {
         Ok(sent)
     }
 
-    /// The file of a chunk that may be merged.
+    /// The file of a chunk; `None` if the chunk may not be merged.
     pub(crate) fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>> {
         self.states.file_of(chunk)
     }
@@ -101,13 +104,14 @@ impl<'a> Sent<'a> {
         self.named.contains(&*chunk.id)
     }
 
-    /// Whether `chunk` was shown, or lies within a block that was. O(bytes of the chunk).
+    /// Whether `chunk` was shown, or lies within a block that was shown. O(bytes of the chunk).
     pub(crate) fn has(&self, chunk: &Chunk) -> bool {
         self.shows(chunk) || self.speaker(chunk).is_some()
     }
 
-    /// Who spoke for the block that `chunk` stands in, or lies within: the chunk itself, or another. Chunks of different
-    /// blocks are not to be joined, nor with what stands in none. O(bytes of the chunk), and O(log n) for n blocks.
+    /// The id of the chunk under which the block was shown that `chunk` belongs to or lies within:
+    /// its own, or another. Chunks of different blocks must not be merged, nor with chunks in no
+    /// block. O(bytes of the chunk), and O(log n) for n blocks.
     pub(crate) fn speaker(&self, chunk: &Chunk) -> Option<&'a str> {
         if let Some(id) = self.known.get(&*chunk.id) {
             return Some(id);
@@ -123,27 +127,30 @@ impl<'a> Sent<'a> {
             let is_there = widest.lines.contains(span) && widest.body.says(chunk, widest.lines);
             is_there.then_some(widest.id)
         };
-        // Without a chunk that it was merged from, a block would not be what it was.
+        // Blocks of several chunks come first: without a chunk that was merged into it, such a
+        // block would change.
         within(&blocks.merged).or_else(|| within(&blocks.single))
     }
 }
 
-/// The path of a chunk that may be merged.
+/// The path of a chunk; `None` if the chunk may not be merged.
 fn path_of(chunk: &Chunk) -> Option<&str> {
     let is_plain = chunk.wider_text().is_none() && chunk.renditions.is_empty();
     chunk.span?;
     chunk.path.as_deref().filter(|_| is_plain)
 }
 
-/// Which states of their files chunks are of.
+/// The versions of files that chunks belong to.
 #[derive(Debug, Default)]
 struct States<'a>(
-    /// The ids of those whose hash does not tell: it is of their own lines, and no other chunk of the file has it.
+    /// The ids of chunks whose hash does not identify a version of the file, because it is the hash
+    /// of their own lines and no other chunk has it as that of the file.
     RapidHashSet<&'a str>,
 );
 
 impl<'a> States<'a> {
-    /// Looks at hashes where chunks of one path have several. O(n) for n chunks, and O(bytes) of those.
+    /// Compares the hashes of chunks of one path. O(n) for n chunks, and O(bytes) of those whose
+    /// paths have several hashes.
     fn of(chunks: &'a [Chunk]) -> Self {
         let mut by_path: RapidHashMap<&str, Vec<(&Chunk, &str)>> = RapidHashMap::default();
         for chunk in chunks {
@@ -159,7 +166,8 @@ impl<'a> States<'a> {
             let (own, others): (Vec<_>, Vec<_>) = hashed
                 .into_iter()
                 .partition(|it| is_of_own_lines(it.0, it.1));
-            // Of a whole file they are its parts' too.
+            // A hash that other chunks have is that of the whole file, and then it is the version
+            // of this chunk, too.
             let others: RapidHashSet<&str> = others.iter().map(|it| it.1).collect();
             let own = own.iter().filter(|it| !others.contains(it.1));
             states.0.extend(own.map(|it| &*it.0.id));
@@ -167,7 +175,7 @@ impl<'a> States<'a> {
         states
     }
 
-    /// The file of a chunk that may be merged.
+    /// The file of a chunk; `None` if the chunk may not be merged.
     fn file_of<'c>(&self, chunk: &'c Chunk) -> Option<File<'c>> {
         let path = path_of(chunk)?;
         let hash = chunk.content_hash.as_deref();
@@ -175,7 +183,7 @@ impl<'a> States<'a> {
     }
 }
 
-/// Whether `hash` is that of the lines of `chunk`, with or without what ends the last.
+/// Whether `hash` is the hash of the lines of `chunk`, with or without the last line ending.
 fn is_of_own_lines(chunk: &Chunk, hash: &str) -> bool {
     let Ok(hash) = blake3::Hash::from_hex(hash) else {
         return false;
@@ -187,7 +195,8 @@ fn is_of_own_lines(chunk: &Chunk, hash: &str) -> bool {
     ["", "\n", "\r\n"].into_iter().any(|end| ended(end) == hash)
 }
 
-/// Sorts `blocks` by their first line, and puts in place of each the one that goes on longest of it and those before.
+/// Sorts `blocks` by their first line, and replaces each by the one, among it and those before,
+/// that ends last.
 fn widest_so_far(blocks: &mut [Block<'_>]) {
     blocks.sort_unstable_by_key(|block| (block.lines, block.id));
     for at in 1..blocks.len() {
@@ -197,7 +206,7 @@ fn widest_so_far(blocks: &mut [Block<'_>]) {
     }
 }
 
-/// The text of a block, and where each of its lines begins.
+/// The text of a block, and the offset of each of its lines.
 #[derive(Debug)]
 struct Body {
     text: String,
@@ -211,7 +220,7 @@ impl Body {
         Body { text, starts }
     }
 
-    /// The line at `index`; one that is not there is empty, as is a last one that lost its end.
+    /// The line at `index`; empty if there is none, as for a last line that lost its ending.
     fn line(&self, index: usize) -> &str {
         let Some(&start) = self.starts.get(index) else {
             return "";
@@ -220,7 +229,8 @@ impl Body {
         without_line_end(&self.text[start..end.unwrap_or(self.text.len())])
     }
 
-    /// Whether it, which is `lines` of a file, says what `chunk` says of its own.
+    /// Whether this body, which is `lines` of a file, has the same text as `chunk` on the lines of
+    /// the chunk.
     fn says(&self, chunk: &Chunk, lines: LineSpan) -> bool {
         let Some(span) = chunk.span.filter(|span| lines.contains(*span)) else {
             return false;
@@ -236,7 +246,7 @@ impl Body {
     }
 }
 
-/// The blocks of the context before, one for each of its ids; none where they are not found.
+/// The blocks of the previous context, one for each of its ids; empty if they are not found.
 fn blocks(
     previous: &Previous,
     options: &BuildOptions,
@@ -249,7 +259,7 @@ fn blocks(
     let found = |is_it: &dyn Fn(&Expected<'_>, &ParsedBlock) -> bool| {
         let (mut next, mut known) = (0, None);
         let mut is_next = |block: &ParsedBlock| {
-            // What is refused from here on is looked at no further.
+            // After the last id, or once it is cancelled, every block is refused.
             let Some(chunk) = ids.get(next).filter(|_| control.check().is_ok()) else {
                 return false;
             };
@@ -260,18 +270,19 @@ fn blocks(
             }
             is_next
         };
-        // In another format nothing of it is kept, whatever is joined.
+        // In another format no byte of it can be kept, whatever is merged.
         let parsed = parse_known(options.format, text, ids.len(), &mut is_next).ok()?;
         Some(parsed.blocks).filter(|blocks| blocks.len() == ids.len())
     };
-    // The caller's own text may look like blocks; and a chunk may say something else by now.
+    // First by heading and text, since the caller's own text may look like blocks; then by heading
+    // alone, since the text of a chunk may have changed.
     let blocks = found(&|it, block| it.may_be(block) && it.says(block));
     let blocks = blocks.or_else(|| found(&|it, block| it.may_be(block)));
     let blocks = blocks.or_else(|| {
         if options.include_file_headers {
             return None;
         }
-        // What looks like a heading is a separator.
+        // Without file headers, a line that looks like a heading is part of a separator.
         let blocks = found(&|it, block| it.says(&block.without_head()))?;
         Some(blocks.iter().map(ParsedBlock::without_head).collect())
     });
@@ -279,20 +290,21 @@ fn blocks(
     Ok(blocks.unwrap_or_default())
 }
 
-/// What a block that was shown under a chunk says.
+/// The contents that a block shown under a chunk may have.
 struct Expected<'a> {
     chunk: &'a Chunk,
     title: String,
     id: String,
-    /// All that it may be shown as.
+    /// The texts it may be shown as.
     texts: Vec<String>,
     content: String,
-    /// So many bytes the lines of the content have at least, whatever ends them, and the last may have lost that.
+    /// The least number of bytes that the lines of the content take, with line endings of any kind
+    /// and perhaps none at the end.
     least: usize,
 }
 
 impl<'a> Expected<'a> {
-    /// O(bytes of the chunk).
+    /// Prepares the texts to compare with. O(bytes of the chunk).
     fn new(chunk: &'a Chunk) -> Self {
         let renditions = chunk.renditions.iter().map(Rendition::text);
         let texts = iter::once(chunk.full_text()).chain(renditions);
@@ -309,22 +321,24 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// Whether `block` says nothing that speaks against its being shown under the chunk.
+    /// Whether `block` states no title or id that differs from that of the chunk.
     fn may_be(&self, block: &ParsedBlock) -> bool {
         let is_said = |told: &Option<String>, is: &String| told.as_ref().is_none_or(|it| it == is);
         is_said(&block.title, &self.title) && is_said(&block.id, &self.id)
     }
 
-    /// Whether the text of `block` is one that the chunk has, or has it among its lines. O(bytes of the block).
+    /// Whether the text of `block` is one of the chunk's texts, or includes its lines. O(bytes of
+    /// the block).
     fn says(&self, block: &ParsedBlock) -> bool {
         self.texts.contains(&block.body)
             || path_of(self.chunk).is_some() && self.lines_in(block).is_some()
     }
 
-    /// The lines that `block` shows of the file of the chunk, which speaks for it. O(bytes of the block).
+    /// The lines of the file that `block` shows, if it was shown under this chunk. O(bytes of the
+    /// block).
     fn lines_in(&self, block: &ParsedBlock) -> Option<LineSpan> {
         let span = self.chunk.span.filter(|_| self.may_be(block))?;
-        // What is shorter does not have them, and is not looked through for each of many blocks.
+        // A shorter block cannot contain the lines; this avoids a search in each of many blocks.
         if block.body.len() < self.least {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a prompt cache keeps: the beginning that two contexts share.
+//! The part that a prompt cache keeps: the common beginning of two contexts.
 
 use ctx_model::{BuildOptions, Included, SharedPrefix};
 use ctx_tokens::is_safe_joint;
@@ -7,10 +7,10 @@ use crate::AssembleError;
 use crate::emit::Document;
 use crate::price::Pricer;
 
-/// How much of the previous context, where the caller still has it, is repeated at the beginning of
-/// `document`. The tokens are those up to the last line break at which no tokenizer joins what is
-/// before it to what follows, in either context: at least so many are the same. O(bytes shared). Stops early when the
-/// control of `pricer` says so.
+/// How much of the previous context, if its text is given, is repeated at the beginning of
+/// `document`. The tokens are those up to the last line break at which, in either context, no
+/// tokenizer joins the text before to the text after it: at least that many are the same. O(bytes
+/// shared). Stops early if the control of `pricer` is cancelled.
 pub(crate) fn shared_prefix(
     options: &BuildOptions,
     pricer: &Pricer<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn shared_prefix(
     }))
 }
 
-/// The last place at or before `bytes` where both texts may be cut without changing a token.
+/// The last place at or before `bytes` where both texts may be cut without a change of tokens.
 fn settled(text: &str, previous: &str, bytes: usize) -> usize {
     if bytes == text.len() && bytes == previous.len() {
         return bytes;

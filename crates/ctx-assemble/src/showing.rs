@@ -7,33 +7,34 @@ use smallvec::{SmallVec, smallvec};
 use crate::price::Price;
 use crate::unit::{Merged, Run, Unit};
 
-/// The ways to show a unit; most have one.
+/// The ways to show a unit; usually one.
 pub(crate) type Showings<'u> = SmallVec<[Showing<'u>; 1]>;
 
-/// One way to show a unit: one block, or several where a merged chunk is shown in part.
+/// A way to show a unit: one block, or several if only parts of a merged chunk are shown.
 #[derive(Debug)]
 pub(crate) struct Showing<'u> {
     pub(crate) pieces: SmallVec<[Piece<'u>; 1]>,
 }
 
-/// One block, and whom it stands for.
+/// One block, and the chunks in it.
 #[derive(Debug)]
 pub(crate) struct Piece<'u> {
     pub(crate) block: Block<'u>,
-    /// The chunks whose lines it shows: the one that speaks for it, and then the others, most relevant first.
+    /// The chunks whose lines it shows: the one whose id the block has, and then the others, most
+    /// relevant first.
     pub(crate) parts: SmallVec<[&'u Chunk; 1]>,
-    /// What showing it is worth.
+    /// The value of showing it.
     pub(crate) value: f64,
     /// The block's own price.
     pub(crate) price: Price,
-    /// A hash of the bytes that were priced, where they are likely to be shown.
+    /// A hash of the bytes that were priced, if they are likely to be shown.
     pub(crate) seal: Option<u64>,
-    /// The price of its line among the sources, where they are shown.
+    /// The price of its line in the list of sources, if that is shown.
     pub(crate) source: Price,
 }
 
 impl<'u> Showing<'u> {
-    /// What it is worth.
+    /// The value of showing all its blocks.
     pub(crate) fn value(&self) -> f64 {
         self.pieces.iter().map(|piece| piece.value).sum()
     }
@@ -43,8 +44,8 @@ impl<'u> Showing<'u> {
         self.pieces.iter().map(|piece| piece.parts.len()).sum()
     }
 
-    /// Takes it for worth no more than `most`: lines that a part has which is not shown may count for another one that is, and to show less
-    /// is worth no more.
+    /// Lowers the value to at most `most`. The lines of a part that is not shown may count for
+    /// another part that is, but showing less never has a higher value.
     fn is_worth_at_most(&mut self, most: f64) {
         let value = self.value();
         if value > most {
@@ -74,7 +75,7 @@ impl<'u> Piece<'u> {
     }
 }
 
-/// The ways to show `unit`; never none.
+/// The ways to show `unit`; at least one.
 pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Showings<'u> {
     match unit {
         Unit::One(chunk) if !options.include_content => {
@@ -89,12 +90,12 @@ pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Showin
     }
 }
 
-/// What all of `chunk` is worth.
+/// The value of all of `chunk`.
 pub(crate) fn worth(chunk: &Chunk, options: &BuildOptions) -> f64 {
     chunk.relevance.get().powi(options.relevance_power.into())
 }
 
-/// In full, and in each rendition.
+/// The ways to show one chunk: in full, and in each rendition.
 fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
     let full = Block::full(chunk);
     let mut showings: Showings<'_> = smallvec![Showing::one(full, chunk, worth)];
@@ -139,14 +140,14 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
         most = showing.value();
         showing
     });
-    // Where chunks are counted, a unit counts as one.
+    // With `max_chunks` a unit counts as one chunk, so it must be one block.
     let showings = showings.filter(|it| !one_block || it.pieces.len() == 1);
     showings.collect()
 }
 
 fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {
     let speaker = run.parts[0];
-    // What it says of itself is said of all these lines.
+    // If the part has exactly these lines, the block shows all its own fields.
     let block = if speaker.span == Some(run.span) {
         Block::full(speaker)
     } else {

@@ -1,4 +1,4 @@
-//! What is to be considered, and what is out of the question before anything is priced.
+//! Separates the chunks that may be shown from those that are omitted before anything is priced.
 
 use std::cmp::Reverse;
 
@@ -13,20 +13,20 @@ use crate::survey::Survey;
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
 
-/// The chunks, sorted out.
+/// The chunks that may be shown, and those that may not.
 #[derive(Debug)]
 pub(crate) struct Sorted<'a> {
-    /// What may be shown.
+    /// The units that may be shown.
     pub(crate) units: Vec<Unit<'a>>,
-    /// What may not, and why.
+    /// The chunks that are omitted, with the reasons.
     pub(crate) out: Vec<Omitted>,
-    /// What was noticed on the way.
+    /// Warnings found on the way.
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl<'a> Sorted<'a> {
-    /// Takes out what matters too little and what says the same as something better, or that was sent before, and merges
-    /// what meets.
+    /// Removes chunks of too little relevance and duplicates of better chunks, or of chunks sent
+    /// before, and merges adjacent and overlapping chunks.
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
@@ -44,7 +44,7 @@ impl<'a> Sorted<'a> {
         });
         let mut ranked = ranked.collect::<Result<Vec<(bool, &Chunk)>, AssembleError>>()?;
         ranked.sort_unstable_by(|(was_sent, a), (was_too, b)| {
-            // What was sent stays, whatever says the same now.
+            // Chunks that were sent before are kept, even if others have the same text.
             let best_first =
                 |sent: bool, chunk: &Chunk| Reverse((sent, chunk.pinned, chunk.relevance));
             best_first(*was_sent, a)
@@ -63,7 +63,8 @@ impl<'a> Sorted<'a> {
             let surveys = parallel::map(&kept, bytes, control, |chunk| {
                 Survey::of(chunk.full_text(), control)
             })?;
-            // These are shown, or keep their place, whatever else says the same.
+            // Pinned chunks, and those under which a block was sent, are kept even if another has
+            // the same text.
             let stays = |chunk: &Chunk| chunk.pinned || sent.shows(chunk);
             let twins = duplicates(&kept, &surveys, stays, control)?;
             let mut unique = Vec::with_capacity(kept.len());
@@ -99,8 +100,8 @@ impl<'a> Sorted<'a> {
 }
 
 impl Sorted<'_> {
-    /// How many of what is out a reader does not find among `shown`, the ids of all chunks that are. A duplicate is found
-    /// under another name, where that is one of them.
+    /// How many of the omitted chunks a reader does not find in the context. `shown` has the ids of
+    /// all chunks shown. A duplicate counts as found if the chunk that replaces it is shown.
     pub(crate) fn count_out<'i>(&self, shown: impl IntoIterator<Item = &'i str>) -> usize {
         let is_twin = |it: &&Omitted| it.reason == OmittedReason::DuplicateOf;
         let twins = self.out.iter().filter(is_twin).count();
@@ -113,13 +114,13 @@ impl Sorted<'_> {
         self.out.len() - found
     }
 
-    /// How many chunks no reader finds at least, whatever is chosen.
+    /// How many omitted chunks a reader does not find at least, whatever is chosen.
     pub(crate) fn least_out(&self) -> usize {
         let is_twin = |it: &&Omitted| it.reason == OmittedReason::DuplicateOf;
         self.out.len() - self.out.iter().filter(is_twin).count()
     }
 
-    /// Whether there are chunks that a reader does not find, whatever is chosen.
+    /// Whether some chunks are left out whatever is chosen.
     pub(crate) fn leaves_out(&self) -> bool {
         self.least_out() > 0
     }

@@ -1,4 +1,4 @@
-//! What sorting needs to know of a text, found in one reading of it.
+//! The facts about a text that sorting needs, found in one pass.
 
 use memchr::memchr_iter;
 use rapidhash::v3::rapidhash_v3;
@@ -6,29 +6,29 @@ use smallvec::SmallVec;
 
 use crate::{AssembleError, Control};
 
-/// How many of a text's smallest line hashes it is looked up by.
+/// How many of the smallest line hashes of a text are kept to find duplicates.
 pub(crate) const SKETCH: usize = 4;
 
-/// Texts with fewer bytes than this have no sketch: two files may well begin alike, and a
-/// duplicate this short costs no more than the line that would tell of it.
+/// Texts with fewer bytes than this have no sketch: two files may well begin alike, and a duplicate
+/// this short costs no more than the line that would mention it.
 const TOO_SHORT: usize = 200;
 
-/// After so many lines a cancel is looked for.
+/// Cancellation is checked after this many lines.
 pub(crate) const LINES: usize = 4096;
 
-/// The number of lines of a text, and the smallest hashes of those that say something.
+/// The number of lines of a text, and the smallest hashes of its lines that are not blank.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// As [`ctx_model::LineSpan`] counts them: a final newline ends the last line and begins no
+    /// Counted as in [`ctx_model::LineSpan`]: a final newline ends the last line and begins no
     /// other.
     pub(crate) lines: usize,
-    /// Ascending, each once; by a hash that is the same on every machine and will stay so, because
-    /// which texts are compared must not change.
+    /// Ascending, without repetition. The hash is the same on every machine and in every version,
+    /// since it determines which texts are compared.
     pub(crate) sketch: SmallVec<[u64; SKETCH]>,
 }
 
 impl Survey {
-    /// Stops early when `control` says so. O(bytes).
+    /// Surveys `text`. Stops early if `control` is cancelled. O(bytes).
     pub(crate) fn of(text: &str, control: &Control) -> Result<Self, AssembleError> {
         let mut survey = Survey::default();
         for line in lines(text) {

@@ -13,10 +13,11 @@ use crate::{AssembleError, parallel};
 
 /// Counts the whole of `document`, whose blocks are `pieces`.
 ///
-/// A block that was sealed when it was weighed, and whose bytes in the document are as many and have the same hash, is not
-/// weighed a second time; everything else is. No document can make the two differ, whatever it holds: one formatter wrote
-/// both from one text, and one that writes it differently each time is what the hash is for. The parts are added
-/// up only where the counter says that they may be, which is looked at in the document itself.
+/// A block that was sealed when it was weighed, and whose bytes in the document have the same
+/// length and hash, is not weighed again; everything else is. No text can be made to deceive this,
+/// since one formatter wrote both from the same text; the hash detects a formatter that writes a
+/// block differently each time. Weights are added up only if the counter allows it, at places that
+/// are safe joints in the document itself.
 pub(crate) fn total(
     pricer: &Pricer<'_>,
     document: &Document,
@@ -47,7 +48,7 @@ pub(crate) fn total(
     Ok(pricer.counter.count_of(weight))
 }
 
-/// Where each block lies, if all of them may be counted apart from what is beside them.
+/// The range of each block, if all of them may be counted separately from the text beside them.
 fn blocks<'p, 'u>(
     document: &Document,
     pieces: &[&'p Piece<'u>],

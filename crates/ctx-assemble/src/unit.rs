@@ -1,4 +1,4 @@
-//! What is considered as one: a chunk, or several whose lines meet.
+//! The units of selection: a chunk, or several chunks whose lines overlap or touch.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,39 +11,41 @@ use crate::lines::{Line, joined};
 /// A chunk, or several chunks of one file whose lines overlap or touch.
 #[derive(Debug)]
 pub(crate) enum Unit<'a> {
-    /// One chunk as it was given.
+    /// One chunk, unchanged.
     One(&'a Chunk),
-    /// Several, merged.
+    /// Several chunks, merged.
     Many(Box<Merged<'a>>),
 }
 
 /// Several chunks of one file whose lines overlap or touch, and agree where they overlap.
 #[derive(Debug)]
 pub(crate) struct Merged<'a> {
-    /// The whole: the text of all of them, each line once; the rest from the most relevant part.
+    /// The merged chunk: the text of all parts, each line once; its other fields are those of the
+    /// most relevant part.
     pub(crate) whole: Chunk,
-    /// Most relevant first.
+    /// The parts, most relevant first.
     pub(crate) parts: Vec<&'a Chunk>,
-    /// The part that speaks for each run that it is in, whichever is the most relevant.
+    /// The part whose id the block had in the previous context. It represents each run that
+    /// includes it, even if another part is more relevant.
     speaker: Option<&'a Chunk>,
-    /// Where each line of the whole's content begins.
+    /// The offset of each line in the content of `whole`.
     line_starts: Vec<usize>,
 }
 
-/// A run of lines of a merged chunk, and the parts that are in it.
+/// Consecutive lines of a merged chunk, and the parts in them.
 #[derive(Debug)]
 pub(crate) struct Run<'a, 'u> {
     pub(crate) span: LineSpan,
     pub(crate) text: &'u str,
-    /// The one that speaks for the run, and then the others, most relevant first.
+    /// The part that represents the run, and then the others, most relevant first.
     pub(crate) parts: SmallVec<[&'a Chunk; 1]>,
-    /// What showing it is worth: what each part is worth × the share of its lines that no more
-    /// relevant part shows.
+    /// The value of showing it: the sum over its parts of the value of a part × the share of its
+    /// lines that no more relevant part shows.
     pub(crate) value: f64,
 }
 
 impl<'a> Unit<'a> {
-    /// The chunk that stands for it.
+    /// The chunk, or the merged chunk.
     pub(crate) fn chunk(&self) -> &Chunk {
         match self {
             Unit::One(chunk) => chunk,
@@ -51,7 +53,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// The chunks it is made of, most relevant first.
+    /// The chunks it consists of, most relevant first.
     pub(crate) fn parts(&self) -> &[&'a Chunk] {
         match self {
             Unit::One(chunk) => std::slice::from_ref(chunk),
@@ -61,7 +63,7 @@ impl<'a> Unit<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// Merges `parts`, whose lines are `lines` from line `start` on.
+    /// Merges `parts`, whose lines are `lines`, from line `start` on.
     pub(crate) fn new(mut parts: Vec<&'a Chunk>, start: u32, lines: &[Line<'_>]) -> Self {
         parts.sort_unstable_by(|a, b| {
             b.relevance
@@ -89,12 +91,13 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Whether it stood in the context before, under the part that speaks for it.
+    /// Whether it was in the previous context, under the id of one of its parts.
     pub(crate) fn was_sent(&self) -> bool {
         self.speaker.is_some()
     }
 
-    /// Lets the part with this id speak for the others, if there is one, also where another is more relevant.
+    /// Makes the part with this id, if there is one, represent the merged chunk, even if another is
+    /// more relevant.
     pub(crate) fn let_speak(&mut self, id: &str) {
         let Some(&speaker) = self.parts.iter().find(|part| part.id == id) else {
             return;
@@ -144,7 +147,7 @@ impl<'a> Merged<'a> {
             }
             line = next;
         }
-        // Each line counts for the most relevant part it is in, and for no other.
+        // Each line counts only for the most relevant part that includes it.
         let mut counted = vec![false; shown.len()];
         for &part in &self.parts {
             let indices = self.indices(part);
@@ -168,7 +171,7 @@ impl<'a> Merged<'a> {
         runs
     }
 
-    /// Of each part, the share of its lines that no more relevant part has. O(lines of all parts).
+    /// For each part, the share of its lines that no more relevant part has. O(lines of all parts).
     pub(crate) fn shares(&self) -> Vec<f64> {
         let mut counted = vec![false; self.line_starts.len()];
         let parts = self.parts.iter();
@@ -177,7 +180,7 @@ impl<'a> Merged<'a> {
             .collect()
     }
 
-    /// Those lines, with no part yet.
+    /// The run of these lines, without parts.
     fn run(&self, lines: Range<usize>) -> Run<'a, '_> {
         let first = self.first_line();
         let number = |index: usize| first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
@@ -191,7 +194,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The text of those lines, without what ends the last.
+    /// The text of these lines, without the line ending of the last.
     fn text(&self, lines: Range<usize>) -> &str {
         let content = &self.whole.content;
         let start = self.line_starts[lines.start];
@@ -212,7 +215,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// Counts the lines at `indices`, and tells the share of them that was not counted before.
+/// Marks the lines at `indices` as counted; returns the share of them that were not counted before.
 fn count_share(counted: &mut [bool], indices: Range<usize>) -> f64 {
     let all = indices.len();
     let new = indices
