@@ -1,4 +1,4 @@
-//! A small disk of the tests' own, and what lies on any.
+//! A small disk for tests, and a list of the files below a folder.
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -13,12 +13,12 @@ use tempfile::TempDir;
 
 use crate::skip::skipped;
 
-/// A disk with little room, in memory: gone when this is dropped.
+/// A small disk in memory, removed when this is dropped.
 #[derive(Debug)]
 pub struct Disk(TempDir);
 
 impl Disk {
-    /// With room for so many bytes; `None` where whoever runs the tests may not mount one, which is said.
+    /// Makes a disk of this many bytes. If the user may not mount one, `None`, after a report.
     pub fn new(bytes: u32) -> Option<Self> {
         let at = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
@@ -32,12 +32,12 @@ impl Disk {
         None
     }
 
-    /// Where it is.
+    /// The folder in which it is mounted.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// From now on nothing can be written to it.
+    /// Makes the disk read-only.
     pub fn make_read_only(&self) {
         let mut command = Command::new("mount");
         command.args(["-o", "remount,ro"]).arg(self.path());
@@ -51,7 +51,7 @@ impl Drop for Disk {
     }
 }
 
-/// The files below `folder`, in the order of their paths; none where there is no such folder.
+/// The files below `folder`, in the order of their paths; empty if there is no such folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {

@@ -1,20 +1,21 @@
-//! Laws of which one case costs more than a computation: an index, a database, a folder, a process, a call.
+//! Laws for which one case is expensive: an index, a database, a folder, a process, a call.
 //!
-//! `PROPTEST_CASES` is for laws that cost microseconds a case, and takes the place of what a `ProptestConfig` in `proptest!`
-//! says: 100,000 indexes would take hours.
+//! `PROPTEST_CASES` is meant for laws whose cases take microseconds, and overrides a
+//! `ProptestConfig` in `proptest!`: 100,000 indexes would take hours.
 
 use std::fmt::Debug;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 
-/// At most so many times as many cases as usual are tried.
+/// The most cases, as a multiple of the usual number.
 const MOST: u32 = 8;
 
-/// How long a smaller case is looked for that fails too, in milliseconds.
+/// The time spent on finding a smaller failing case, in milliseconds.
 const SHRINKING: u32 = 60_000;
 
-/// How many cases are tried where `usual` are enough: as many as `PROPTEST_CASES` says, but 8 times `usual` at most.
+/// The number of cases where `usual` are enough: as many as `PROPTEST_CASES` asks for, but at most
+/// 8 times `usual`.
 #[must_use]
 pub fn cases(usual: u32) -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok();
@@ -26,10 +27,10 @@ fn asked_for(usual: u32, asked: Option<&str>) -> u32 {
     asked.min(usual.saturating_mul(MOST))
 }
 
-/// Holds `check` on so many values of `strategy`, whatever `PROPTEST_CASES` says.
+/// Checks `check` on this many values of `strategy`, whatever `PROPTEST_CASES` is.
 ///
 /// # Panics
-/// When it does not hold, with the smallest value found for which it does not.
+/// If it does not hold, with the smallest value found for which it does not.
 #[track_caller]
 pub fn run<S>(cases: u32, strategy: &S, check: impl Fn(S::Value) -> TestCaseResult)
 where

@@ -1,7 +1,7 @@
 //! Generators of chunks, options and text, ordinary and hostile.
 //!
-//! Every generator shrinks, and repeats under proptest's own seeds. How many cases a test runs is
-//! proptest's affair too: `PROPTEST_CASES`.
+//! Every generator shrinks, and is reproducible under proptest's own seeds. `PROPTEST_CASES` sets
+//! the number of cases, as usual.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ const WORDS: &[&str] = &[
     "\u{3000}",
 ];
 
-/// What has broken, or could break, a format, a tokenizer or a reader.
+/// Texts that have broken, or could break, a format, a tokenizer or a parser.
 const HOSTILE: &[&str] = &[
     // Markdown.
     "```",
@@ -146,7 +146,7 @@ const HOSTILE: &[&str] = &[
     " ",
     "  ",
     "",
-    // What is not seen.
+    // Invisible characters.
     "\0",
     "\u{1b}[31m",
     "\u{7}",
@@ -273,7 +273,7 @@ pub fn relevance() -> impl Strategy<Value = Relevance> + Clone {
     share.prop_map(|share| Relevance::new(share).expect("it is in 0..=1"))
 }
 
-/// A run of lines, rarely at the end of all numbers.
+/// A run of lines, rarely near the largest line number.
 pub fn span() -> impl Strategy<Value = LineSpan> + Clone {
     let start = prop_oneof![8 => 1_u32..500, 1 => 1_u32..];
     (start, 0_u32..60).prop_map(|(start, more)| {
@@ -281,7 +281,7 @@ pub fn span() -> impl Strategy<Value = LineSpan> + Clone {
     })
 }
 
-/// A chunk with any of its fields, ordinary or hostile. Its id is not empty.
+/// A chunk with any of its fields set, ordinary or hostile. Its id is not empty.
 pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
     let name = || option::weighted(0.6, line());
     let kind = prop_oneof![
@@ -341,8 +341,9 @@ pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
         )
 }
 
-/// So many chunks, with unique ids and a few paths that several of them share. Some have long texts that say nearly or
-/// quite the same, and some are those that [`options`] name as sent before.
+/// This many chunks, with unique ids and a few paths that several of them share. Some have long
+/// texts that are equal or nearly equal, and some are named by [`options`] as part of the previous
+/// context.
 pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> + Clone {
     let one = (chunk(), option::weighted(0.25, alike()), any::<bool>());
     vec(one, count).prop_map(|chunks| {
@@ -362,8 +363,8 @@ pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> 
     })
 }
 
-/// One of three texts of 24 lines each, with another line in some place or not: those of one text are near duplicates of it, and
-/// of each other hardly.
+/// One of three texts of 24 lines each, perhaps with another line in one place: variants of one
+/// text are near duplicates of it, but hardly of each other.
 fn alike() -> impl Strategy<Value = String> + Clone {
     let changed = option::of((0_usize..24, select(WORDS)));
     (0_u8..3, changed, any::<bool>()).prop_map(|(text, changed, is_ended)| {
@@ -377,25 +378,25 @@ fn alike() -> impl Strategy<Value = String> + Clone {
     })
 }
 
-/// A hash that a few chunks share; nobody looks what it is of.
+/// A hash that a few chunks share; it belongs to no text.
 fn content_hash() -> impl Strategy<Value = String> + Clone {
     select(&["1", "2"][..]).prop_map(|digit| digit.repeat(64))
 }
 
-/// Words of a question, some of which texts have.
+/// Words of a question, some of which occur in texts.
 fn keywords() -> impl Strategy<Value = Vec<String>> + Clone {
     let word = prop_oneof![3 => select(WORDS).prop_map(str::to_owned), 1 => line()];
     prop_oneof![2 => Just(Vec::new()), 1 => vec(word, 1..5)]
 }
 
-/// The id of a chunk by its place.
+/// The id of the chunk at an index.
 fn number(index: usize) -> String {
     format!("c{index}")
 }
 
-/// Files, each with its text, and chunks cut from them: runs of lines that often meet, with or without what ends the
-/// last line. Line ends of a file are all alike; its last line may have none. A few have more lines round them as their
-/// expanded context.
+/// Files with their texts, and chunks cut from them: runs of lines that often overlap or touch,
+/// with or without the last line ending. All line endings of a file are alike; its last line may
+/// have none. A few chunks have the lines around them as expanded context.
 pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
     let line = vec((select(WORDS), Just(" ")), 0..5).prop_map(|words| joined(words));
     let cut = (
@@ -428,7 +429,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                 if at < last || is_ended {
                     line.push_str(ending);
                 } else {
-                    // An empty line that nothing ends is none.
+                    // An empty line without a line ending would not be a line.
                     line.push('.');
                 }
             }
@@ -436,7 +437,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                 let start = start.index(lines.len());
                 let end = (start + length).min(lines.len());
                 let text = lines[start..end].concat();
-                // One line alone would tell nothing of how its file's lines end.
+                // A single line without its ending would not show which line endings its file has.
                 let cut = (!has_end && length > 1).then(|| text.strip_suffix(ending));
                 let text = cut.flatten().unwrap_or(&text);
                 let line = |at: usize| u32::try_from(at).expect("there are few");
@@ -460,9 +461,9 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
     })
 }
 
-/// Any options: all formats, groupings, flags, separators, headers and footers; hostile text among
-/// them, some of which a format refuses; a context that went before, of which the text is not known, with the first of
-/// [`chunks`] and of [`chunks_of_files`] among its ids. Counters are those that need no file.
+/// Any options: all formats, groupings, flags, separators, headers and footers, including hostile
+/// text that some formats refuse; and a previous context without its text, whose ids include the
+/// first ones of [`chunks`] and of [`chunks_of_files`]. Only counters that need no file are used.
 pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
     let counters = ["characterBased", "wordBased", "cl100k_base", "o200k_base"].map(str::to_owned);
     let separator = option::weighted(
@@ -542,8 +543,8 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
         )
 }
 
-/// A context that went before, by the ids of what it showed: in any order, some of them more than once, and some that are
-/// nobody's any more.
+/// A previous context, given by the ids of its chunks: in any order, some repeated, and some that
+/// no chunk has.
 fn previous() -> impl Strategy<Value = Previous> + Clone {
     let id = prop_oneof![9 => (0_usize..12).prop_map(number), 1 => id()];
     vec(id, 0..12).prop_map(|ids| Previous {
@@ -573,7 +574,7 @@ fn rendition() -> impl Strategy<Value = Rendition> + Clone {
     let kind = select(RenditionKind::ALL.to_vec());
     let lines = option::weighted(0.4, 1_u32..500);
     (kind, any_text(), 0.0..=1.0_f64, lines).prop_map(|(kind, text, information, first)| {
-        // Some say nothing of a line.
+        // Some renditions have no line map, and some lines have no source line.
         let numbers = text.lines().count();
         let rendition = Rendition::new(kind, text, information).expect("the share is in 0..=1");
         let Some(first) = first else { return rendition };
@@ -585,7 +586,7 @@ fn rendition() -> impl Strategy<Value = Rendition> + Clone {
     })
 }
 
-/// A short text where one line is meant, hostile as often as not.
+/// A short text for one line, hostile in half of the cases.
 fn line() -> impl Strategy<Value = String> + Clone {
     prop_oneof![
         select(WORDS).prop_map(str::to_owned),

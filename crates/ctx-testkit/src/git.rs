@@ -1,4 +1,4 @@
-//! Git repositories for tests, made without git: of the same commits the same ids every time.
+//! Git repositories for tests, made without git: the same commits have the same ids every time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use gix::date::Time;
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Commit, Tree};
 
-/// When the first commit is, in seconds since 1970.
+/// The time of the first commit, in seconds since 1970.
 const BEGIN: i64 = 1_700_000_000;
 
 /// A repository with a work tree.
@@ -18,16 +18,16 @@ const BEGIN: i64 = 1_700_000_000;
 pub struct Repository {
     inner: gix::Repository,
     root: PathBuf,
-    /// What the last commit has, by paths.
+    /// The files of the last commit, by path.
     files: BTreeMap<String, ObjectId>,
     commits: u32,
 }
 
 impl Repository {
-    /// An empty one in the folder `root`, which is there.
+    /// Makes an empty repository in the folder `root`, which must exist.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// If it cannot be made.
     #[must_use]
     pub fn init(root: &Path) -> Self {
         let inner = gix::init(root).expect("the folder can be written");
@@ -39,20 +39,20 @@ impl Repository {
         }
     }
 
-    /// Writes `files`, those without a text being removed, and commits them a minute after the last ones. Gives the
-    /// commit's id.
+    /// Writes `files`, removes those without a text, and commits the changes with a time one minute
+    /// after the previous commit. Returns the id of the commit.
     ///
     /// # Panics
-    /// They cannot be written.
+    /// If they cannot be written.
     pub fn commit(&mut self, message: &str, files: &[(&str, Option<&str>)]) -> String {
         let parents = self.head();
         self.commit_on(&parents, message, files)
     }
 
-    /// The same with other parents: two make a merge.
+    /// As [`Repository::commit`], with other parents: two make a merge.
     ///
     /// # Panics
-    /// They cannot be written.
+    /// If they cannot be written.
     pub fn commit_on(
         &mut self,
         parents: &[ObjectId],
@@ -78,10 +78,10 @@ impl Repository {
         self.commit_tree(parents, message)
     }
 
-    /// As [`Repository::commit`], but writes no file into the work tree: so paths may be any.
+    /// As [`Repository::commit`], but writes no file into the work tree, so any path is possible.
     ///
     /// # Panics
-    /// They cannot be written.
+    /// If they cannot be written.
     pub fn commit_objects(&mut self, message: &str, files: &[(&str, &str)]) -> String {
         for (path, text) in files {
             let blob = self.inner.write_blob(text);
@@ -120,16 +120,16 @@ impl Repository {
         id
     }
 
-    /// Goes to the commit `id`, and leaves the files as they are.
+    /// Sets HEAD to the commit `id`, and leaves the files unchanged.
     ///
     /// # Panics
-    /// The repository cannot be written.
+    /// If the repository cannot be written.
     pub fn set_head(&self, id: &str) {
         let head = self.inner.git_dir().join("HEAD");
         fs::write(head, format!("{id}\n")).expect("the head can be written");
     }
 
-    /// Writes the tree of `files`, which are in order.
+    /// Writes the tree of `files`, which are sorted.
     fn tree(&self, files: &[(&str, ObjectId)]) -> ObjectId {
         let mut entries = Vec::new();
         let folder = |path: &str| path.split_once('/').map(|(folder, _)| folder.to_owned());

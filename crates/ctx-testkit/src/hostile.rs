@@ -1,16 +1,17 @@
-//! Input that is meant badly, in one list for all who are given such.
+//! Malicious input, in one list for all tests that need it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How deep [`nested_json`] goes.
+/// The depth of [`nested_json`].
 const DEPTH: usize = 100_000;
 
-/// What a terminal would obey, or show otherwise than it is: a title, a colour by one character, a bell, a delete, a line
-/// that is read backwards, letters that are not seen.
+/// Characters that a terminal obeys or displays misleadingly: a title, a colour by one character, a
+/// bell, a delete, a line read backwards, invisible letters.
 pub const OBEYED: &str = "\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{202e}\u{200b}\u{e0041}";
 
-/// JSON nested a hundred thousand deep, left open and closed, with names of fields that requests and receipts have.
+/// JSON nested a hundred thousand levels deep, left open and closed, with field names of requests
+/// and receipts.
 pub fn nested_json() -> Vec<String> {
     let opens = [
         "[",
@@ -40,7 +41,7 @@ pub fn nested_json() -> Vec<String> {
     both.concat()
 }
 
-/// TOML nested as deep, by arrays, tables in a line, names with dots and heads of tables, each below `key`.
+/// TOML nested as deep, by arrays, inline tables, dotted names and table headers, each below `key`.
 pub fn nested_toml(key: &str) -> Vec<String> {
     let (arrays, closed) = ("[".repeat(DEPTH), "]".repeat(DEPTH));
     let (tables, ends) = ("{a=".repeat(DEPTH), "}".repeat(DEPTH));
@@ -57,13 +58,13 @@ pub fn nested_toml(key: &str) -> Vec<String> {
     ]
 }
 
-/// A word of every file that lies beside the root of [`lay_out`].
+/// A word in every file beside the root of [`lay_out`].
 pub const OUTSIDE: &str = "canary_5d1f_outside";
 
-/// A word of every file below that root.
+/// A word in every file below that root.
 pub const INSIDE: &str = "common_inside";
 
-/// What is below the root, and what lies beside it: files that [`paths`] are meant to lead to.
+/// The files below the root, and the files beside it that [`paths`] try to reach.
 const FILES: [(&str, &str); 6] = [
     ("root/inside.rs", INSIDE),
     ("root/sub/deep.rs", INSIDE),
@@ -73,11 +74,11 @@ const FILES: [(&str, &str); 6] = [
     ("other/secret.rs", OUTSIDE),
 ];
 
-/// Writes a root with a few files into `base`, files with the word [`OUTSIDE`] beside it, and links out where the system has
-/// links; the root.
+/// Writes a root with a few files into `base`, files with the word [`OUTSIDE`] beside it, and links
+/// that lead out, on systems with links. Returns the root.
 ///
 /// # Panics
-/// When they cannot be written.
+/// If they cannot be written.
 pub fn lay_out(base: &Path) -> PathBuf {
     for (path, word) in FILES {
         let path = base.join(path);
@@ -105,7 +106,8 @@ pub fn lay_out(base: &Path) -> PathBuf {
     root
 }
 
-/// Some four hundred names that lead out of a root that [`lay_out`] made in `base`, or that somebody may take for such.
+/// About four hundred names that lead out of a root that [`lay_out`] made in `base`, or look as if
+/// they did.
 pub fn paths(base: &Path) -> Vec<String> {
     let base = base.to_string_lossy();
     let mut paths: Vec<String> = WAYS.iter().map(|&way| way.to_owned()).collect();
@@ -143,7 +145,7 @@ pub fn paths(base: &Path) -> Vec<String> {
     paths
 }
 
-/// What may come before the name of a file to lead out.
+/// Prefixes of file names that may lead out.
 const WAYS: [&str; 60] = [
     "../",
     "./../",
@@ -174,7 +176,7 @@ const WAYS: [&str; 60] = [
     "%u002e%u002e/",
     "&#46;&#46;/",
     "..;/",
-    // Leaders, full-width dots and strokes that look like those of a path.
+    // Leader characters, full-width dots and slashes that resemble those of a path.
     "\u{2025}/",
     "\u{2024}\u{2024}/",
     "\u{ff0e}\u{ff0e}/",
@@ -208,7 +210,7 @@ const WAYS: [&str; 60] = [
     "root/../../",
 ];
 
-/// Names by themselves: of nothing, of folders, of links, of devices.
+/// Complete names: of nothing, of folders, of links, of devices.
 const NAMES: [&str; 32] = [
     "",
     ".",

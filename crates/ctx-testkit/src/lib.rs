@@ -16,7 +16,8 @@ pub mod skip;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Sets a flag when it goes out of scope, so that the threads that wait for it end when a test fails, too.
+/// Sets a flag when it goes out of scope, so that threads that wait for it also end if a test
+/// fails.
 #[derive(Debug)]
 #[must_use = "it is set at once"]
 pub struct SetOnDrop<'a>(pub &'a AtomicBool);
@@ -27,8 +28,8 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// How long two race: a second, or as many as `CTX_RACE_SECONDS` says; and on a slow machine until there was enough of
-/// a race, for a minute more at most.
+/// The duration of a race between threads: one second, or `CTX_RACE_SECONDS`; at most a minute
+/// longer on a slow machine, until enough has happened.
 #[derive(Debug)]
 pub struct Race {
     began: Instant,
@@ -36,7 +37,7 @@ pub struct Race {
 }
 
 impl Race {
-    /// Begins one.
+    /// Begins a race.
     #[must_use]
     pub fn begin() -> Self {
         let seconds = std::env::var("CTX_RACE_SECONDS").ok();
@@ -47,7 +48,7 @@ impl Race {
         }
     }
 
-    /// Whether it goes on.
+    /// Whether the race continues; `is_enough` says whether enough has happened.
     #[must_use]
     pub fn goes_on(&self, is_enough: bool) -> bool {
         let patience = Duration::from_mins(1);

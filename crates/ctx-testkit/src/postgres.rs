@@ -1,4 +1,5 @@
-//! A PostgreSQL server of the tests' own: on a socket in a temporary folder, gone with the last test that uses it.
+//! A PostgreSQL server for tests: on a socket in a temporary folder, removed after the last test
+//! that uses it.
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -22,7 +23,7 @@ use crate::skip::skipped;
 const HOW: &str = "PostgreSQL 15 or later is not installed: on Debian and Ubuntu `apt-get install postgresql`, on Fedora \
                    `dnf install postgresql-server postgresql-contrib`, on macOS `brew install postgresql`";
 
-/// A server, and where it is.
+/// A server, with its folder.
 #[derive(Debug)]
 pub struct Server {
     folder: TempDir,
@@ -33,26 +34,27 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that other tests use too; `None` where PostgreSQL is not installed, which is said.
+    /// Returns a server shared with other tests. If PostgreSQL is not installed, `None`, after a
+    /// report.
     pub fn shared() -> Option<Arc<Server>> {
         static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = shared.upgrade() {
             return Some(server);
         }
-        // None of these is killed: nothing has to be on the disk.
+        // Tests do not kill this server, so nothing has to reach the disk.
         let server = Arc::new(Server::start(&["-c", "fsync=off"])?);
         *shared = Arc::downgrade(&server);
         Some(server)
     }
 
-    /// A server for one test alone, with these arguments.
+    /// Starts a server for one test only, with these arguments.
     pub fn start(arguments: &[&str]) -> Option<Server> {
         Self::begun(|_, _| arguments.iter().map(|&it| it.to_owned()).collect())
     }
 
-    /// The same on `port` of 127.0.0.1, with a certificate of its own for that, which it encrypts with; and the
-    /// certificate. `None` where `openssl` is not installed either.
+    /// Starts a server on `port` of 127.0.0.1 with TLS and its own certificate for that address;
+    /// also returns the certificate. `None` also if `openssl` is not installed.
     pub fn encrypted(port: u16) -> Option<(Server, PathBuf)> {
         let mut made = false;
         let server = Self::begun(|folder, user| {
@@ -77,7 +79,7 @@ impl Server {
     fn begun(arguments: impl FnOnce(&Path, Option<(u32, u32)>) -> Vec<String>) -> Option<Server> {
         let bin = bin()?;
         let folder = TempDir::with_prefix("ctx-pg-").unwrap();
-        // It refuses to run as root.
+        // PostgreSQL refuses to run as root.
         let user = is_root().then(unprivileged);
         if let Some((uid, gid)) = user {
             chown(folder.path(), Some(uid), Some(gid)).unwrap();
@@ -115,7 +117,7 @@ impl Server {
             }
             assert!(start.elapsed() < Duration::from_mins(1), "{}", self.log());
             if self.process.lock().unwrap().try_wait().unwrap().is_some() {
-                // What a killed server leaves may not be gone yet.
+                // Remains of a killed server may not be gone yet, so it is started again.
                 *self.process.lock().unwrap() = self.spawn();
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -126,7 +128,7 @@ impl Server {
         postgres(&self.bin, self.folder.path(), self.user, &self.arguments)
     }
 
-    /// Whether the server has written that it is.
+    /// Whether the server has written that it is ready.
     fn is_ready(&self) -> bool {
         let file = self.folder.path().join("data/postmaster.pid");
         let lines = fs::read_to_string(file).unwrap_or_default();
@@ -135,34 +137,35 @@ impl Server {
         lines.next() == Some(&own) && lines.nth(6) == Some("ready")
     }
 
-    /// What it has written to its log.
+    /// The contents of its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Ends every process of the server at once, without a warning.
+    /// Kills every process of the server at once.
     pub fn kill(&self) {
         let mut process = self.process.lock().unwrap();
-        // One that it begins while they are counted would live on, and keep the next server from starting.
+        // A process that it starts during this loop would survive and prevent the next server from
+        // starting.
         signal("STOP", &[process.id()]);
         signal("KILL", &family(process.id()));
         process.wait().unwrap();
     }
 
-    /// Stops every process of the server: whatever is asked of it has no answer, and no connection is closed.
+    /// Suspends every process of the server: requests get no answer, and no connection is closed.
     pub fn stop(&self) {
         let parent = self.process.lock().unwrap().id();
-        // It begins no more of them then.
+        // The parent is stopped first, so that it starts no more processes.
         signal("STOP", &[parent]);
         signal("STOP", &family(parent));
     }
 
-    /// Has all that was stopped go on.
+    /// Resumes all suspended processes.
     pub fn go_on(&self) {
         signal("CONT", &family(self.process.lock().unwrap().id()));
     }
 
-    /// Starts it again, on what is on the disk.
+    /// Starts the server again on the data that is on disk.
     pub fn restart(&self) {
         *self.process.lock().unwrap() = self.spawn();
         self.wait();
@@ -176,7 +179,7 @@ impl Server {
         )
     }
 
-    /// A new database, and its address.
+    /// Creates a new database and returns its address.
     pub async fn database(&self) -> String {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -189,7 +192,7 @@ impl Server {
         self.url(&name)
     }
 
-    /// A new database whose tables are kept in `folder`, and its address.
+    /// Creates a new database whose tables are stored in `folder`, and returns its address.
     pub async fn database_in(&self, folder: &Path) -> String {
         if let Some((uid, gid)) = self.user {
             chown(folder, Some(uid), Some(gid)).unwrap();
@@ -207,7 +210,7 @@ impl Server {
         url
     }
 
-    /// A connection that is not the store's, as the superuser.
+    /// Connects to `database` as the superuser, independently of any store.
     pub async fn raw(&self, database: &str) -> tokio_postgres::Client {
         raw(&self.url(database)).await
     }
@@ -219,15 +222,15 @@ impl Drop for Server {
     }
 }
 
-/// A connection that is not the store's, as the superuser.
+/// Connects as the superuser, independently of any store.
 pub async fn raw(url: &str) -> tokio_postgres::Client {
     connect(url).await.unwrap()
 }
 
-/// A connection that is not the store's, without TLS.
+/// Connects without TLS, independently of any store.
 ///
 /// # Errors
-/// There is none to be had: no server, no right, or one that is not had without TLS.
+/// If no connection can be made: no server, no permission, or TLS is required.
 pub async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
     tokio::spawn(connection);
@@ -254,7 +257,7 @@ fn family(parent: u32) -> Vec<u32> {
     all
 }
 
-/// Some of these may be gone already.
+/// Sends a signal to processes, some of which may already be gone.
 fn signal(name: &str, processes: &[u32]) {
     let mut kill = Command::new("kill");
     kill.arg(format!("-{name}"));
@@ -287,7 +290,7 @@ fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[St
         .unwrap()
 }
 
-/// Makes a key, and a certificate of 127.0.0.1 for it, by itself. Whether it could.
+/// Makes a key and a self-signed certificate for 127.0.0.1. Returns whether it could.
 fn certify(folder: &Path, user: Option<(u32, u32)>) -> bool {
     let mut openssl = command(Path::new("openssl"), folder, user);
     openssl.args([
@@ -332,7 +335,7 @@ fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {
     command
 }
 
-/// Whether continuous integration may install what is missing.
+/// Whether missing programs may be installed, which is so in continuous integration.
 fn may_install() -> bool {
     env::var_os("CI").is_some_and(|it| it == "true") && is_root()
 }
@@ -341,7 +344,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
 
-/// The user that PostgreSQL brings, or nobody.
+/// The user of the PostgreSQL package, or `nobody`.
 fn unprivileged() -> (u32, u32) {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let ids = |name: &str| {
@@ -356,7 +359,7 @@ fn unprivileged() -> (u32, u32) {
         .unwrap_or((65534, 65534))
 }
 
-/// Where the server's programs are. Where they are not, continuous integration installs them.
+/// The folder of the server's programs. In continuous integration they are installed if missing.
 fn bin() -> Option<PathBuf> {
     static BIN: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = BIN.get_or_init(|| {

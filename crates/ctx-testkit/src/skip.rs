@@ -1,4 +1,4 @@
-//! Tests that cannot run here, and say so.
+//! Tests that cannot run here, and report that.
 
 use std::env;
 use std::fmt::Display;
@@ -6,14 +6,15 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// The variable that names the file of what is skipped: see [`skipped`].
+/// The variable with the path of the file that lists skipped tests: see [`skipped`].
 pub const FILE: &str = "CTX_SKIPPED";
 
-/// Says why a test does not run: on standard error, of which nothing is seen where tests that pass are silent, and in a
-/// line of the file that the variable [`FILE`] names, if it names one. `cargo xtask test` lists those.
+/// Reports why a test does not run: on standard error, which test runners hide for tests that pass,
+/// and as a line in the file that the variable [`FILE`] names, if it is set. `cargo xtask test`
+/// lists these lines.
 ///
 /// # Panics
-/// When the file cannot be written.
+/// If the file cannot be written.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn skipped(why: impl Display) {
     eprintln!("skipped: {why}");
@@ -22,7 +23,7 @@ pub fn skipped(why: impl Display) {
     }
 }
 
-/// Appends a line at once: other processes append to the same file.
+/// Appends a line in one write, since other processes append to the same file.
 fn note(file: &Path, why: &dyn Display) -> io::Result<()> {
     let line = why.to_string().replace(['\r', '\n'], " ") + "\n";
     let mut file = OpenOptions::new().append(true).create(true).open(file)?;

@@ -8,21 +8,23 @@ use proptest::test_runner::TestRunner;
 
 use crate::{few, generate};
 
-/// How many inputs an assembler is given.
+/// The number of inputs given to an assembler.
 const CASES: u32 = 256;
 
 /// Checks that `assembler` keeps the promises of [`Assembler`], on the same inputs each time:
 ///
-/// * a context needs what it says, by the counter that the options name, and at most `max_tokens - reserve`;
+/// * a context has the number of tokens it reports, by the counter that the options name, and at
+///   most `max_tokens - reserve`;
 /// * each chunk is either included or omitted;
-/// * the order in which chunks arrive does not show;
-/// * two chunks of one id are refused;
-/// * what is cancelled has no context.
+/// * the order in which chunks arrive does not affect the result;
+/// * two chunks with the same id are refused;
+/// * a cancelled assembly returns no context.
 ///
-/// Inputs whose counter it does not have are passed over. Needs whatever runtime `assembler` does.
+/// Inputs whose counter the assembler does not have are skipped. Needs the runtime that `assembler`
+/// needs.
 ///
 /// # Panics
-/// When a law does not hold, or hardly any input gives a context.
+/// If a law does not hold, or too few inputs give a context.
 pub async fn assembler<A: Assembler + ?Sized>(assembler: &A) {
     let (mut tried, mut built) = (0_u32, 0_u32);
     for ((chunks, shuffled), options) in inputs() {
@@ -51,7 +53,7 @@ pub async fn assembler<A: Assembler + ?Sized>(assembler: &A) {
 
 type Input = ((Vec<Chunk>, Vec<Chunk>), BuildOptions);
 
-/// Chunks, the same in another order, and options.
+/// Chunks, the same chunks in another order, and options.
 fn inputs() -> Vec<Input> {
     let twice = |chunks: Vec<Chunk>| (Just(chunks.clone()), Just(chunks).prop_shuffle());
     let inputs = (
@@ -74,7 +76,8 @@ async fn of<A: Assembler + ?Sized>(
     answer.await
 }
 
-/// What there is a context of: but not of two chunks of one id, nor where it is cancelled.
+/// Checks that an input with a context is refused if two chunks have the same id, or if it is
+/// cancelled.
 async fn refuses<A: Assembler + ?Sized>(assembler: &A, chunks: Vec<Chunk>, options: BuildOptions) {
     let twice = [chunks[0].clone(), chunks[0].clone()];
     let refused = of(assembler, &twice, &options).await;

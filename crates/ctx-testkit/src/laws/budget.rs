@@ -1,5 +1,5 @@
-//! Laws of `ctx_budget` policies, the brute force they are held against, and problems to hold them
-//! to.
+//! Laws of `ctx_budget` policies, the brute force that they are compared with, and generated
+//! problems.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// What two ways of adding the same numbers may differ by, as a share.
+/// The largest relative difference between two ways of adding the same numbers.
 const ROUNDING: f64 = 1e-9;
-/// Up to so many items, every answer is looked at.
+/// The most items for which every selection is examined.
 const BRUTE_FORCE: usize = 12;
 
 /// Every policy.
 pub const POLICIES: [Selection; 3] = [Selection::InOrder, Selection::Density, Selection::Optimal];
 
 /// Solves `problem` by each of `policies` and checks that the answers keep the promises of
-/// [`select`]; with few items, also that nothing that might have been chosen is worth more than the
-/// upper bounds. The answers are `None` where the pins do not fit.
+/// [`select`]. With few items it also checks that no possible selection has a value above the upper
+/// bounds. The result is `None` if the pins do not fit.
 ///
 /// # Panics
-/// With what is wrong, when a promise is broken.
+/// If a promise is broken, with the details.
 pub fn policies<const N: usize>(
     problem: &Problem,
     policies: [Selection; N],
@@ -49,10 +49,10 @@ pub fn policies<const N: usize>(
     Some(outcomes.map(|outcome| outcome.expect("pins fit for one policy as for another")))
 }
 
-/// The same for one policy.
+/// The same as [`policies`], for one policy.
 ///
 /// # Panics
-/// With what is wrong, when a promise is broken.
+/// If a promise is broken, with the details.
 pub fn policy(problem: &Problem, policy: Selection, settings: &Settings) -> Option<Outcome> {
     policies(problem, [policy], settings).map(|[outcome]| outcome)
 }
@@ -158,10 +158,10 @@ fn certifies(problem: &Problem, settings: &Settings, outcome: &Outcome) {
     );
 }
 
-/// Checks that `Optimal` never chooses worse for a larger capacity.
+/// Checks that `Optimal` never chooses worse at a larger capacity.
 ///
 /// # Panics
-/// With the two capacities, when it does.
+/// If it does, with the two capacities.
 pub fn never_worse(
     problem: &Problem,
     settings: &Settings,
@@ -190,11 +190,11 @@ pub fn never_worse(
     }
 }
 
-/// Checks that `Density` has half of what can be had, where nothing but the capacity and the caps of items keep it from
-/// more. Pins, groups, the number of items and classes of `problem` are not looked at.
+/// Checks that `Density` reaches half of the possible value if only the capacity and the caps of
+/// items limit it. Pins, groups, the number of items and classes of `problem` are ignored.
 ///
 /// # Panics
-/// With what was had, when it has not.
+/// If it does not, with the values.
 pub fn density(problem: &Problem) {
     let mut problem = problem.clone();
     problem.max_items = None;
@@ -202,7 +202,7 @@ pub fn density(problem: &Problem) {
     for item in &mut problem.items {
         (item.group, item.pinned, item.class) = (None, false, 0);
     }
-    // The bound is of that which is bought, and no more.
+    // The bound covers exactly this capacity.
     problem.capacity = Capacity::exact(problem.capacity.safe);
     let settings = Settings::default();
     let outcome = policy(&problem, Selection::Density, &settings).expect("nothing is pinned");
@@ -213,11 +213,11 @@ pub fn density(problem: &Problem) {
     );
 }
 
-/// Checks that an item that was left out is let in at the capacity told for it, and that one is told
-/// for each item that nothing but the capacity keeps out.
+/// Checks that an omitted item is chosen at the capacity returned for it, and that a capacity is
+/// returned for each item that only the capacity keeps out.
 ///
 /// # Panics
-/// With the item, when that is not so.
+/// If not, with the item.
 pub fn entry(problem: &Problem, policy: Selection, settings: &Settings) {
     let run = |problem: &Problem| select(problem, policy, settings, &mut || Poll::Continue);
     let Ok(outcome) = run(problem) else { return };
@@ -245,7 +245,7 @@ pub fn entry(problem: &Problem, policy: Selection, settings: &Settings) {
     }
 }
 
-/// What a selection is worth, added up the plain way.
+/// The value of a selection, summed in the simplest way.
 pub fn value(problem: &Problem, settings: &Settings, chosen: &[Option<usize>]) -> f64 {
     let featureless = problem.items.iter().all(|item| item.features.is_empty());
     let diversity = settings.diversity.filter(|_| !featureless).unwrap_or(0.0);
@@ -262,8 +262,8 @@ pub fn value(problem: &Problem, settings: &Settings, chosen: &[Option<usize>]) -
     (1.0 - diversity) * relevance + diversity * told.values().sum::<f64>()
 }
 
-/// The most that any selection within `capacity` is worth, by looking at all of them; `None` when
-/// the pins do not fit. Exponential: for a dozen items.
+/// The greatest value of any selection within `capacity`, found by examining all of them; `None` if
+/// the pins do not fit. Exponential: for up to a dozen items.
 pub fn best_value(problem: &Problem, settings: &Settings, capacity: u64) -> Option<f64> {
     let mut force = BruteForce {
         problem,
@@ -322,8 +322,8 @@ impl BruteForce<'_> {
     }
 }
 
-/// Small problems with everything in them: groups, pins, caps, a number of items, features, ties,
-/// and choices that no one should take.
+/// Small problems with every feature: groups, pins, caps, a number of items, features, ties, and
+/// choices that no policy should take.
 pub fn problems(max_items: usize) -> impl Strategy<Value = Problem> {
     (vec(0..40_u64, 0..4), 0..400_u64, option::of(0..8_usize)).prop_flat_map(
         move |(groups, capacity, limit)| {
@@ -371,7 +371,7 @@ fn item(groups: usize) -> impl Strategy<Value = Item> {
         })
 }
 
-/// The same with all items of one class, as where all chunks are code.
+/// The same problem with all items of one class, as if all chunks were code.
 pub fn of_one_class(mut problem: Problem) -> Problem {
     for item in &mut problem.items {
         item.class = 0;
@@ -379,18 +379,18 @@ pub fn of_one_class(mut problem: Problem) -> Problem {
     problem
 }
 
-/// Which headings a [`synthetic`] problem has.
+/// The headings of a [`synthetic`] problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headings {
-    /// None.
+    /// No headings.
     None,
-    /// One for about every four items, as for the files they are in.
+    /// About one for every four items, as for files.
     PerFile,
 }
 
-/// A problem like those that retrieval makes: relevance that falls with rank, lengths that differ
-/// by a factor of fifty, four renditions of each item with nested prices, five classes, the items in order of
-/// relevance. The same for the same numbers, on every machine.
+/// A problem like those of retrieval: relevance that falls with rank, lengths that differ by a
+/// factor of fifty, four renditions of each item with nested prices, five classes, items in order
+/// of relevance. Equal arguments give the same problem on every machine.
 pub fn synthetic(items: usize, capacity: u64, headings: Headings, seed: u64) -> Problem {
     let mut random = Random(seed);
     let files = (items / 4).max(1);
@@ -417,13 +417,13 @@ pub fn synthetic(items: usize, capacity: u64, headings: Headings, seed: u64) -> 
     }
 }
 
-/// Zipf's law, flattened at the top.
+/// Zipf's law, flattened at the beginning.
 fn relevance(rank: usize) -> f64 {
     let rank = u32::try_from(rank).map_or(f64::INFINITY, f64::from);
     (8.0 / (8.0 + rank)).powf(0.8)
 }
 
-/// Full text, skeleton, signature and mention: what each costs and keeps.
+/// Full text, skeleton, signature and mention: the cost of each, and the information it keeps.
 fn renditions(relevance: f64, random: &mut Random) -> Vec<Choice> {
     let full = 30.0 * 50.0_f64.powf(random.share());
     let mut choice = |cost: f64, keeps: f64, spread: f64| Choice {
@@ -438,7 +438,7 @@ fn renditions(relevance: f64, random: &mut Random) -> Vec<Choice> {
     ]
 }
 
-/// Numbers that look random (splitmix64).
+/// Pseudo-random numbers (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -450,12 +450,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1, 1 excluded.
+    /// A number from 0 to 1, with 1 excluded.
     fn share(&mut self) -> f64 {
         u32::try_from(self.next() >> 32).map_or(0.0, f64::from) / 2.0_f64.powi(32)
     }
 
-    /// From `least` to `most`, both included.
+    /// A number from `least` to `most`, both included.
     fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.next() % (most - least + 1)
     }

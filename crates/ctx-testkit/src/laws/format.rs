@@ -8,12 +8,12 @@ use proptest::test_runner::TestRunner;
 
 use crate::generate;
 
-/// Checks that `formatter` keeps the promises of [`Formatter`]: every piece is appended to what is
-/// there, depends on its arguments alone, and joins the pieces before and after it without changing
-/// the number of tokens.
+/// Checks that `formatter` keeps the promises of [`Formatter`]: every piece is appended to the
+/// existing text, depends only on its arguments, and joins the pieces before and after it without
+/// changing the number of tokens.
 ///
 /// # Panics
-/// With the counter-example, when a promise is broken.
+/// If a promise is broken, with the counter-example.
 pub fn formatter<F: Formatter + ?Sized>(formatter: &F) {
     let strategy = (
         generate::chunks(1..4),
@@ -79,7 +79,7 @@ impl Pieces {
             .filter(|p| !p.is_empty())
             .collect();
         for (index, piece) in pieces.iter().enumerate() {
-            // Nothing comes before the first piece, so it may begin as it likes.
+            // Nothing precedes the first piece, so it may begin with anything.
             if index > 0 {
                 prop_assert!(joins_safely(piece), "piece {piece:?}");
                 let before = pieces[index - 1];
@@ -93,7 +93,8 @@ impl Pieces {
     }
 }
 
-/// The piece that `write` appends: the same whatever is there already, which it leaves as it is.
+/// The piece that `write` appends. Checks that it does not depend on the existing text, which stays
+/// unchanged.
 fn is_appended(write: &dyn Fn(&mut String)) -> Result<String, TestCaseError> {
     let mut alone = String::new();
     write(&mut alone);

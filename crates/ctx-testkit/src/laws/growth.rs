@@ -1,34 +1,38 @@
-//! How the time that work takes grows with what it is given.
+//! Measures how the time of work grows with the size of its input.
 
 use std::hint::black_box;
 use std::time::Duration;
 
-/// How much longer twice as much may take: twice as long, and what caches and allocators add. What grows with
-/// the square takes four times as long.
+/// The largest allowed ratio of times when the input doubles: twice, with a margin for caches and
+/// allocators. Quadratic work takes four times as long.
 const MOST: f64 = 2.6;
 
-/// The least time of the smallest of the three, so that a clock and an interrupt are little of it.
+/// The least time for the smallest of the three inputs, so that the clock and interrupts hardly
+/// matter.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// The first length tried, and the longest of the smallest of the three, in the units of the input.
+/// The first length tried, and the greatest length of the smallest input, in units of the input.
 const LENGTHS: [usize; 2] = [1 << 10, 1 << 20];
 
-/// Each length is measured so many times before the shortest are judged, and so many before they are refused.
+/// How many times each length is measured before the shortest times are judged, and before work is
+/// refused.
 const TIMES: [usize; 2] = [4, 12];
 
-/// How often lengths are doubled before work is refused for good, and the time of one run past which they are not.
+/// How often lengths are doubled before work is finally refused, and the time of one run after
+/// which they are not doubled any more.
 const DOUBLINGS: usize = 2;
 const LONG: Duration = Duration::from_millis(200);
 
-/// Checks that `work` takes a time linear in the length of its input: on those of `n`, `2n` and `4n`, each doubling takes
-/// at most 2.6 times as long. `input` makes one of about a length; `n` is large enough to take a millisecond.
+/// Checks that `work` takes time linear in the length of its input: from inputs of length `n` to
+/// `2n` and `4n`, each doubling takes at most 2.6 times as long. `input` makes an input of about a
+/// given length; `n` is chosen so that a run takes at least a millisecond.
 ///
-/// What counts is the processor time of this thread, and of many runs of each the shortest, so that what else the machine
-/// does is little of it. Before work is refused, longer inputs are tried. Work of which a fixed part takes most of the
-/// time is not told from linear work, nor such that other threads do.
+/// It measures the processor time of this thread and takes the shortest of many runs, so that other
+/// activity of the machine hardly matters. Before work is refused, longer inputs are tried. It
+/// cannot detect growth that is hidden by a large fixed cost, or work done by other threads.
 ///
 /// # Panics
-/// When it takes longer, with `what` and the times.
+/// If it takes longer, with `what` and the times.
 #[track_caller]
 pub fn linear<I, O>(what: &str, input: impl Fn(usize) -> I, work: impl Fn(&I) -> O) {
     let mut n = first_length(&input, &work);
@@ -49,10 +53,10 @@ pub fn linear<I, O>(what: &str, input: impl Fn(usize) -> I, work: impl Fn(&I) ->
     panic!("{what}: twice as much takes more than {MOST} times as long, from a length of {told}");
 }
 
-/// The shortest that takes [`LEAST`], by doublings.
+/// The shortest length that takes [`LEAST`], found by doubling.
 fn first_length<I, O>(input: &impl Fn(usize) -> I, work: &impl Fn(&I) -> O) -> usize {
     let [mut n, longest] = LENGTHS;
-    // What is done once, such as compiling an expression, is done before anything is measured.
+    // One-time work, such as compiling an expression, is done before anything is measured.
     time_of(&input(n), work);
     while n < longest && time_of(&input(n), work) < LEAST {
         n *= 2;
@@ -60,7 +64,7 @@ fn first_length<I, O>(input: &impl Fn(usize) -> I, work: &impl Fn(&I) -> O) -> u
     n
 }
 
-/// Of many runs of each of the three by turns, the shortest.
+/// The shortest of many runs for each of the three inputs, measured in turns.
 fn shortest<I, O>(inputs: &[I; 3], work: &impl Fn(&I) -> O) -> [Duration; 3] {
     let mut best = [Duration::MAX; 3];
     for time in 1..=TIMES[1] {
@@ -84,7 +88,7 @@ fn time_of<I, O>(input: &I, work: &impl Fn(&I) -> O) -> Duration {
     clock().saturating_sub(began)
 }
 
-/// What this thread has computed for so far.
+/// The processor time that this thread has used so far.
 #[cfg(unix)]
 fn clock() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

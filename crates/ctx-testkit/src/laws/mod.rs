@@ -1,4 +1,4 @@
-//! The laws of each contract trait, one call per implementation; and what holds of any work.
+//! The laws of each contract trait, with one call per implementation, and laws for any work.
 
 #[cfg(feature = "assemble")]
 pub mod assemble;

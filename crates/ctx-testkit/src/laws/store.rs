@@ -1,10 +1,13 @@
-//! Laws of the ports of `ctx_retrieve`: any store that holds [`corpus`], [`messages`] and [`PINNED`] keeps them.
+//! Laws of the ports of `ctx_retrieve`, for any store filled with [`corpus`], [`messages`] and
+//! [`PINNED`].
 //!
-//! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
-//! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
-//! [`folders`](folders()), and how many of equals it gives by [`equals`](equals()), each in a store of its own, what it keeps by
-//! [`kept`](kept()) and [`threads`](threads()), what it says of a file that is gone by [`removed`](removed()), and what is no change to
-//! it by [`unchanged`](unchanged()). The grammar of Rust must be compiled in.
+//! Fill a store by its own means, then call `store(&it).await`. A store with the data of many
+//! owners is also filled with [`canaries`] for two of them, and checked by [`isolated`]. The other
+//! laws are [`folders`](folders()) for what it returns for folders, [`equals`](equals()) for the
+//! number of equal results (each needs a store of its own), [`kept`](kept()) and
+//! [`threads`](threads()) for stored texts, [`removed`](removed()) for removed files, and
+//! [`unchanged`](unchanged()) for writes that change nothing. The grammar of Rust must be compiled
+//! in.
 
 mod counting;
 mod equals;
@@ -31,7 +34,7 @@ use ctx_retrieve::{
     Usage,
 };
 
-/// All ports in one.
+/// All ports in one trait.
 pub trait Ports: FileSearch + Relations + History + References + Usage {}
 
 impl<S: FileSearch + Relations + History + References + Usage + ?Sized> Ports for S {}
@@ -39,7 +42,7 @@ impl<S: FileSearch + Relations + History + References + Usage + ?Sized> Ports fo
 /// The thread of [`messages`] and [`PINNED`].
 pub const THREAD: &str = "thread 1";
 
-/// What is pinned to [`THREAD`], in this order.
+/// The references pinned to [`THREAD`], in this order.
 pub const PINNED: [&str; 3] = ["src/retry.rs:1-4", "load_config", "docs/it's 100%_\\odd.md"];
 
 const CONFIG: &str = "\
@@ -101,7 +104,7 @@ The program reads its config from a file, one setting a line.
 設定は一行に一つ。 Don't use tabs: a tab's width isn't known.
 ";
 
-/// A notebook: text, and an image in base64, in which words of other files stand too.
+/// A notebook: text, and an image in base64 that also contains words of other files.
 static NOTEBOOK: LazyLock<String> = LazyLock::new(|| {
     let image = "zyzzyva/backoff+".repeat(100);
     format!(
@@ -109,12 +112,12 @@ static NOTEBOOK: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Files, by path: what a store must hold for [`store`].
+/// The files, by path, that a store must hold for [`store`].
 pub fn corpus() -> Vec<(&'static str, &'static str)> {
     vec![
         ("docs/it's 100%_\\odd.md", PROSE),
         ("docs/narwhals.ipynb", NOTEBOOK.as_str()),
-        // Files that say nothing are files all the same.
+        // Blank files are files too.
         ("pkg/__init__.py", ""),
         ("pkg/blank.py", "\n"),
         ("src/config.rs", CONFIG),
@@ -124,7 +127,7 @@ pub fn corpus() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// What was said in [`THREAD`], the oldest first.
+/// The messages of [`THREAD`], the oldest first.
 pub fn messages() -> Vec<Message> {
     let said = [
         ("user", "How is the config read?"),
@@ -142,10 +145,10 @@ pub fn messages() -> Vec<Message> {
         .collect()
 }
 
-/// Checks all ports of `store`, which is filled and was not used before.
+/// Checks all ports of `store`, which must be filled and not used before.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn store<S: Ports + ?Sized>(store: &S) {
     passages(store).await;
     files(store).await;
@@ -188,7 +191,7 @@ fn text_of(hit: &Hit) -> String {
     lines[hit.span.start() as usize - 1..end].join("\n")
 }
 
-/// What is true of any list of parts.
+/// Checks what holds for any list of parts.
 #[track_caller]
 fn is_sound(hits: &[Hit], limit: usize) {
     assert!(hits.len() <= limit, "{} of {limit}", hits.len());
@@ -436,7 +439,7 @@ async fn places<S: Ports + ?Sized>(store: &S) {
     }
 }
 
-/// Texts that mean something to a query language, a shell, a pattern or a database.
+/// Texts with a meaning for a query language, a shell, a pattern or a database.
 pub fn hostile_texts() -> Vec<String> {
     let texts = [
         "",
@@ -498,10 +501,10 @@ pub fn hostile_texts() -> Vec<String> {
     texts
 }
 
-/// Asks every port for `text` as it is, and returns all that they answer.
+/// Passes `text` to every port as it is, and returns all answers.
 ///
 /// # Panics
-/// When a port fails.
+/// If a port fails.
 pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
     let mut answers = Vec::new();
     let name = [text.to_owned()];
@@ -555,10 +558,11 @@ async fn hostile<S: Ports + ?Sized>(store: &S) {
     }
 }
 
-/// Checks how `store`, which has no threads, keeps [`THREAD`]: what is said and pinned twice is there once.
+/// Checks how `store`, which must have no threads, stores [`THREAD`]: messages and references that
+/// are added twice are stored once.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn threads<S: Threads + History + References + ?Sized>(store: &S) {
     for message in messages() {
         for _ in 0..2 {
@@ -574,10 +578,11 @@ pub async fn threads<S: Threads + History + References + ?Sized>(store: &S) {
     history(store).await;
 }
 
-/// Checks what a store says of [`THREAD`], which has [`messages`] and [`PINNED`]; when something was said is not looked at.
+/// Checks what a store returns for [`THREAD`], which must have [`messages`] and [`PINNED`]. The
+/// times of messages are ignored.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn history<S: History + References + ?Sized>(store: &S) {
     let told = |said: Vec<Message>| -> Vec<_> {
         let told = said.into_iter().map(|it| (it.id, it.role, it.content));
@@ -620,10 +625,10 @@ pub async fn history<S: History + References + ?Sized>(store: &S) {
     assert!(store.pinned("thread").await.expect("references").is_empty());
 }
 
-/// Checks what a store says of files that were shown: none was before.
+/// Checks what a store returns about shown files; none may have been shown before.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn usage<S: Usage + ?Sized>(store: &S) {
     let recent = async |limit| store.recent(limit).await.expect("recent files");
     assert_eq!(recent(10).await, [], "nothing was shown yet");
@@ -662,7 +667,8 @@ pub async fn usage<S: Usage + ?Sized>(store: &S) {
     );
 }
 
-/// Files that hold `canary` in text and names, at the same paths for everyone, and one at a path of its own.
+/// Files with `canary` in text and names: some at the same paths for every owner, and one at its
+/// own path.
 pub fn canaries(canary: &str) -> Vec<(String, String)> {
     let text = format!(
         "/// About {canary}.\npub fn load_{canary}(config: &{canary}) -> u32 {{\n    {canary}(\"{canary}\")\n}}\n"
@@ -673,19 +679,19 @@ pub fn canaries(canary: &str) -> Vec<(String, String)> {
     ]
 }
 
-/// Messages that hold `canary`, with the same ids for everyone. They belong in [`THREAD`], and in a thread that is
-/// called `canary`.
+/// Messages with `canary`, with the same ids for every owner. They belong in [`THREAD`] and in a
+/// thread called `canary`.
 pub fn canary_messages(canary: &str) -> Vec<Message> {
     (1..=3)
         .map(|n| Message::new(format!("m{n}"), "user", format!("my {canary} {n}"), n))
         .collect()
 }
 
-/// Checks that `mine` shows nothing of `foreign`, a word that [`canaries`] and [`canary_messages`] of another owner hold.
-/// The word must be pinned to both threads and shown too.
+/// Checks that `mine` returns nothing with `foreign`, a word of the [`canaries`] and
+/// [`canary_messages`] of another owner. The word must also be pinned to both threads and shown.
 ///
 /// # Panics
-/// When it is seen.
+/// If the word is returned.
 pub async fn isolated<S: Ports + ?Sized>(mine: &S, foreign: &str) {
     let path = format!("src/{foreign}.rs");
     let load = format!("load_{foreign}");

@@ -1,4 +1,4 @@
-//! Laws of `ctx_tokens::TokenCounter`, and the texts they are tried on.
+//! Laws of `ctx_tokens::TokenCounter`, and the texts for them.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRng, TestRunner};
 
-/// How many texts each law is tried on at least; `PROPTEST_CASES` may ask for more.
+/// The least number of texts for each law; `PROPTEST_CASES` may ask for more.
 const CASES: u32 = 512;
 
 /// Checks that `counter` keeps the promises of [`TokenCounter`], on the same texts each time:
 ///
-/// * it says the same of the same text each time, on another thread too;
-/// * the empty text weighs nothing and costs nothing;
-/// * a weight decides the count: `count_of(weigh(text)) == count(text)`;
-/// * a text weighs the same whether it is expected to come again or not;
-/// * `count_up_to` is `count` where that is within the limit, and nothing otherwise;
-/// * what weighs at most `capacity(limit).safe` fits in `limit`, and what fits weighs at most
-///   `capacity(limit).loose`;
+/// * it returns the same count for the same text each time, on another thread too;
+/// * the empty text has weight zero and no tokens;
+/// * a weight determines the count: `count_of(weigh(text)) == count(text)`;
+/// * a text has the same weight whether or not it is expected to come again;
+/// * `count_up_to` equals `count` within the limit, and is `None` above it;
+/// * text of weight at most `capacity(limit).safe` fits in `limit`, and text that fits has weight
+///   at most `capacity(limit).loose`;
 /// * at safe joints weights add up, if the counter says so;
-/// * references, boxes and arcs of it are the same counter.
+/// * references, boxes and arcs of it behave like the counter.
 ///
 /// # Panics
-/// When a law does not hold, with the smallest text found for which it does not.
+/// If a law does not hold, with the smallest text found for which it does not.
 pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
     empty_text_is_free(counter);
     let mut texts = Vec::new();
@@ -48,20 +48,19 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
     }
 }
 
-/// Runs `check` on texts such as tokenizers find hard, the same ones each time: scripts, white
+/// Runs `check` on texts that are hard for tokenizers, the same ones each time: scripts, white
 /// space of every kind, line breaks, contractions, slashes, marks, surrogate pairs, long runs.
 ///
 /// # Panics
-/// When `check` does, with the smallest text found for which it does.
+/// If `check` does, with the smallest text found for which it does.
 pub fn on_texts(mut check: impl FnMut(&str)) {
     run(&text(), |text| check(&text));
 }
 
-/// Runs `check` on texts cut in pieces at random, in characters and also within them: never in the
-/// middle of a character's bytes.
+/// Runs `check` on texts cut at random into pieces, always between characters.
 ///
 /// # Panics
-/// When `check` does, with the smallest pieces found for which it does.
+/// If `check` does, with the smallest pieces found for which it does.
 pub fn on_cut_texts(mut check: impl FnMut(&[String])) {
     let pieces = vec(prop_oneof![3 => fragment(), 1 => text()], 0..12);
     run(&pieces, |pieces| check(&pieces));
@@ -194,7 +193,7 @@ fn limits_near(count: Tokens) -> [Tokens; 5] {
 
 const BLANKS: &[&str] = &[" ", "  ", "\t", "\u{a0}", "\u{3000}"];
 
-/// What tokenizers treat in ways of their own.
+/// Texts that tokenizers treat specially.
 const FRAGMENTS: &[&str] = &[
     " ",
     "  ",

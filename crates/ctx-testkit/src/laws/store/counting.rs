@@ -1,4 +1,4 @@
-//! By presence a term counts once for a document, whichever of the fields it is in.
+//! By presence, a term counts once per document, in whichever fields it occurs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ctx_retrieve::{Field, Hit, TextQuery};
 
 use super::{Ports, wanted};
 
-/// Stores may round their scores to four digits; two are summed.
+/// Stores may round their scores to four digits, and two scores are summed.
 const SLACK: f64 = 2e-4;
 
 type Scores = BTreeMap<String, f64>;
@@ -16,7 +16,7 @@ fn by_part(hits: &[Hit]) -> Scores {
     hits.iter().map(score).collect()
 }
 
-/// Checks what both kinds of documents have in common.
+/// Checks what holds for both kinds of documents.
 pub(super) async fn laws<S: Ports + ?Sized>(store: &S) {
     let parts = async |query: TextQuery| {
         let hits = store.passages(&query).await.expect("a search");
@@ -84,7 +84,7 @@ async fn once_each(find: &impl AsyncFn(TextQuery) -> Scores, of: impl Fn(TextQue
     same(&both, &sum, "two terms are worth the sum of both");
 }
 
-/// How far the scores are apart.
+/// The difference between the greatest and the least score.
 fn spread(scores: &Scores) -> f64 {
     let most = scores.values().copied().fold(f64::MIN, f64::max);
     let least = scores.values().copied().fold(f64::MAX, f64::min);

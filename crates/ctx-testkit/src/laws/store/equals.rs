@@ -1,4 +1,4 @@
-//! As many equals as are asked for.
+//! Searches with many equal results return as many as requested.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use ctx_retrieve::{FileSearch, Hit, Relations};
 
 use super::wanted;
 
-/// More than are ever asked for, with those that a store may look at besides.
+/// More files than are ever requested, plus those that a store may examine in addition.
 const FILES: usize = 1_100;
-/// What is asked for, ascending; stores may give no more than the last.
+/// The limits requested, ascending; stores need not return more than the last.
 const LIMITS: [usize; 8] = [1, 63, 64, 65, 200, 500, 936, 1_000];
 
-/// Files, by path, that define and use the same names: what a store must hold for [`equals`].
+/// The files, by path, that a store must hold for [`equals`]: they define and use the same names.
 pub fn equal() -> Vec<(String, &'static str)> {
     let path = |n| format!("src/{n:04}.rs");
     (0..FILES)
@@ -19,11 +19,12 @@ pub fn equal() -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// Checks that `store`, which has the files of [`equal`] and no others, gives as many parts as are asked for, though each is as
-/// good as any other, and first those that it gives where fewer are asked for.
+/// Checks that `store`, which must have the files of [`equal`] and no others, returns as many parts
+/// as requested, though all are equally good, and that a larger limit returns those of a smaller
+/// limit first.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn equals<S: FileSearch + Relations + ?Sized>(store: &S) {
     let begin = ["begin".to_owned()];
     let finish = ["finish".to_owned()];

@@ -1,4 +1,4 @@
-//! Files below a folder: which, and which of too many.
+//! The files below a folder: which ones, and which are returned if there are too many.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use ctx_retrieve::FileSearch;
 
 use super::hostile_texts;
 
-/// At the root and deeper, below folders of the same name, with names that begin or end like others, mean something to a
-/// pattern, or are sorted elsewhere by a language.
+/// Paths at the root and deeper, below folders of the same name, with names that begin or end like
+/// others, have a meaning in a pattern, or are sorted differently by some language.
 const PATHS: [&str; 26] = [
     "50%/percent.rs",
     "50x/letter.rs",
@@ -37,15 +37,16 @@ const PATHS: [&str; 26] = [
     "zero/src/same.rs",
 ];
 
-/// Files, by path: what a store must hold for [`folders`].
+/// The files, by path, that a store must hold for [`folders`].
 pub fn in_folders() -> Vec<(&'static str, &'static str)> {
     PATHS.map(|path| (path, "Nothing.\n")).to_vec()
 }
 
-/// Checks what `store`, which has files at `paths` and no others, says of folders. To be asked again once some have gone.
+/// Checks what `store`, which must have files at `paths` and no others, returns for folders. Call
+/// it again after some files have been removed.
 ///
 /// # Panics
-/// When a law does not hold.
+/// If a law does not hold.
 pub async fn folders<S: FileSearch + ?Sized>(store: &S, paths: &[&str]) {
     let questions = questions(paths);
     for limit in [100, 3, 2, 1, 0] {
@@ -58,7 +59,7 @@ pub async fn folders<S: FileSearch + ?Sized>(store: &S, paths: &[&str]) {
     }
 }
 
-/// The folders that there are, by each end of their paths, and what is none.
+/// The existing folders, by each suffix of their paths, and names that are not folders.
 fn questions(paths: &[&str]) -> Vec<String> {
     let mut folders = BTreeSet::new();
     for path in PATHS.iter().chain(paths) {
@@ -67,7 +68,7 @@ fn questions(paths: &[&str]) -> Vec<String> {
             let ends = slashes().filter(|&end| end > begin);
             folders.extend(ends.map(|end| path[begin..end].to_owned()));
         }
-        // A file is no folder.
+        // A file is not a folder.
         folders.insert((*path).to_owned());
     }
     let upper: Vec<String> = folders.iter().map(|it| it.to_uppercase()).collect();
@@ -83,7 +84,8 @@ fn questions(paths: &[&str]) -> Vec<String> {
     questions
 }
 
-/// What is to be told: the first by what follows the last folder of that name, and then by their paths, in the order of these.
+/// The expected answer: the first `limit` files by the path from the last folder of that name on,
+/// and then by their whole paths. They are returned in the order of their paths.
 fn below<'p>(paths: &[&'p str], folder: &str, limit: usize) -> Vec<&'p str> {
     let folder = folder.trim_matches('/').to_lowercase();
     if folder.is_empty() {

@@ -1,6 +1,6 @@
-//! What is kept is text, of any kind.
+//! Stores keep texts of any kind unchanged.
 
-/// What is kept as it is.
+/// Texts that are kept unchanged.
 const TEXTS: [&str; 13] = [
     "a",
     "\\0",
@@ -16,14 +16,14 @@ const TEXTS: [&str; 13] = [
     "e\u{301} 設定",
     "🦀",
 ];
-/// What no store keeps: one of them could not, so that it would depend on the store.
+/// Texts that no store keeps: one of the stores cannot, and stores should not differ.
 const NO_TEXTS: [&str; 4] = ["\0", "a\0", "\0b", "a\0b"];
 
-/// Checks what `keep` takes, which keeps a text of one kind (a title, a message, a reference), apart from what it was given before,
-/// and returns what can be read of it then; `None` where it is refused.
+/// Checks `keep`, which stores a text of one kind (a title, a message, a reference), separately
+/// from earlier ones, and returns what can be read back, or `None` if it is refused.
 ///
 /// # Panics
-/// When a text is refused or is another afterwards, or what is none is kept.
+/// If a text is refused or changed, or one of those that cannot be kept is not refused.
 pub async fn kept(keep: impl AsyncFn(&str) -> Option<String>) {
     for text in TEXTS {
         let read = keep(text).await;

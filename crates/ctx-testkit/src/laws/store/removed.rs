@@ -1,15 +1,15 @@
-//! What is not there is not recent.
+//! Removed files are not among the recent ones.
 
 use ctx_retrieve::{Feedback, Usage, Vote};
 
 use super::{corpus, owned};
 
-/// Checks that a file that `remove` takes out of `store` is not among those shown last, nor when `restore` brings it back with
-/// its text, until it is shown again; and that it is of use as often as before. Needs a `store` that holds [`corpus`] and was not
-/// used before.
+/// Checks that a file that `remove` removes from `store` is not among the files shown last, not
+/// even after `restore` has brought it back with its text, until it is shown again; and that its
+/// count of uses is unchanged. Needs a `store` that holds [`corpus`] and was not used before.
 ///
 /// # Panics
-/// When the law does not hold.
+/// If the law does not hold.
 pub async fn removed<S: Usage + Feedback + ?Sized>(
     store: &S,
     remove: impl AsyncFn(&str),

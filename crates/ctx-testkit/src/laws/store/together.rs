@@ -1,4 +1,4 @@
-//! What is asked together is answered as if it were asked one by one.
+//! Questions asked together are answered as if they were asked one by one.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use ctx_retrieve::{Hit, PartQuery};
 
 use super::{Ports, corpus, hostile_texts};
 
-/// Lists of this many questions are asked, chosen by chance.
+/// The lengths of the lists of randomly chosen questions.
 const LENGTHS: [usize; 4] = [1, 2, 9, 100];
-/// More questions than any store asks for at once.
+/// More questions than any store handles at once.
 const MANY: usize = 600;
 
-/// Checks that each port that takes several questions answers each as it would be alone: whatever the others are,
-/// however many, in any order, and asked twice.
+/// Checks that each port that takes several questions answers each as it would alone: whatever the
+/// other questions are, however many, in any order, and if repeated.
 pub(super) async fn laws<S: Ports + ?Sized>(store: &S) {
     for limit in [1, 10] {
         let names = names();
@@ -94,7 +94,7 @@ async fn places<S: Ports + ?Sized>(store: &S, limit: usize) {
     }
 }
 
-/// Names that are defined, used, written otherwise, or none.
+/// Names that are defined, used, spelled differently, or unknown.
 fn names() -> Vec<String> {
     let names = [
         "load_config",
@@ -109,19 +109,19 @@ fn names() -> Vec<String> {
         "unheardof",
     ];
     let names = names.into_iter().map(str::to_owned);
-    // All others are asked for, alone, by another law.
+    // All of these are asked alone by another law.
     let hostile = hostile_texts().into_iter().step_by(4);
     let hostile = hostile.filter(|it| it.len() < 1_000);
     names.chain(hostile).collect()
 }
 
-/// The one list of answers to one question.
+/// The single list of answers to one question.
 fn only<A>(mut answers: Vec<Vec<A>>) -> Vec<A> {
     assert_eq!(answers.len(), 1, "a list for the question");
     answers.remove(0)
 }
 
-/// Lists of questions out of `all`: none, all, all backwards, some by chance, and many.
+/// Lists of questions from `all`: none, all, all reversed, some at random, and many.
 fn lists<Q: Clone>(all: &[Q]) -> Vec<Vec<Q>> {
     let mut lists = vec![
         Vec::new(),
@@ -142,7 +142,7 @@ fn lists<Q: Clone>(all: &[Q]) -> Vec<Vec<Q>> {
     lists
 }
 
-/// Whether `found` is what each of `list` is answered alone.
+/// Checks that each of `list` has in `found` the answer that it gets alone.
 #[track_caller]
 fn same<Q: Ord + std::fmt::Debug, A: PartialEq + std::fmt::Debug>(
     list: &[Q],

@@ -1,14 +1,15 @@
-//! What changes nothing is no change.
+//! Writes that change nothing do not count as changes.
 
 use ctx_retrieve::{FileSearch, Generation, PartQuery};
 
 use super::{corpus, wanted};
 
-/// Checks that `again`, which stores anew, at a later time, what `store` holds as it is, or removes what it does not hold, leaves
-/// the generation and all that is said of files, with when they were changed. Needs a `store` that holds [`corpus`].
+/// Checks that `again`, which stores the present contents of `store` again at a later time, or
+/// removes files that it does not have, changes neither the generation nor anything returned about
+/// files, including their times of change. Needs a `store` that holds [`corpus`].
 ///
 /// # Panics
-/// When the law does not hold.
+/// If the law does not hold.
 pub async fn unchanged<S: FileSearch + Generation + ?Sized>(store: &S, again: impl AsyncFn()) {
     let files: Vec<PartQuery> = corpus()
         .into_iter()

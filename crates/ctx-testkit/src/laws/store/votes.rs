@@ -1,21 +1,21 @@
-//! Votes count once, for as long as their keys are to be remembered.
+//! Votes count once, as long as their keys must be remembered.
 
 use std::collections::BTreeMap;
 
 use ctx_retrieve::{Feedback, MOST_USES, REMEMBERED, Usage, Vote};
 
-/// So many files are voted on,
+/// The number of files that are voted on.
 const FILES: u64 = 3;
-/// with so many keys each,
+/// The number of keys per file.
 const KEYS: u64 = 5;
-/// so often.
+/// The number of rounds of voting.
 const STEPS: usize = 200;
 const DAY: u64 = 86_400;
 
-/// What may be known of the votes of a store.
+/// What can be known of the votes in a store.
 #[derive(Default)]
 struct Model {
-    /// When the vote of each key was.
+    /// The time of the vote of each key.
     given: BTreeMap<String, i64>,
     uses: BTreeMap<String, u64>,
     /// The time of the latest vote.
@@ -23,7 +23,7 @@ struct Model {
 }
 
 impl Model {
-    /// Whether `vote` must count, or must not; `None` where the store may have forgotten its key.
+    /// Whether `vote` must count or must not; `None` if the store may have forgotten its key.
     fn counts(&self, vote: &Vote) -> Option<bool> {
         let latest = self.latest.max(vote.at);
         match self.given.get(&vote.key) {
@@ -44,11 +44,12 @@ impl Model {
     }
 }
 
-/// Checks that a key counts once as long as it is to be remembered, whatever comes in between, by clocks that differ
-/// by a day; and that uses are what the votes that counted come to, one after the other. Needs a `store` that has no votes.
+/// Checks that a key counts once as long as it must be remembered, whatever happens in between, by
+/// clocks that differ by a day; and that uses equal the sum of the votes that counted, taken one
+/// after the other. Needs a `store` without votes.
 ///
 /// # Panics
-/// When the law does not hold.
+/// If the law does not hold.
 pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = |most: u64| {
@@ -69,7 +70,8 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
             let key = format!("key {key} of {file}");
             votes.push(Vote::new(key, format!("{file}.rs"), below(3) > 0, at));
         }
-        // What is open is asked for alone: else the answer does not tell which of them counted.
+        // A vote that may or may not count is sent alone: otherwise the answer would not show which
+        // counted.
         if votes.iter().any(|it| model.counts(it).is_none()) {
             votes.truncate(1);
         }
@@ -94,7 +96,8 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
     }
 }
 
-/// What is voted together counts in its order: no vote below none, or above the most, makes up for another.
+/// Votes sent together count in their order: a vote that would lead below zero or above the maximum
+/// has no effect, and does not offset another.
 async fn together<S: Feedback + Usage + ?Sized>(store: &S) {
     let path = "in order.rs";
     let mut next = 0;
