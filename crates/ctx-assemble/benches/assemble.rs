@@ -1,5 +1,5 @@
-//! Assembling against counting: ten chunks, and ten thousand, where counting the same texts once
-//! is what nobody can do without. And how soon one that is cancelled has ended.
+//! Assembly compared with counting: ten chunks, and ten thousand, against one count of the same
+//! texts, which is the least possible work. And how soon a cancelled assembly ends.
 
 use std::hint::black_box;
 use std::thread;

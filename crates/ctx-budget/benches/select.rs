@@ -1,4 +1,4 @@
-//! How long selection takes: policies × number of items × budget, on generated problems of four
+//! The time of selection: policies × number of items × budget, on generated problems of four
 //! renditions each. Each measurement also checks its answer.
 
 use std::hint::black_box;

@@ -1,4 +1,5 @@
-//! Counting, against its peers: real text, hostile families at n, 2n and 4n, and the first count.
+//! Counting, compared with other crates: real text, hostile texts of length n, 2n and 4n, and the
+//! first count.
 
 use std::fs;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What is refused, and how the refusal names the culprit.
+//! What is refused, and how the error names the cause.
 
 use ctx_assemble::AssembleError;
 use ctx_model::{Chunk, Format, LineSpan, Rendition, RenditionKind, Selection, Tokens};

@@ -1,4 +1,4 @@
-//! The budget is kept: the first invariant, and the defects that would break it.
+//! The budget is kept: the first invariant, and defects that would break it.
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;

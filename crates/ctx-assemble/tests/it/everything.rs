@@ -1,4 +1,5 @@
-//! Contexts that show everything, which have no notice; and which chunks come first where not all can be shown.
+//! Contexts that show everything, which have no notice; and which chunks come first if not all can
+//! be shown.
 
 use std::ops::RangeInclusive;
 

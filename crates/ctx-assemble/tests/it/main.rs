@@ -1,4 +1,4 @@
-//! The assembler's facts and laws.
+//! Facts and laws of the assembler.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;

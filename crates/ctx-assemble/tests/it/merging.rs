@@ -1,4 +1,4 @@
-//! Lines that meet are shown once; texts that say the same, too.
+//! Overlapping and adjacent lines are shown once, and so are duplicate texts.
 
 use ctx_assemble::{Control, assemble_each_line_once, merged_text};
 use ctx_model::{

@@ -1,4 +1,4 @@
-//! What a notice weighs depends on the number it tells.
+//! The weight of a notice depends on the number in it.
 
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;

@@ -1,4 +1,4 @@
-//! In what order chunks are shown.
+//! The order in which chunks are shown.
 
 use ctx_model::{Chunk, ChunkKind, GroupBy, LineSpan, Order};
 use ctx_testkit::shared;

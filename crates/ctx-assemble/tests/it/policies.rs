@@ -1,4 +1,4 @@
-//! What each policy chooses, and what the receipt says of it.
+//! The choices of each policy, and what the receipt says about them.
 
 use ctx_model::{
     BuildOptions, Chunk, ChunkKind, OmittedReason, Rendition, RenditionKind, Selection, Tokens,

@@ -1,4 +1,4 @@
-//! A context that follows another keeps its beginning, so that a prompt cache keeps it too.
+//! A context that follows another keeps its beginning, so that a prompt cache keeps it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

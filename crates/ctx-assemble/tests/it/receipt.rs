@@ -1,4 +1,4 @@
-//! What the result tells.
+//! The contents of the receipt.
 
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;

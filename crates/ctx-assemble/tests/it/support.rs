@@ -1,4 +1,4 @@
-//! What the tests share: short ways to make chunks and build contexts.
+//! Helpers of the tests: short ways to make chunks and build contexts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Numbers at the edge, and over it.
+//! Numbers at and beyond the limits.
 
 use ctx_budget::{BudgetError, Capacity, Feature, Item, Poll, Problem, Settings, select};
 use ctx_model::Selection;

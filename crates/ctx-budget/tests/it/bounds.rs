@@ -1,5 +1,5 @@
-//! Every policy, with and without everything: within the budget, explained, and never above its
-//! own upper bound; with few items the bound is held against brute force.
+//! Every policy, with all features and without: within the budget, with reasons, and never above
+//! its own upper bound. With few items the bound is compared with brute force.
 
 use ctx_budget::Settings;
 use ctx_testkit::laws::budget::{self, POLICIES, problems};

@@ -1,4 +1,4 @@
-//! Facts about `Density`, each of which a plain greedy gets wrong.
+//! Facts about `Density`, each of which a simple greedy selection gets wrong.
 
 use ctx_budget::{Capacity, Item, Problem};
 use ctx_model::Selection;

@@ -1,4 +1,4 @@
-//! The budget at which something enters is one at which it was seen to enter.
+//! An item is chosen at the entry budget reported for it.
 
 use ctx_budget::{Poll, Settings, entry_capacity};
 use ctx_model::Selection;

@@ -1,4 +1,4 @@
-//! Facts about `InOrder`: the first that fits, in the order given.
+//! Facts about `InOrder`: first fit in the given order.
 
 use ctx_budget::{BudgetError, Capacity, Item, Poll, Problem, Settings, select};
 use ctx_model::{OmittedReason, Selection};

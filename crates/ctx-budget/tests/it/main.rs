@@ -1,4 +1,4 @@
-//! What `ctx-budget` promises, seen from outside.
+//! The promises of `ctx-budget`, tested from outside.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;

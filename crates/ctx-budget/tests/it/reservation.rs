@@ -1,4 +1,4 @@
-//! Facts about what is taken off the budget first.
+//! Facts about the tokens taken off the budget first.
 
 use ctx_budget::{BudgetError, Reservation, reserve};
 use ctx_model::Tokens;

@@ -1,4 +1,4 @@
-//! Facts about deadlines and cancels.
+//! Facts about deadlines and cancellation.
 
 use ctx_budget::{BudgetError, Outcome, Poll, Problem, Settings, select};
 use ctx_model::Selection;

@@ -1,4 +1,4 @@
-//! Faults of the first design's markup, each as a fact that its way of writing would fail.
+//! Defects of the first design's markup, each as a test that its output would fail.
 
 use ctx_format::{Block, DocumentWriter, FormatOptions, Group, formatter, parse};
 use ctx_model::{Category, Chunk, Format, LineSpan, Relevance, XmlContent};

@@ -1,4 +1,4 @@
-//! Whatever a text holds, twice as much of it takes twice as long.
+//! For any text, twice the length takes twice the time.
 
 use ctx_format::{Slot, check_text, neutralise};
 use ctx_model::Format;

@@ -1,4 +1,4 @@
-//! What a formatter promises, checked by what it wrote and by parsers that are not its own.
+//! The promises of formatters, checked by `parse` and by independent parsers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod arbitrary;

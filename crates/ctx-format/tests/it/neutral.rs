@@ -1,4 +1,4 @@
-//! What is replaced, and what is kept.
+//! Which characters are replaced, and which are kept.
 
 use std::borrow::Cow;
 

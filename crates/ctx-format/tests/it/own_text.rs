@@ -1,4 +1,5 @@
-//! The caller's own text: what is refused, and that what is not swallows nothing.
+//! The caller's own text: what is refused, and that accepted text does not swallow the text after
+//! it.
 
 use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, check_text, formatter};
 use ctx_model::{Chunk, Format, Relevance};

@@ -1,4 +1,4 @@
-//! Documents, and what should be read back from them.
+//! Documents, and the results expected from reading them back.
 
 use std::borrow::Cow;
 

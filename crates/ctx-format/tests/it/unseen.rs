@@ -1,7 +1,7 @@
-//! What is not seen, by the tables of Unicode: none of it is let out, but in the texts that need it.
+//! Invisible characters, by the tables of Unicode: none is written, except in texts that need it.
 //!
-//! The tables are written down from the Unicode Character Database (version 16) and say nothing of how the
-//! neutraliser is made.
+//! The tables are copied from the Unicode Character Database (version 16) and are independent of
+//! the implementation of the neutraliser.
 
 use std::ops::RangeInclusive;
 

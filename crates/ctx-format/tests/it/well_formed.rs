@@ -1,4 +1,4 @@
-//! Documents are what they say they are, by parsers that know nothing of this crate.
+//! Documents are well-formed, by parsers that are independent of this crate.
 
 use ctx_format::{Block, FormatOptions, formatter, parse};
 use ctx_model::{BuildOptions, Chunk, Format, GroupBy, Relevance, XmlContent};

@@ -1,4 +1,4 @@
-//! The vocabulary's facts: what constructors refuse, what the wire looks like, that it reads back.
+//! Facts about the model: what constructors refuse, the form of the wire, and that it reads back.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod checks;

@@ -1,4 +1,4 @@
-//! The wire: names, defaults, refusals, and that what is made by the rules reads back as it was written.
+//! The wire: names, defaults, refusals, and that valid values read back as they were written.
 
 use ctx_model::{
     BuildOptions, BuiltContext, Certificate, Chunk, ChunkKind, Citation, CounterName, Exactness,

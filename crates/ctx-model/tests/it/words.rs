@@ -1,4 +1,4 @@
-//! Words that are written and read.
+//! The words of choices, written and read back.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};

@@ -1,4 +1,4 @@
-//! Counters by name: those of one's own, and those that are kept.
+//! The registry of counters: custom counters, and tokenizers that are kept.
 
 use std::sync::Arc;
 

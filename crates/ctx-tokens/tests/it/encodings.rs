@@ -1,4 +1,4 @@
-//! The exact encodings equal the reference implementation, and its peers.
+//! The exact encodings count what the reference implementation and other crates count.
 
 use std::sync::LazyLock;
 

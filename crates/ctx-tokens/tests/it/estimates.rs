@@ -1,4 +1,4 @@
-//! The estimators equal the seed, and bracket what they claim.
+//! The estimators equal the original formulas, and their capacities bound what fits.
 
 use ctx_testkit::shared;
 use ctx_tokens::{Characters, TokenCounter, Tokens, Words};

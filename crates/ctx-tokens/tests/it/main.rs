@@ -1,4 +1,4 @@
-//! What the counters promise.
+//! The promises of the counters.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod counters;

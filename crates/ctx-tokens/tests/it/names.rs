@@ -1,4 +1,4 @@
-//! Which counter a name stands for.
+//! The counter that a name stands for.
 
 #[cfg(feature = "openai")]
 use ctx_tokens::Exactness;

@@ -1,4 +1,4 @@
-//! A tally is a recount, at every step.
+//! A tally equals a recount at every step.
 
 use std::sync::Arc;
 use std::thread;
