@@ -154,7 +154,7 @@ mod tests {
         let hex = citation_id(&chunk);
         assert!(ids.contains(&hex) && ids.contains(&format!("{hex}-2")));
         assert!(ids.contains(&format!("{hex}-26")));
-        // None is tried twice, or the last of many would be found after all before it.
+        // No id is tried twice; otherwise the search for the last of many would pass all others.
         let tried: usize = citations.tried.values().sum();
         assert_eq!(tried, 80);
     }

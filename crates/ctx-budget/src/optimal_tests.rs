@@ -34,7 +34,7 @@ fn made(problem: &Problem, solved: &Solved) -> usize {
 
 #[test]
 fn the_effort_holds_within_a_group() {
-    // Of one density: at its price nothing is settled, no state is pruned and none is dominated.
+    // All items have one density: at that price nothing is settled, pruned or dominated.
     let weights: Vec<u64> = (0..400).map(|n| 500 + n * 37 % 211).collect();
     let total: u64 = weights.iter().sum();
     let items = weights.iter().map(|&it| item(it, real(it), 0)).collect();
@@ -47,7 +47,7 @@ fn the_effort_holds_within_a_group() {
     let made = made(&problem, &solved);
     assert!(made >= effort.work, "{made}: it is too easy");
     assert!(made <= effort.work + 4 * effort.width, "{made}");
-    // What is spent on items is the capacity less the heading, and such a selection exists.
+    // Items can use exactly the capacity less the heading, since such a selection exists.
     let best = real(problem.capacity.safe - 90);
     assert!(!solved.proved && solved.finished);
     assert!(solved.value <= best && best <= solved.upper);

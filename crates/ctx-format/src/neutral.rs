@@ -30,10 +30,11 @@ pub enum Slot {
 ///
 /// - a zero-width joiner or non-joiner between two characters of a script that uses it, and a
 ///   joiner in an emoji sequence;
-/// - a selector of text or emoji after what may be either, and after a digit, `#` or `*` before the
-///   keycap; VS1 to VS7 after what has standardized variants, but for the zero and for quotation
-///   marks, which are in every text; a Mongolian one after a Mongolian letter; one after each;
-/// - a filler of the vowel or of the first consonant in an old Hangul syllable that goes on;
+/// - one variation selector after a character: a selector of text or emoji after a character that
+///   has both forms, and after a digit, `#` or `*` before the keycap; VS1 to VS7 after a character
+///   with standardized variants, except the zero and quotation marks, which occur in every text; a
+///   Mongolian selector after a Mongolian letter;
+/// - a filler for the vowel or the first consonant of an old Hangul syllable that continues;
 /// - tags in a subdivision flag.
 ///
 /// O(n) in the length of `text`; ASCII text is scanned 32 bytes at a time.

@@ -24,7 +24,7 @@ pub enum ModelError {
         /// The last line given.
         end: u32,
     },
-    /// A text that is no span of lines.
+    /// A text that is not a span of lines.
     #[error("{text:?} is not two line numbers with - between them")]
     NoSpan {
         /// The text given.

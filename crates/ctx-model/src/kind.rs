@@ -39,7 +39,7 @@ pub enum ChunkKind {
     Other(String),
 }
 
-/// The four families of kinds, in the order their groups are shown.
+/// The four categories of kinds, in the order their groups are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
@@ -54,7 +54,7 @@ pub enum Category {
 }
 
 impl ChunkKind {
-    /// The family it belongs to.
+    /// The category it belongs to.
     pub fn category(&self) -> Category {
         use ChunkKind as K;
         match self {

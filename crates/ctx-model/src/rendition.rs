@@ -157,7 +157,7 @@ impl From<Rendition> for RenditionWire {
 
 /// The number of lines, as [`str::lines`] counts them, in a tenth of the time.
 fn line_count(text: &str) -> usize {
-    // Runs this short have a count that fits in a byte, so their bytes are summed in parallel.
+    // The count of so short a run fits in a byte, so the loop compiles to vector instructions.
     let runs = text.as_bytes().chunks(usize::from(u8::MAX));
     let breaks = |run: &[u8]| run.iter().map(|&it| u8::from(it == b'\n')).sum::<u8>();
     let breaks: usize = runs.map(|run| usize::from(breaks(run))).sum();

@@ -26,7 +26,7 @@ pub fn is_safe_joint(left: &str, right: &str) -> bool {
 }
 
 /// Finds, as a text grows, the last place that is a safe joint whatever is appended.
-// Invariant: `open` is the end of a line after which there was nothing but white space without a line break.
+// Invariant: `open` is the end of a line, followed so far only by white space without a line break.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Joints {
     /// A line end that is a safe joint or not depending on the text to come.
@@ -43,7 +43,7 @@ impl Joints {
             match character {
                 '\n' => self.open = Some(at + 1),
                 '\r' => self.open = None,
-                // A slash binds only to the line break it touches.
+                // A slash is only joined to a line break directly before it.
                 '/' if self.open == Some(at) => self.open = None,
                 c if c.is_whitespace() => {}
                 _ => settled = self.open.take().or(settled),

@@ -15,7 +15,7 @@ use crate::{Exactness, TokenCounter, TokensError};
 /// since the behaviour of such a tokenizer at a joint is unknown. A text that the tokenizer refuses
 /// (if its vocabulary has no token for unknown input) counts one token per byte, which is at least
 /// as many as any tokenizer would find; only in that case the count is an upper bound, though the
-/// counter reports to be exact.
+/// counter reports itself as exact.
 pub struct TokenizerJson {
     tokenizer: Tokenizer,
     name: String,
