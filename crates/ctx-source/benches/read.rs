@@ -1,4 +1,4 @@
-//! A file of 20 kB: read anew each time, and found as it was.
+//! Reads a 20 kB file, uncached and cached.
 
 use std::fs;
 use std::hint::black_box;

@@ -1,15 +1,15 @@
-//! Bytes of a file into text.
+//! Decodes the bytes of a file into text.
 //!
-//! UTF-8 is taken as it is, without a copy. Otherwise, in this order: a byte order mark decides; a
-//! NUL means that it is UTF-16 without one, or no text; a few broken sequences in what is UTF-8 besides are replaced; and
-//! last comes the encoding that the bytes look most like. Where every line ends with a `\r` alone, each becomes `\n`.
-//! Whatever was done is told.
+//! UTF-8 is taken as it is, without a copy. Otherwise the first of these that applies decides: a
+//! byte order mark; a NUL, which means UTF-16 without a mark, or binary; mostly valid UTF-8, in
+//! which the few broken sequences are replaced; and last the encoding that a detector finds most
+//! likely. If all lines end with `\r` alone, each `\r` becomes `\n`. Every conversion is reported.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use content_inspector::ContentType;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// The detector has seen enough after so many bytes.
+/// The encoding is detected from at most this many leading bytes.
 const DETECT: usize = 1 << 20;
 
 /// What the bytes of a file are.
@@ -17,18 +17,18 @@ const DETECT: usize = 1 << 20;
 pub enum Decoded {
     /// UTF-8, as it was.
     Text(String),
-    /// Text, after something was done that people should know of.
+    /// Text that had to be converted, which users should be informed of.
     Converted {
         /// The text.
         text: String,
-        /// What it was: `UTF-16LE`, `windows-1252`, … or `CR line ends`.
+        /// The original encoding, such as `UTF-16LE` or `windows-1252`, or `CR line ends`.
         from: &'static str,
-        /// How many characters could not be read and are U+FFFD now.
+        /// How many undecodable sequences were replaced by U+FFFD.
         replaced: usize,
     },
-    /// No text.
+    /// Not text.
     Binary,
-    /// Nothing.
+    /// No bytes, or a byte order mark alone.
     Empty,
 }
 
@@ -53,7 +53,7 @@ pub fn decode(bytes: Vec<u8>) -> Decoded {
     }
 }
 
-/// Whether nothing else can end the lines of `text`, as on old Macs.
+/// Whether `text` has a `\r` and no `\n`, so that only `\r` can end its lines, as on old Macs.
 pub(crate) fn has_returns_alone(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr(b'\n', bytes).is_none() && memchr::memchr(b'\r', bytes).is_some()
@@ -65,7 +65,7 @@ fn characters(mut bytes: Vec<u8>) -> Decoded {
         ContentType::UTF_16BE => return convert(UTF_16BE, "UTF-16BE", &bytes[2..]),
         ContentType::UTF_32LE => return utf_32(&bytes[4..], "UTF-32LE", u32::from_le_bytes),
         ContentType::UTF_32BE => return utf_32(&bytes[4..], "UTF-32BE", u32::from_be_bytes),
-        // The mark is no part of the text.
+        // The byte order mark is no part of the text.
         ContentType::UTF_8_BOM => drop(bytes.drain(..3)),
         ContentType::BINARY => return unmarked_utf_16(&bytes).unwrap_or(Decoded::Binary),
         ContentType::UTF_8 => {}
@@ -73,7 +73,7 @@ fn characters(mut bytes: Vec<u8>) -> Decoded {
     if bytes.is_empty() {
         return Decoded::Empty;
     }
-    // The inspector looks at the beginning only.
+    // The inspector looks at the leading bytes only.
     if bytes.contains(&0) {
         return unmarked_utf_16(&bytes).unwrap_or(Decoded::Binary);
     }
@@ -98,8 +98,8 @@ fn decode_legacy(bytes: &[u8]) -> Decoded {
     convert(encoding, encoding.name(), bytes)
 }
 
-/// UTF-16 without a mark, where the bytes leave no doubt: more than half of the units are ASCII of one
-/// byte order, every unit decodes, and no control character comes out.
+/// Decodes UTF-16 without a byte order mark if there is no doubt: more than half of the units are
+/// ASCII in one byte order, every unit decodes, and the text has no control characters.
 fn unmarked_utf_16(bytes: &[u8]) -> Option<Decoded> {
     let (units, rest) = bytes.as_chunks::<2>();
     let zeros = |at: usize| units.iter().filter(|unit| unit[at] == 0).count();
@@ -148,7 +148,7 @@ fn converted(text: String, from: &'static str, replaced: usize) -> Decoded {
     }
 }
 
-/// How many sequences of more than one byte are good UTF-8, and how many are broken.
+/// Counts the multi-byte UTF-8 sequences: valid ones, and broken ones.
 fn utf_8_sequences(bytes: &[u8]) -> (usize, usize) {
     bytes.utf8_chunks().fold((0, 0), |(good, broken), chunk| {
         let wide = chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -159,7 +159,7 @@ fn utf_8_sequences(bytes: &[u8]) -> (usize, usize) {
     })
 }
 
-/// How many bytes are control characters that text does not hold.
+/// Counts the bytes that are control characters which text does not contain.
 fn controls(bytes: &[u8]) -> usize {
     let is_control =
         |b: &&u8| b.is_ascii_control() && !matches!(**b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);

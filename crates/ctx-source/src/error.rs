@@ -1,8 +1,8 @@
-//! What can be wrong with a file.
+//! Errors of paths and files.
 
 use std::io;
 
-/// Why a file could not be had. Each names the file as the caller did.
+/// Why a file could not be read. Each variant names the file as the caller did.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -11,11 +11,11 @@ pub enum SourceError {
     Root {
         /// The folder.
         path: String,
-        /// What the system says.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The path could lead out of the folder, or is none.
+    /// The path could lead out of the folder, or names no file.
     #[error("{path:?} {fault}")]
     Path {
         /// The path.
@@ -29,7 +29,7 @@ pub enum SourceError {
         /// The path.
         path: String,
     },
-    /// It is a link, and what it leads to is not there.
+    /// It is a link whose target does not exist.
     #[error("{path:?} is a link to something that is not there")]
     DeadLink {
         /// The path.
@@ -48,42 +48,42 @@ pub enum SourceError {
     TooLarge {
         /// The path.
         path: String,
-        /// The most bytes there may be.
+        /// The most bytes that were allowed.
         limit: u64,
     },
-    /// It is there to hold secrets, by its name or that of the file it leads to: see
+    /// Its name, or that of the file it links to, says that it holds secrets: see
     /// [`Root::is_secret_file`](crate::Root::is_secret_file).
     #[error("{path:?} is a file of keys or settings, as its name says, and may hold secrets")]
     Secret {
         /// The path.
         path: String,
     },
-    /// It holds no text.
+    /// It is not text.
     #[error("{path:?} holds no text")]
     Binary {
         /// The path.
         path: String,
     },
-    /// It has other bytes than it was kept with.
+    /// Its bytes do not match its expected hash.
     #[error("{path:?} is not as it was kept: it is damaged")]
     Damaged {
         /// The path.
         path: String,
     },
-    /// It leads out of the folder, is not ours to read, or the system failed.
+    /// It leads out of the folder, permission is denied, or the system failed.
     #[error("failed to read {path:?}")]
     Io {
         /// The path.
         path: String,
-        /// What the system says.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl SourceError {
-    /// Whether the same may be read soon: who has the file was late or cannot be reached, by the kind of what the system says, or
-    /// [`Files`](crate::Files) do.
+    /// Whether a retry may soon succeed: the storage behind the file or behind
+    /// [`Files`](crate::Files) was late or unreachable, by the kind of the I/O error.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         use io::ErrorKind::{

@@ -1,4 +1,5 @@
-//! Folders for what is made of files: it says what they say, so that it is for nobody else, and for no repository.
+//! Private folders for data derived from files: such data repeats what the files say, so other
+//! users cannot read it, and git ignores it.
 
 use std::fs::{self, File as StdFile, OpenOptions as StdOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -7,10 +8,11 @@ use std::path::{Path, PathBuf, absolute};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
 
-/// What git reads, and every walk that heeds such files.
+/// The ignore file that git reads, and every walk that follows its rules.
 const IGNORE: &str = ".gitignore";
 
-/// Makes `folder`, with what is above it, for nobody else to look into. One that is there stays as it is.
+/// Creates `folder` and its missing parents, accessible to their owner only. Existing folders keep
+/// their permissions.
 ///
 /// # Errors
 /// It cannot be made.
@@ -22,13 +24,14 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Begins to use `folder`, which lies in a folder of somebody's own: makes it, or takes what is there, for nobody else to look into, and
-/// keeps it from a repository, by a `.gitignore` in it.
+/// Prepares `folder` for derived data: creates it if necessary, makes it accessible to its owner
+/// only, and has git ignore it by a `.gitignore` in it.
 ///
-/// The folder that it lies in is opened once, and by any path. All else is done beneath that handle, and on what was opened.
+/// The parent folder is created like that, too, if missing, and is opened once, by any path.
+/// Everything else is done beneath that handle and checked on what was opened.
 ///
 /// # Errors
-/// It is a link, or no folder, or cannot be changed.
+/// The folder is a link or no folder, or cannot be created or changed.
 pub fn begin_private(folder: &Path) -> io::Result<()> {
     let folder = absolute(folder)?;
     let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
@@ -46,16 +49,17 @@ pub fn begin_private(folder: &Path) -> io::Result<()> {
         return Err(error);
     }
     let dir = open_dir_no_link(&parent, Path::new(name))?;
-    // A disk that knows no modes has none to set.
+    // A file system without modes has none to set.
     #[cfg(unix)]
     let _ = dir.set_permissions(".", cap_std::fs::PermissionsExt::from_mode(0o700));
     ignore_in_git(&dir)
 }
 
-/// Opens the folder `name` of `dir`.
+/// Opens the folder `name` of `dir`, unless `name` is a link.
 fn open_dir_no_link(dir: &Dir, name: &Path) -> io::Result<Dir> {
     let opened = dir.open_dir(name);
-    // Looked at afterwards: what has the name is then what was opened, or it is not taken.
+    // The name is checked after the open: then it still names the opened folder, or the folder is
+    // refused.
     let named = dir.symlink_metadata(name)?;
     if named.is_symlink() {
         return Err(by_a_link());
@@ -68,7 +72,7 @@ fn open_dir_no_link(dir: &Dir, name: &Path) -> io::Result<Dir> {
     }
 }
 
-/// Whether both are of one folder. Where folders have no number, this is not known.
+/// Whether both describe the same folder. Without inode numbers, whether both are folders.
 fn is_one(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -81,26 +85,28 @@ fn is_one(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
-/// Has git ignore all of `dir`, by a `.gitignore` in it. One that is there stays as it is: somebody says otherwise.
+/// Has git ignore all of `dir`, by a `.gitignore` in it. An existing one is left as it is, since a
+/// user may have written it.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 #[doc(hidden)]
 pub fn ignore_in_git(dir: &Dir) -> io::Result<()> {
     let look = || dir.symlink_metadata(IGNORE).map(drop);
     match look() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Others may have made it meanwhile.
+            // Another process may have created it meanwhile.
             write_private(dir, IGNORE, b"*\n").or_else(|error| look().map_err(|_| error))
         }
         there => there,
     }
 }
 
-/// Writes the file `name` of `dir`, for nobody else to read, whole or not at all. Of several who do so at once, the last one's stays.
+/// Writes the file `name` of `dir` atomically, readable by its owner only. Of concurrent writers,
+/// the last one wins.
 ///
 /// # Errors
-/// It cannot be written; then what was there is.
+/// The file cannot be written; the old content is kept.
 #[doc(hidden)]
 pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let (mut file, unfinished) = create_unfinished(dir, name)?;
@@ -113,8 +119,9 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Makes a file for what is to be `name`. Its own name is one that nothing has: what has one is another writer's, or was left by one that
-/// ended, or leads elsewhere, or is waited for.
+/// Creates a temporary file that is to be renamed to `name`. Takes a name that does not exist yet:
+/// an existing one may belong to another writer, be left over from one that died, or be a link or a
+/// pipe.
 fn create_unfinished(dir: &Dir, name: &str) -> io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -130,18 +137,19 @@ fn create_unfinished(dir: &Dir, name: &str) -> io::Result<(File, String)> {
     }
 }
 
-/// Sees to it that no part of `folder` below `root` is a link, however the two are named: whoever made the files of `root` may have made
-/// that, too, and it may lead anywhere. Of a folder elsewhere, whoever names it knows where it leads. An empty `root` is the current folder.
+/// Checks that no component of `folder` below `root` is a link, however the two are written:
+/// whoever created the files in `root` may have created that link, too, and it may lead anywhere.
+/// Links outside `root` are the choice of the caller. An empty `root` is the current folder.
 ///
 /// # Errors
-/// One is, or it cannot be told.
+/// A component is a link, or a path cannot be resolved.
 pub fn check_no_link(root: &Path, folder: &Path) -> io::Result<()> {
     let root = if root.as_os_str().is_empty() {
         Path::new(".")
     } else {
         root
     };
-    // Of a name that ends with a slash, the system tells what the link leads to.
+    // For a name with a trailing slash, the system would report the target of the link.
     let folder: PathBuf = absolute(folder)?.components().collect();
     for at in folder.ancestors() {
         let is_link = fs::symlink_metadata(at).is_ok_and(|it| it.is_symlink());
@@ -155,11 +163,12 @@ pub fn check_no_link(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the file at `path` as `options` say, and nothing that is there instead of a file: no link, whatever it leads to, and no pipe, which
-/// would be waited for. What is above it is the caller's to name.
+/// Opens the file at `path` with `options` if it is a regular file: a link is refused whatever its
+/// target, and a pipe is refused without blocking on it. The folders above may be links; they are
+/// the caller's choice.
 ///
 /// # Errors
-/// It is something else than a file, or cannot be opened.
+/// The path names something other than a file, or cannot be opened.
 #[doc(hidden)]
 pub fn open_no_link(path: &Path, options: &StdOptions) -> io::Result<StdFile> {
     let mut options = options.clone();
@@ -168,7 +177,7 @@ pub fn open_no_link(path: &Path, options: &StdOptions) -> io::Result<StdFile> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
     }
-    // A link is opened itself.
+    // Opens a link itself instead of its target (FILE_FLAG_OPEN_REPARSE_POINT).
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, 0x0020_0000);
     let opened = options.open(path);

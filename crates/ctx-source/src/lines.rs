@@ -1,12 +1,13 @@
-//! Where the lines of a text are.
+//! An index of the lines of a text.
 
 use std::ops::Range;
 
 use ctx_model::LineSpan;
 use memchr::memchr_iter;
 
-/// Where each line of a text begins. Lines are those of [`ctx_model::lines`], which outlines and merged blocks count
-/// too: a line ends with `\n`, a `\r` before it is part of the end, and an end at the very end begins no further line.
+/// The byte offset at which each line of a text begins. Lines are those of [`ctx_model::lines`], as
+/// in outlines and merged blocks: a line ends with `\n`, a `\r` before it is part of the line end,
+/// and a final line end begins no further line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     /// The first byte of each line, ascending; never empty.
@@ -16,7 +17,7 @@ pub struct LineIndex {
 }
 
 impl LineIndex {
-    /// The lines of `text`; `None` for texts of 4 GiB and more. O(bytes).
+    /// Indexes the lines of `text`; `None` for texts of 4 GiB and more. O(bytes).
     pub fn new(text: &str) -> Option<Self> {
         let end = u32::try_from(text.len()).ok()?;
         let bytes = text.as_bytes();
@@ -36,7 +37,8 @@ impl LineIndex {
         u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
     }
 
-    /// The bytes of lines `span`, the last one's terminator included; `None` past the end.
+    /// The byte range of lines `span`, with the terminator of the last; `None` if `span` is past
+    /// the end.
     pub fn range(&self, span: LineSpan) -> Option<Range<usize>> {
         let start = *self.starts.get(span.start() as usize - 1)?;
         let end = match self.starts.get(span.end() as usize) {
@@ -47,7 +49,8 @@ impl LineIndex {
         Some(start as usize..end as usize)
     }
 
-    /// The line, from 1, that byte `offset` is in; bytes past the end are in the last. O(log lines).
+    /// The number, from 1, of the line that contains byte `offset`; the last line for offsets past
+    /// the end. O(log lines).
     pub fn line_of(&self, offset: usize) -> u32 {
         let before = self
             .starts
@@ -55,7 +58,7 @@ impl LineIndex {
         u32::try_from(before).unwrap_or(u32::MAX)
     }
 
-    /// Bytes that the index takes.
+    /// The heap memory of the index, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.starts.capacity() * size_of::<u32>()
     }

@@ -1,4 +1,4 @@
-//! Whether a file still says what was said of it, and where.
+//! Checks whether a file still has the lines that were stored for it, and finds where they are now.
 
 use std::sync::Arc;
 
@@ -7,90 +7,96 @@ use ctx_model::{LineSpan, lines as lines_of};
 use crate::decode::has_returns_alone;
 use crate::{SourceError, Sources, Text};
 
-/// Lines of which only the hash is known are looked for where all places for them have at most so many bytes together, of
-/// which each is hashed up to three times.
+/// Lines of which only the hash is known are searched if all candidate spans together have at most
+/// this many bytes. Each byte is hashed up to three times.
 const MOST_HASHED: usize = 64 << 20;
 
-/// In a text with masks, lines are looked for until so many times its bytes are compared: what is masked fits anything, so that it
-/// cannot be told in one pass which beginnings go on.
+/// In a text with masks, a search compares at most this many times the bytes of the text: a mask
+/// matches anything, so that matching prefixes cannot be skipped as in a single pass.
 const MOST_COMPARED: usize = 16;
 
-/// Lines with fewer words than this may stand anywhere; elsewhere they are no evidence, unless it is in one place only.
+/// Lines with fewer words than this may occur anywhere: found elsewhere they are evidence only if
+/// they occur once.
 const FEW_WORDS: usize = 3;
 
-/// What was said of a file when it was indexed, searched or cited.
+/// Lines of a file as they were indexed, found or cited.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The file.
     pub path: &'a str,
     /// Its lines.
     pub span: LineSpan,
-    /// What they said.
+    /// The text of these lines then.
     pub content: Option<&'a str>,
-    /// BLAKE3 of that, with or without what ends the last line, or of the text of the whole file as it is shown
-    /// ([`Text::shown_hash`]): 64 hexadecimal digits in any case. What is none says nothing. Of a file in which secrets are
-    /// masked, it is that of the masked text or lines: any other says nothing there, as else it would be told which guess of a secret
-    /// is right.
+    /// The BLAKE3 of `content`, with or without the last line end, or that of the whole file as it
+    /// is shown ([`Text::shown_hash`]): 64 hexadecimal digits in any case. A value of any other
+    /// form is ignored. In a file with masked secrets it has to be the hash of masked text or
+    /// lines; any other is ignored there, since comparing it would reveal whether a guess of a
+    /// secret is right.
     pub content_hash: Option<&'a str>,
 }
 
-/// What there is to show for it.
+/// The outcome of looking up [`Wanted`] lines in their file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Located {
-    /// The lines are there and say what they are said to.
+    /// The lines are there, with the expected text.
     Fresh {
         /// The file.
         text: Arc<Text>,
         /// Its lines.
         span: LineSpan,
     },
-    /// The lines are there; nobody said what they should say, or said it by a hash that is not held against a file with masks.
+    /// The lines are there. No text was expected, or only a hash that is not compared with a file
+    /// with masks.
     Unverified {
         /// The file.
         text: Arc<Text>,
         /// Its lines.
         span: LineSpan,
     },
-    /// The same text stands on other lines now.
+    /// The same text is on other lines now.
     Moved {
         /// The file.
         text: Arc<Text>,
-        /// Where it was.
+        /// The lines where it was.
         from: LineSpan,
-        /// Where it is.
+        /// The lines where it is now.
         to: LineSpan,
     },
-    /// The file says something else now; what it said is known.
+    /// The file has other text now; the stored text is known.
     Stale {
-        /// What it said.
+        /// The stored text.
         content: String,
-        /// Why that is not what it says.
+        /// Why it does not match the file.
         why: String,
     },
-    /// There is no such file any more; what it said is known.
+    /// The file no longer exists; the stored text is known.
     MovedOrDeleted {
-        /// What it said.
+        /// The stored text.
         content: String,
     },
-    /// There is nothing to show.
+    /// No text can be shown.
     Unavailable {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
 impl Sources {
-    /// Finds what is `wanted` in its file as it is now: on its lines, else the same text on other
-    /// lines of the file (of several the nearest, of two as near the upper), else what is known of it.
-    /// Texts are the same when their lines are, whatever the terminators, and whether a byte order mark comes first. What is masked in
-    /// the file fits anything that is as long, so that nothing tells a right guess of a secret from a wrong one. O(bytes of the file).
+    /// Looks up the `wanted` lines in their file as it is now: first on the same lines, then the
+    /// same text on other lines (the nearest; of two equally near, the upper one), else returns
+    /// what is known of them. Texts are equal if their lines are, whatever the terminators, and
+    /// with or without a leading byte order mark. A masked part of the file matches any text of the
+    /// same length, so that a right guess of a secret cannot be told from a wrong one. O(bytes of
+    /// the file).
     pub fn locate(&self, wanted: Wanted<'_>) -> Located {
         locate(self.text(wanted.path).as_ref(), wanted)
     }
 }
 
-/// The same in a file that was read, or could not be.
+/// Looks up the `wanted` lines in a file that has been read already, or could not be; see
+/// [`Sources::locate`].
 pub fn locate(text: Result<&Arc<Text>, &SourceError>, wanted: Wanted<'_>) -> Located {
     let text = match text {
         Ok(text) => Arc::clone(text),
@@ -116,7 +122,7 @@ fn without_file(wanted: Wanted<'_>, error: &SourceError) -> Located {
                 content: content.to_owned(),
             }
         }
-        // What such a file said is no more to be shown than what it says.
+        // The stored text of a secret file must be shown no more than its present one.
         (_, SourceError::Secret { .. }) | (None, _) => Located::Unavailable {
             why: error.to_string(),
         },
@@ -152,8 +158,8 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
     }
 }
 
-/// What was read without being decoded, as files are: without a byte order mark, and with `\n` where `\r` alone ends lines.
-/// `None` where it is the same.
+/// Decodes text that was stored undecoded as files are decoded: removes a byte order mark, and
+/// replaces `\r` by `\n` if `\r` alone ends lines. `None` if nothing changes.
 fn decoded(content: &str) -> Option<String> {
     let unmarked = content.strip_prefix('\u{feff}');
     let text = unmarked.unwrap_or(content);
@@ -163,7 +169,7 @@ fn decoded(content: &str) -> Option<String> {
     unmarked.map(str::to_owned)
 }
 
-/// The lines of `text` that say `wider` and have `span` among them; the first, where there are several. O(bytes).
+/// The first lines of `text` that equal `wider` and contain `span`. O(bytes).
 pub fn around(text: &Text, span: LineSpan, wider: &str) -> Option<LineSpan> {
     let place = |wider: &str| {
         let lines: Vec<&str> = lines_of(wider).collect();
@@ -173,7 +179,7 @@ pub fn around(text: &Text, span: LineSpan, wider: &str) -> Option<LineSpan> {
     place(wider).or_else(|| place(&decoded(wider)?))
 }
 
-/// Where `content` stands in `text`: at `span`, or nearest to it.
+/// Where `content` occurs in `text`: at `span`, or nearest to it.
 fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     let lines: Vec<&str> = lines_of(content).collect();
     if stands(text, span, &lines) {
@@ -182,8 +188,9 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     let places = places_of(text, &lines);
     let is_evidence = words(content) >= FEW_WORDS || places.len() == 1;
     let has_masks = |place: LineSpan| text.masked_in(place) > 0;
-    // What is masked is better shown there than as it was stored. Of lines that are masked from end to end only the length was compared: that
-    // is of what may be a secret, and of nothing else.
+    // The masked lines are better to show than the stored ones. Of lines that are masked from end
+    // to end only the length was compared: such a match counts only if the stored text may be a
+    // secret.
     let is_seen = |place: LineSpan| (place.start()..=place.end()).any(|it| text.shows(it));
     let may_be_secret = || {
         let is_one_word = |it: &&str| words(it) <= 1 || it.starts_with("-----");
@@ -200,7 +207,8 @@ fn place_of(text: &Text, span: LineSpan, content: &str) -> Option<LineSpan> {
     places.min_by_key(|it| (has_masks(*it), distance(*it), it.start()))
 }
 
-/// Where these lines stand in `text`, but for what is masked there; nowhere where that takes too long to find. O(bytes).
+/// The places of these lines in `text`, ignoring masked parts; none if the search would take too
+/// long. O(bytes).
 fn places_of(text: &Text, lines: &[&str]) -> Vec<LineSpan> {
     let starts = if text.masked().is_empty() {
         starts_of(text, lines)
@@ -211,7 +219,8 @@ fn places_of(text: &Text, lines: &[&str]) -> Vec<LineSpan> {
     places.filter_map(|it| span_at(it, lines.len())).collect()
 }
 
-/// Whether `lines` are what `span` says; they are one less where its last line is empty and lost its end.
+/// Whether `lines` equal those at `span`. One line fewer matches, too, if the last line of `span`
+/// is empty: the stored text then lost its last line end.
 fn stands(text: &Text, span: LineSpan, lines: &[&str]) -> bool {
     if text.masked_in(span) > 0 {
         let count = span.line_count() as usize;
@@ -230,7 +239,8 @@ fn stand_at(text: &Text, start: u32, lines: &[&str]) -> bool {
     numbered.all(|(line, number)| text.may_say(number, line))
 }
 
-/// The lines, from 1, at which these lines begin in a text with masks; `None` where that takes too long. O(bytes).
+/// The line numbers, from 1, at which these lines begin in a text with masks; `None` if the search
+/// would take too long. O(bytes).
 fn starts_among_masks(text: &Text, lines: &[&str]) -> Option<Vec<u32>> {
     let count = text.lines().count();
     let last = (count + 1).checked_sub(u32::try_from(lines.len()).ok()?)?;
@@ -251,7 +261,8 @@ fn starts_among_masks(text: &Text, lines: &[&str]) -> Option<Vec<u32>> {
     Some(starts)
 }
 
-/// The lines, from 1, at which these lines begin. By Knuth, Morris and Pratt, as lines may be much alike. O(bytes).
+/// The line numbers, from 1, at which these lines begin, by the Knuth-Morris-Pratt algorithm, since
+/// lines may repeat. O(bytes).
 fn starts_of(text: &Text, lines: &[&str]) -> Vec<u32> {
     let borders = borders(lines);
     let mut starts = Vec::new();
@@ -266,7 +277,8 @@ fn starts_of(text: &Text, lines: &[&str]) -> Vec<u32> {
     starts
 }
 
-/// For each number of `lines`, from none: how many of the first ones are also the last of these, and fewer than all.
+/// The border table of Knuth-Morris-Pratt: for each prefix of `lines`, from the empty one, the
+/// length of its longest proper prefix that is also its suffix.
 fn borders(lines: &[&str]) -> Vec<usize> {
     let mut borders = vec![0; 2];
     for line in lines.iter().skip(1) {
@@ -276,7 +288,8 @@ fn borders(lines: &[&str]) -> Vec<usize> {
     borders
 }
 
-/// How many of the first of `lines` end with `line`, where `matched` of them ended before it, and not all did.
+/// The length of the longest prefix of `lines` that ends with `line`, if `matched` lines of it
+/// matched before; `matched` is less than the number of lines.
 fn grown(lines: &[&str], borders: &[usize], mut matched: usize, line: &str) -> usize {
     while lines.get(matched) != Some(&line) {
         if matched == 0 {
@@ -287,7 +300,8 @@ fn grown(lines: &[&str], borders: &[usize], mut matched: usize, line: &str) -> u
     matched + 1
 }
 
-/// Whether it may be BLAKE3 of something, as [`Wanted::content_hash`] has to be: 64 hexadecimal digits.
+/// Whether `hash` has the form of a BLAKE3 hash that [`Wanted::content_hash`] requires: 64
+/// hexadecimal digits.
 pub fn is_hash(hash: &str) -> bool {
     hash.len() == 2 * blake3::OUT_LEN && hash.bytes().all(|it| it.is_ascii_hexdigit())
 }
@@ -333,14 +347,14 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
             from: span,
             to,
         },
-        // It may be that of the text without masks, which nobody is told.
+        // It may be the hash of the unmasked text, which must not be revealed.
         None if !text.masked().is_empty() && text.slice(span).is_some() => {
             let text = Arc::clone(&text);
             Located::Unverified { text, span }
         }
         None => Located::Unavailable {
             why: match text.slice(span) {
-                // Other hashes look the same.
+                // Hashes of other algorithms have the same form.
                 Some(_) => {
                     format!("lines {span} say something else now, or the hash is not BLAKE3")
                 }

@@ -1,30 +1,31 @@
-//! One process at a time: a file whose lock is a right, and which says who has it.
+//! A lock file: one process at a time holds it, and it names the holder.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 
-/// More digits than the number of a process has.
+/// The most bytes read; more digits than a process id has.
 const LONGEST: u64 = 16;
 
-/// Whose a lock is.
+/// Who holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Lock {
-    /// This process's, until the file is closed.
+    /// This process holds it, until the file is closed.
     Ours,
-    /// Another's: of the process of this number, where it is known.
+    /// Another process holds it; its id, if known.
     Theirs(Option<u32>),
 }
 
-/// Takes the lock of `file`, unless another has it, and writes into it who does. It ends with the process at the latest.
+/// Tries to lock `file`, and on success writes the id of this process into it. The lock ends with
+/// the process at the latest.
 ///
 /// # Errors
-/// The system has no locks for it.
+/// The system does not support locks on it.
 #[doc(hidden)]
 pub fn lock(file: &mut File) -> io::Result<Lock> {
     match file.try_lock() {
         Ok(()) => {
-            // That is told as far as it can be: a full disk takes nothing away from the right.
+            // The id is written on a best-effort basis: the lock is held even if the disk is full.
             let _ = file
                 .set_len(0)
                 .and_then(|()| file.rewind())
@@ -36,7 +37,7 @@ pub fn lock(file: &mut File) -> io::Result<Lock> {
     }
 }
 
-/// The number of the process that wrote itself into `file`.
+/// The id of the process that `file` names as its holder.
 #[doc(hidden)]
 pub fn holder(file: &mut File) -> Option<u32> {
     let mut number = String::new();

@@ -1,4 +1,4 @@
-//! A folder, opened once; every read goes through it.
+//! A folder that is opened once; all reads go through its handle.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -9,27 +9,27 @@ use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 use crate::{PathFault, SourceError};
 
-/// Linux takes no longer path, and nobody means one.
+/// The longest path that Linux accepts, in bytes.
 pub(crate) const LONGEST_PATH: usize = 4096;
 
-/// How often a file is read anew that changes while it is read.
+/// The most reads of a file that changes while it is read.
 const ATTEMPTS: usize = 3;
 
-/// A folder that was opened once. What lies outside of it cannot be read through it: not by `..`, not
-/// by an absolute path, not by a link, and not by swapping one for the other at the right moment,
-/// because every path is resolved beneath the handle and every check is made on what was opened.
+/// A folder that was opened once. Nothing outside it can be read through it: not by `..`, an
+/// absolute path or a link, and not by swapping one for the other at the right moment, because
+/// every path is resolved beneath the handle and every check is made on what was opened.
 pub struct Root {
     dir: Dir,
     path: PathBuf,
 }
 
-/// What tells one state of a file from another without reading it.
+/// Metadata that distinguishes states of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     length: u64,
     /// Nanoseconds since 1970.
     modified: i128,
-    /// Device and inode, where there are such.
+    /// Device and inode; zeros where there are none.
     node: (u64, u64),
 }
 
@@ -54,19 +54,19 @@ impl Root {
         }
     }
 
-    /// The folder at `path` within this one, opened beneath its handle.
+    /// Opens the folder at `path` within this one, beneath its handle.
     ///
     /// # Errors
-    /// [`SourceError::Root`] when it cannot be opened, or lies elsewhere.
+    /// [`SourceError::Root`] when it cannot be opened, or lies outside.
     pub fn folder(&self, path: impl AsRef<Path>) -> Result<Self, SourceError> {
         let path = path.as_ref();
         Root::of(&self.path.join(path), self.dir(path))
     }
 
-    /// The same folder once more.
+    /// Duplicates the handle of the folder.
     ///
     /// # Errors
-    /// [`SourceError::Root`] when there are too many open files.
+    /// [`SourceError::Root`] when too many files are open.
     pub fn try_clone(&self) -> Result<Self, SourceError> {
         Root::of(&self.path, self.dir.try_clone())
     }
@@ -78,13 +78,13 @@ impl Root {
         self.dir.open_dir(path)
     }
 
-    /// The folder, as it was named when it was opened; for messages.
+    /// The path by which the folder was opened; for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether its path leads to this folder still, and not to nothing or to another one that has its name now. Where
-    /// folders have no number, whether there is one.
+    /// Whether its path still leads to this very folder, not to nothing or to a new one of that
+    /// name. On systems without inode numbers: whether the path leads to a folder.
     pub fn is_there(&self) -> bool {
         #[cfg(unix)]
         {
@@ -100,16 +100,16 @@ impl Root {
         self.path.is_dir()
     }
 
-    /// `path` as seen from this folder, where it is given in full and lies in it; other paths are
-    /// returned as they are. Looks at names alone.
+    /// An absolute `path` within this folder, made relative to it; other paths are returned
+    /// unchanged. Compares names only.
     pub fn relative<'p>(&self, path: &'p Path) -> &'p Path {
         path.strip_prefix(&self.path).unwrap_or(path)
     }
 
-    /// The bytes of the file at `path`, of which there may be at most `limit`.
+    /// Reads the file at `path`, of at most `limit` bytes.
     ///
-    /// Ends soon whatever the path leads to: pipes, devices and folders are refused, and a file that
-    /// grows is cut off with an error. O(bytes).
+    /// Never blocks on what the path leads to: pipes, devices and folders are refused, and a file
+    /// that grows past the limit is an error. O(bytes).
     ///
     /// # Errors
     /// All but [`SourceError::Root`] and [`SourceError::Binary`].
@@ -117,7 +117,7 @@ impl Root {
         Ok(self.read_stamped(path.as_ref(), limit)?.0)
     }
 
-    /// The bytes, and the state of the file that they are.
+    /// Reads the file, and returns its bytes with the state they belong to.
     pub(crate) fn read_stamped(
         &self,
         path: &Path,
@@ -144,11 +144,11 @@ impl Root {
         }
     }
 
-    /// Whether the file at `path` is there to hold secrets: by its name, or by that of the file that it leads to by
-    /// links; see [`ctx_secrets::is_secret_file`]. One look at each folder of the path.
+    /// Whether the file at `path` holds secrets, by its name or by that of the file it links to;
+    /// see [`ctx_secrets::is_secret_file`]. Looks up each folder of the path.
     ///
     /// # Errors
-    /// Those of [`Root::read`] but for what is too large or not a file.
+    /// Those of [`Root::read`] except [`SourceError::TooLarge`] and [`SourceError::NotAFile`].
     pub fn is_secret_file(&self, path: impl AsRef<Path>) -> Result<bool, SourceError> {
         let path = path.as_ref();
         let is_secret = |path: &Path| ctx_secrets::is_secret_file(&path.to_string_lossy());
@@ -163,7 +163,7 @@ impl Root {
     /// The state of the file at `path`, without opening it.
     ///
     /// # Errors
-    /// Those of [`Root::read`] but for what is too large.
+    /// Those of [`Root::read`] except [`SourceError::TooLarge`].
     pub fn stamp(&self, path: impl AsRef<Path>) -> Result<Stamp, SourceError> {
         let path = path.as_ref();
         let metadata = self.dir.metadata(check(path)?);
@@ -195,17 +195,17 @@ impl Stamp {
         }
     }
 
-    /// Bytes.
+    /// The size, in bytes.
     pub fn length(self) -> u64 {
         self.length
     }
 
-    /// When it was changed last, in nanoseconds since 1970; `i128::MIN` where that is not known.
+    /// When the file was last changed, in nanoseconds since 1970; `i128::MIN` if unknown.
     pub fn modified(self) -> i128 {
         self.modified
     }
 
-    /// Device and inode, by which a file is known under any name; zeros where there are none.
+    /// Device and inode, which identify a file under any name; zeros where there are none.
     pub fn node(self) -> (u64, u64) {
         self.node
     }
@@ -222,7 +222,7 @@ fn node(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// What is certainly no path to a file beneath a folder. Links are for the capability to judge.
+/// Rejects what cannot be a path of a file within a folder. Links are left to the capability.
 fn check(path: &Path) -> Result<&Path, SourceError> {
     let fault = |fault| {
         Err(SourceError::Path {
@@ -251,7 +251,7 @@ fn check(path: &Path) -> Result<&Path, SourceError> {
     Ok(path)
 }
 
-/// As errors name it.
+/// The path as errors print it.
 fn told(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -262,7 +262,8 @@ fn open(dir: &Dir, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use cap_std::fs::OpenOptionsExt as _;
-        // A pipe that nobody writes to would be waited for, and a terminal would become ours.
+        // Without these flags, opening a pipe without a writer blocks, and a terminal may become
+        // the controlling one.
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     }
     dir.open_with(path, &options)
@@ -314,8 +315,8 @@ fn failed(dir: &Dir, at: &Path, source: io::Error) -> SourceError {
     }
 }
 
-/// All that `reader` has, or `None` when that is more than `limit` bytes. `expected` is a guess that
-/// saves growing; a file may be larger by the time it is read, or have no size at all.
+/// Reads `reader` to its end; `None` if it has more than `limit` bytes. `expected` is a hint for
+/// the allocation; a file may be larger by the time it is read, or report no size at all.
 ///
 /// # Errors
 /// Those of the reader, and [`io::ErrorKind::OutOfMemory`].

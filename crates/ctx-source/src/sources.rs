@@ -1,4 +1,4 @@
-//! Files below a root, decoded once for as long as they stay as they are.
+//! Texts of the files below a root, decoded once per state of a file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,27 +10,27 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use crate::root::Stamp;
 use crate::{Root, Secrets, SourceError, Text};
 
-/// A file changed so shortly before it was read may change once more without showing it: clocks of
-/// file systems are that coarse. Nanoseconds.
+/// A file that was changed less than this before it was read may change again without a visible
+/// trace, since clocks of file systems are that coarse. In nanoseconds.
 const COARSE: i128 = 2_000_000_000;
 
-/// How often a file is read that is replaced each time.
+/// The most reads of a file that is replaced meanwhile each time.
 const ATTEMPTS: usize = 8;
 
-/// How much is read, and how much is kept.
+/// Limits of reading and caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most bytes a file may have.
+    /// The most bytes of a file.
     pub file_bytes: u64,
-    /// The most bytes of text that are kept.
+    /// The most bytes of cached text.
     pub cache_bytes: u64,
-    /// About how many files that will be.
+    /// The expected number of cached files.
     pub cache_entries: usize,
 }
 
 impl Default for Limits {
-    /// Files up to 64 MiB; 128 MiB of some 4,096 of them are kept.
+    /// Files of at most 64 MiB; a cache of 128 MiB for some 4,096 files.
     fn default() -> Self {
         Limits {
             file_bytes: 64 << 20,
@@ -40,51 +40,55 @@ impl Default for Limits {
     }
 }
 
-/// How often a file was found as it was, and how often it was read.
+/// Counts of cache hits and of reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Answers from the cache.
+    /// Texts served from the cache.
     pub hits: u64,
     /// Files read.
     pub reads: u64,
 }
 
-/// Files that lie in no folder, but in a database.
+/// Files that lie not in a folder but, for example, in a database.
 pub trait Files: std::fmt::Debug + Send + Sync {
-    /// The text of the file at `path`. May wait for whoever has it.
+    /// Returns the text of the file at `path`. May block on the storage.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`], and [`SourceError::Io`] where it cannot be had: of a kind by which that
-    /// [is transient](SourceError::is_transient), where whoever has it is late or cannot be reached.
+    /// [`SourceError::NotFound`], and [`SourceError::Io`] if it cannot be read: of a kind that [is
+    /// transient](SourceError::is_transient), if the storage is late or cannot be reached.
     fn text(&self, path: &str) -> Result<Arc<Text>, SourceError>;
 
-    /// Tells that the texts of these files are about to be wanted, so that they can be fetched together.
+    /// Announces that the texts of these files will be needed soon, so that they can be fetched
+    /// together.
     fn prepare(&self, paths: &[&str]) {
         let _ = paths;
     }
 }
 
-/// What the files below a root were kept with, where somebody knows: what was changed by nobody is told from that.
+/// Expected hashes of the files below a root, from a store that wrote them: used to detect
+/// corruption.
 pub trait Hashes: std::fmt::Debug + Send + Sync {
-    /// BLAKE3 of the bytes of the file at `path`; while it is replaced, of those that it has and of those that it will
-    /// have. Nothing where no such file is kept. Asked before a file is read, and again where it says something else.
+    /// BLAKE3 of the bytes of the file at `path`; while it is being replaced, of both the old and
+    /// the new ones. Empty if no such file is stored. Called before a file is read, and again if
+    /// its content does not match.
     ///
     /// # Errors
-    /// [`SourceError::Damaged`] where what it was kept with is damaged, [`SourceError::Io`] where that cannot be told.
+    /// [`SourceError::Damaged`] if the stored hash is damaged, [`SourceError::Io`] if it cannot be
+    /// read.
     fn of(&self, path: &str) -> Result<Vec<[u8; 32]>, SourceError>;
 
-    /// The file at `path` says something else.
+    /// Called when the content of the file at `path` does not match its hash.
     fn told(&self, path: &str) {
         let _ = path;
     }
 }
 
-/// Texts of the files below a root. Every answer is the text of the state the file is in now: its
-/// size, time and inode are looked up each time, and a file that has changed is read again. Several
-/// threads that want one file at once share one reading of it.
+/// Texts of the files below a root. Each text is that of the file's present state: size, time and
+/// inode are looked up each time, and a file that has changed is read again. Threads that want one
+/// file at once share one read.
 ///
-/// Or those of [`Files`], which answer for themselves how recent they are.
+/// Or texts of [`Files`], which are responsible for how recent they are.
 #[derive(Debug)]
 pub struct Sources {
     kind: Kind,
@@ -108,7 +112,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// The bytes of the file at `path` and its state, if it is as it was kept.
+    /// Reads the file at `path`, and checks it against its expected hashes, if any.
     fn read(&self, path: &str) -> Result<(Vec<u8>, Stamp), SourceError> {
         let read = || {
             self.root
@@ -128,7 +132,7 @@ impl Folder {
             if kept.contains(blake3::hash(&bytes).as_bytes()) {
                 return Ok((bytes, stamp));
             }
-            // It may have been replaced since.
+            // The file may have been replaced since.
             let now = hashes.of(path)?;
             if now == kept {
                 break;
@@ -157,7 +161,8 @@ impl Sources {
         let options = OptionsBuilder::new()
             .estimated_items_capacity(limits.cache_entries)
             .weight_capacity(limits.cache_bytes)
-            // One shard: what is kept is bounded as a whole, and not each share of it.
+            // One shard, so that the limit applies to the cache as a whole, not to each share of
+            // it.
             .shards(1)
             .build()
             .expect("both capacities are given");
@@ -171,8 +176,9 @@ impl Sources {
         })))
     }
 
-    /// Holds each file, when it is read, against what it was kept with: one that says something else is
-    /// [`SourceError::Damaged`], and one that is not kept is not there. Nothing changes for [`Files`].
+    /// Checks each file against its expected hashes when it is read: one that does not match is
+    /// [`SourceError::Damaged`], and one without a hash is [`SourceError::NotFound`]. Has no effect
+    /// on [`Files`].
     #[must_use]
     pub fn with_hashes(mut self, hashes: Arc<dyn Hashes>) -> Self {
         if let Kind::Folder(folder) = &mut self.kind {
@@ -181,7 +187,7 @@ impl Sources {
         self
     }
 
-    /// Has the texts of `files`.
+    /// Takes texts from `files`.
     pub fn of(files: Arc<dyn Files>) -> Self {
         Sources::with(Kind::Files(files))
     }
@@ -195,32 +201,33 @@ impl Sources {
         }
     }
 
-    /// Masks secrets, as it does when nothing is said, or shows them. [`Files`] do as they like with those in texts.
+    /// Sets whether secrets are masked (the default) or shown. In texts of [`Files`] it is up to
+    /// them.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// Whether it shows secrets.
+    /// Whether secrets are masked or shown.
     pub fn secrets(&self) -> Secrets {
         self.secrets
     }
 
-    /// Tells that the texts of these files are about to be wanted: where one has to be waited for, all are
-    /// waited for together.
+    /// Announces that the texts of these files will be needed soon. [`Files`] can then fetch them
+    /// together.
     pub fn prepare(&self, paths: &[&str]) {
         if let Kind::Files(files) = &self.kind {
             files.prepare(paths);
         }
     }
 
-    /// The text of the file at `path` as it is now. One look at the file where it is kept; O(bytes)
-    /// where it is not.
+    /// Returns the text of the file at `path` as it is now. One metadata lookup if it is cached;
+    /// O(bytes) if not.
     ///
     /// # Errors
-    /// Those of [`Root::read`], [`SourceError::Binary`], [`SourceError::Secret`], and [`SourceError::Damaged`] where
-    /// hashes are known.
+    /// Those of [`Root::read`], [`SourceError::Binary`], [`SourceError::Secret`], and
+    /// [`SourceError::Damaged`] if hashes are set.
     pub fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
         if self.secrets == Secrets::Masked && ctx_secrets::is_secret_file(path) {
             let path = path.to_owned();
@@ -239,7 +246,8 @@ impl Sources {
             GuardResult::Guard(guard) => {
                 let (text, stamp) = self.load(folder, path)?;
                 if stamp == key.1 && !is_recent(stamp) {
-                    // Nobody else can have put it there, and what is not kept is none the worse.
+                    // Nobody else can have filled this entry, and an entry that is not cached does
+                    // no harm.
                     let _ = guard.insert(Arc::clone(&text));
                 }
                 Ok(text)
@@ -248,7 +256,7 @@ impl Sources {
         }
     }
 
-    /// How the cache has done; that of [`Files`] is their own.
+    /// Counts of the cache; [`Files`] are not counted.
     pub fn metrics(&self) -> Metrics {
         Metrics {
             hits: self.hits.load(Ordering::Relaxed),
@@ -256,7 +264,7 @@ impl Sources {
         }
     }
 
-    /// Bytes of text that are kept here.
+    /// Bytes of cached text; 0 for [`Files`].
     pub fn cached_bytes(&self) -> u64 {
         match &self.kind {
             Kind::Folder(folder) => folder.cache.weight(),
@@ -265,7 +273,7 @@ impl Sources {
     }
 
     fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
-        // A link may have any name.
+        // A link may have an innocent name.
         if self.secrets == Secrets::Masked && folder.root.is_secret_file(path)? {
             let path = path.to_owned();
             return Err(SourceError::Secret { path });

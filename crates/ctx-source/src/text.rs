@@ -1,4 +1,4 @@
-//! A file as text.
+//! The decoded text of a file.
 
 use std::ops::Range;
 
@@ -8,40 +8,42 @@ use ctx_secrets::Secret;
 use crate::decode::{Decoded, decode};
 use crate::lines::LineIndex;
 
-/// The text of one state of a file.
+/// The decoded text of one state of a file, with its line index and masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     content: Box<str>,
     lines: LineIndex,
     hash: [u8; 32],
-    /// Of the text with its masks.
+    /// The hash of the masked text.
     shown: [u8; 32],
     converted: Option<Conversion>,
     masked: Box<[Secret]>,
 }
 
-/// Whether secrets are shown.
+/// Whether secrets are masked or shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Secrets {
-    /// Each is masked in a text, and files that are there to hold some are not read: see [`ctx_secrets`].
+    /// Secrets in a text are masked, and files that exist to hold secrets are not read: see
+    /// [`ctx_secrets`].
     #[default]
     Masked,
-    /// They are text as all else is.
+    /// Secrets are treated like any other text.
     Shown,
 }
 
-/// What was done to make a file text.
+/// How the bytes of a file were converted to text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Conversion {
-    /// What it was: `UTF-16LE`, `windows-1252`, … or `CR line ends`.
+    /// The original encoding, such as `UTF-16LE` or `windows-1252`, or `CR line ends`.
     pub from: &'static str,
-    /// How many characters could not be read and are U+FFFD now.
+    /// How many undecodable sequences were replaced by U+FFFD.
     pub replaced: usize,
 }
 
 impl Text {
-    /// Decodes the `bytes` of the file at `path`; `None` where they hold no text, or 4 GiB of it. O(bytes).
+    /// Decodes the `bytes` of the file at `path`; `None` if they are not text, or 4 GiB of it or
+    /// more. O(bytes).
     pub fn decode(path: &str, bytes: Vec<u8>, secrets: Secrets) -> Option<Self> {
         let (mut content, converted) = match decode(bytes) {
             Decoded::Text(text) => (text, None),
@@ -72,27 +74,27 @@ impl Text {
         })
     }
 
-    /// All of it, with secrets masked.
+    /// The whole text, with secrets masked.
     pub fn as_str(&self) -> &str {
         &self.content
     }
 
-    /// Where its lines are.
+    /// The index of its lines.
     pub fn lines(&self) -> &LineIndex {
         &self.lines
     }
 
-    /// What was done to make it text, where something was.
+    /// How the file was converted to text, if it was.
     pub fn converted(&self) -> Option<Conversion> {
         self.converted
     }
 
-    /// The secrets that are masked in it, in order.
+    /// The masked secrets, in order.
     pub fn masked(&self) -> &[Secret] {
         &self.masked
     }
 
-    /// How many of them have bytes on the lines of `span`. O(log secrets).
+    /// How many masked secrets overlap the lines of `span`. O(log secrets).
     pub fn masked_in(&self, span: LineSpan) -> usize {
         if self.masked.is_empty() {
             return 0;
@@ -103,8 +105,9 @@ impl Text {
         begun.saturating_sub(before)
     }
 
-    /// BLAKE3 of the text as it is without masks: it tells one state of the file from another. Whoever is told whether it is that
-    /// of a guess knows what is masked, so that [`locate`](crate::locate) does not tell.
+    /// BLAKE3 of the unmasked text, which identifies a state of the file. A caller who learns
+    /// whether a guess has this hash learns whether a guessed secret is right, so
+    /// [`locate`](crate::locate) does not compare it.
     pub fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -114,12 +117,13 @@ impl Text {
         blake3::Hash::from_bytes(self.hash).to_hex().to_string()
     }
 
-    /// BLAKE3 of the text as it is shown.
+    /// BLAKE3 of the text as it is shown, with masks.
     pub fn shown_hash(&self) -> &[u8; 32] {
         &self.shown
     }
 
-    /// The bytes of line `number` that are masked, from its beginning, in order. O(log secrets), and O(1) each.
+    /// The masked byte ranges of line `number`, relative to its start, in order. O(log secrets) and
+    /// O(1) per range.
     pub fn masked_on(&self, number: u32) -> impl Iterator<Item = Range<usize>> {
         let line = LineSpan::new(number, number).ok();
         let line = line.and_then(|it| self.lines.range(it)).unwrap_or_default();
@@ -129,7 +133,7 @@ impl Text {
         there.map(move |it| it.start.saturating_sub(line.start)..it.end.min(line.end) - line.start)
     }
 
-    /// Whether line `number` has a word that is not masked. O(log secrets + bytes).
+    /// Whether line `number` has a letter or digit of ASCII outside masks. O(log secrets + bytes).
     pub(crate) fn shows(&self, number: u32) -> bool {
         let line = self.line(number).unwrap_or_default().as_bytes();
         let has_word = |part: &[u8]| part.iter().any(u8::is_ascii_alphanumeric);
@@ -143,7 +147,8 @@ impl Text {
         has_word(&line[at..])
     }
 
-    /// Whether line `number` may say `said`, as far as it is shown: of what is masked only the length is looked at.
+    /// Whether line `number` may equal `said`: masked bytes match anything, so only the length
+    /// counts for them.
     pub(crate) fn may_say(&self, number: u32, said: &str) -> bool {
         let Some(line) = self.line(number).filter(|it| it.len() == said.len()) else {
             return false;
@@ -151,7 +156,7 @@ impl Text {
         let (line, said) = (line.as_bytes(), said.as_bytes());
         let mut at = 0;
         for masked in self.masked_on(number) {
-            // What ends the line may be in it.
+            // A mask may include the line end.
             let start = masked.start.min(line.len());
             if line[at..start] != said[at..start] {
                 return false;
@@ -161,7 +166,7 @@ impl Text {
         line[at..] == said[at..]
     }
 
-    /// Lines `span` as they are, but for the terminator of the last; `None` past the end.
+    /// Lines `span`, without the terminator of the last; `None` if `span` is past the end.
     pub fn slice(&self, span: LineSpan) -> Option<&str> {
         let lines = &self.content[self.lines.range(span)?];
         Some(without_line_end(lines))
@@ -172,7 +177,7 @@ impl Text {
         self.slice(LineSpan::new(number, number).ok()?)
     }
 
-    /// Bytes that it takes in memory, or somewhat more.
+    /// An upper bound of its memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.content.len() + self.lines.size() + size_of_val(&*self.masked) + size_of::<Self>()
     }

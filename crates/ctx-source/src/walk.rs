@@ -1,8 +1,9 @@
-//! Which files there are below a root: as ignore files say, links not followed, and always with an end.
+//! Lists the files below a root: by the rules of ignore files, without following links, and within
+//! limits.
 //!
-//! Folder after folder is opened beneath the handle of the root and listed; no path leads there from outside, and
-//! nothing is called recursively. What names are left out is for [`rules`], which reads ignore files as any other
-//! file below a root is read.
+//! Each folder is opened beneath the handle of the root, so that no path leads outside, and there
+//! is no recursion. Which names are left out is decided by [`rules`], which reads ignore files like
+//! any other file below a root.
 
 mod rules;
 
@@ -18,35 +19,36 @@ use self::rules::Rules;
 use crate::root::LONGEST_PATH;
 use crate::{Root, Stamp};
 
-/// Faults that one walk tells; the others are counted.
+/// The most faults that one walk reports; further ones are counted.
 const TOLD: usize = 1000;
 
-/// The file by which a virtual environment is told.
+/// The file that marks a Python virtual environment.
 const ENVIRONMENT: &str = "pyvenv.cfg";
-/// That of a folder that a tool can make again, and how it begins (<https://bford.info/cachedir/>).
+/// The file that marks a folder a tool can make again, and how it begins
+/// (<https://bford.info/cachedir/>).
 const TAG: &str = "CACHEDIR.TAG";
 const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
-/// The largest such file.
+/// The most bytes of such a tag file.
 const MOST_TAG: u64 = 4096;
 
-/// What a walk leaves out, and where it ends.
+/// Which names a walk leaves out, and the limits at which it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkOptions {
     /// Which names are left out.
     pub ignoring: Ignoring,
-    /// The most names that are looked at, those that are left out included.
+    /// The most names listed, including those left out.
     pub entries: usize,
-    /// The most bytes that the paths of all that is told have together.
+    /// The most bytes of all visited paths together.
     pub path_bytes: usize,
-    /// The most folders within each other.
+    /// The deepest nesting of folders.
     pub depth: usize,
-    /// The longest it takes. What ends for this reason ends elsewhere the next time.
+    /// The longest time of a walk. A walk that ends by it may end elsewhere the next time.
     pub time: Duration,
 }
 
 impl Default for WalkOptions {
-    /// Two million names, 256 MiB of paths, 128 folders within each other, two minutes.
+    /// Two million names, 256 MiB of paths, folders nested 128 deep, two minutes.
     fn default() -> Self {
         WalkOptions {
             ignoring: Ignoring::default(),
@@ -61,32 +63,32 @@ impl Default for WalkOptions {
 /// Which names a walk leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ignoring {
-    /// What `.ctxignore`, `.ignore`, `.gitignore` and git's `info/exclude` name, the stronger first, here and in the
-    /// folders above; and what begins with a dot, unless one of them says otherwise. The `.gitignore` of a folder
-    /// above counts as far up as the repository. The user's own rules for all repositories do not: they would make
-    /// one tree two on two machines.
+    /// Names that `.ctxignore`, `.ignore`, `.gitignore` or git's `info/exclude` match (the stronger
+    /// first) in this folder and those above it; and names that begin with a dot, unless a rule
+    /// includes them. The `.gitignore` of a folder above counts only within the repository. The
+    /// user's global git rules do not count: they would make one tree differ between two machines.
     #[default]
     AsRulesSay,
-    /// None.
+    /// None: nothing is left out.
     Nothing,
 }
 
-/// Why a walk leaves something out by its name.
+/// Why a walk leaves out a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// It begins with a dot.
+    /// Its name begins with a dot.
     Hidden,
-    /// A line of an ignore file says so.
+    /// A line of an ignore file matches it.
     Ignored {
-        /// The ignore file: below the root; in full where it lies above.
+        /// The ignore file: relative to the root, or absolute if it lies above.
         file: PathBuf,
-        /// The line.
+        /// The matching line.
         rule: String,
     },
 }
 
-/// Something that is there.
+/// A file, folder or link that a walk meets.
 #[derive(Debug)]
 pub struct Entry<'w> {
     path: &'w Path,
@@ -96,20 +98,20 @@ pub struct Entry<'w> {
     dir: &'w Dir,
 }
 
-/// What a folder says of all that is in it, by a file that tools agree on.
+/// How a marker file that tools agree on classifies a folder and all that is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mark {
-    /// A tool made it and can make it again: there is a `CACHEDIR.TAG` with the signature that such a file has.
+    /// A cache that a tool can make again: it has a `CACHEDIR.TAG` with the standard signature.
     Cache,
-    /// It is a virtual environment of Python: there is a `pyvenv.cfg`.
+    /// A Python virtual environment: it has a `pyvenv.cfg`.
     Environment,
 }
 
-/// What it is.
+/// The kind of an [`Entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A folder, which is gone into next.
+    /// A folder, whose entries come next.
     Folder,
     /// A file.
     File,
@@ -119,63 +121,63 @@ pub enum EntryKind {
     Other,
 }
 
-/// How a walk goes on.
+/// How a walk continues after an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Into the folder, if it is one.
+    /// Enter the entry, if it is a folder.
     On,
-    /// Not into it.
+    /// Do not enter it.
     Past,
-    /// It ends.
+    /// End the walk.
     Stop,
 }
 
-/// What a walk could not do.
+/// Something that a walk could not do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalkFault {
-    /// An ignore file ignores nothing.
+    /// A whole ignore file was rejected.
     #[error("the ignore file {path:?} ignores nothing: {why}")]
     File {
-        /// Below the root; in full where it lies above.
+        /// The path, relative to the root, or absolute if it lies above.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// What is wrong with it, and how to mend it.
         why: String,
     },
-    /// Lines of an ignore file ignore nothing; the others do.
+    /// Lines of an ignore file were rejected; its other lines count.
     #[error("line {line} of the ignore file {path:?} ignores nothing: {why}{}", more_lines(*more))]
     Line {
-        /// Below the root; in full where it lies above.
+        /// The path, relative to the root, or absolute if it lies above.
         path: PathBuf,
-        /// The first such line, from 1.
+        /// The first rejected line, from 1.
         line: usize,
         /// What is wrong with it.
         why: String,
-        /// Such lines after it.
+        /// The number of rejected lines after it.
         more: usize,
     },
-    /// A folder cannot be listed.
+    /// A folder could not be listed.
     #[error("failed to list the folder {path:?}: {why}")]
     Folder {
-        /// Below the root.
+        /// The path, relative to the root.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         why: io::Error,
     },
-    /// What is below a folder is left out, or what would have come after it too.
+    /// A limit was reached: entries below this folder are missing, or the rest of the walk is, too.
     #[error("{path:?} is left out: {limit}")]
     Limit {
-        /// Below the root.
+        /// The path, relative to the root.
         path: PathBuf,
-        /// How far it went.
+        /// The limit that was reached.
         limit: WalkLimit,
     },
-    /// So many more faults.
+    /// Further faults that are not reported one by one.
     #[error("{count} more faults of the same walk are not told")]
     More {
-        /// How many.
+        /// The number of these faults.
         count: usize,
-        /// Whether one of them is [by chance](WalkFault::is_by_chance).
+        /// Whether one of them is [transient](WalkFault::is_by_chance).
         is_by_chance: bool,
     },
 }
@@ -188,14 +190,14 @@ fn more_lines(more: usize) -> String {
     }
 }
 
-/// What was reached; see [`WalkOptions`].
+/// A limit that was reached; see [`WalkOptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalkLimit {
     /// [`WalkOptions::depth`].
     #[error("it is more than {0} folders deep")]
     Depth(usize),
-    /// The path is longer than any that can be read.
+    /// The path is longer than the longest that can be read.
     #[error("its path is longer than {LONGEST_PATH} bytes")]
     Path,
     /// [`WalkOptions::entries`].
@@ -217,8 +219,8 @@ pub enum WalkLimit {
 }
 
 impl WalkFault {
-    /// Whether what was not met may be there all the same: the walk ended for a reason that may be another one the next time, or a
-    /// folder that is there could not be listed.
+    /// Whether the missing entries may exist all the same: the walk ran out of time, or a folder
+    /// that exists could not be listed.
     pub fn is_by_chance(&self) -> bool {
         match self {
             WalkFault::Folder { why, .. } => !matches!(
@@ -231,41 +233,42 @@ impl WalkFault {
         }
     }
 
-    /// Whether it is about what an ignore file says, rather than about what is not looked at.
+    /// Whether it is about an ignore file, rather than about entries that were not visited.
     pub fn is_of_rules(&self) -> bool {
         matches!(self, WalkFault::File { .. } | WalkFault::Line { .. })
     }
 }
 
 impl Entry<'_> {
-    /// Below the root.
+    /// The path, relative to the root.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// What it is.
+    /// The kind of the entry.
     pub fn kind(&self) -> EntryKind {
         self.kind
     }
 
-    /// What a folder that it is in says of it, the outermost first; the root itself is not asked.
+    /// The mark of the outermost marked folder that contains the entry; the root itself is not
+    /// considered.
     pub fn mark(&self) -> Option<Mark> {
         self.mark
     }
 
-    /// The state it is in, a link's own where it is one. One look at it.
+    /// The present state of the entry; of a link itself, not its target. One metadata lookup.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn stamp(&self) -> io::Result<Stamp> {
         Ok(Stamp::of(&self.dir.symlink_metadata(self.name)?))
     }
 }
 
 impl Root {
-    /// Tells `visit` of all that is below this folder and not left out, a folder before what is in it and the names
-    /// of one folder in the order of their bytes, and returns what could not be done. Ends whatever is there, and
-    /// at the latest where the options say. O(names), and O(rules in force) for each at worst.
+    /// Calls `visit` for everything below this folder that is not left out, a folder before its
+    /// contents and the names of a folder in byte order, and returns the faults. Always ends, at
+    /// the latest at the limits of the options. O(names), times O(rules in force) at worst.
     pub fn walk(
         &self,
         options: &WalkOptions,
@@ -308,8 +311,9 @@ impl Root {
         walk.faults.told()
     }
 
-    /// What a walk that heeds rules leaves out by its name of the file at `path` and the folders that it is in: the outermost of
-    /// them, and why. `None` where it comes to the file, if that is there. Reads the ignore files on the way.
+    /// Why a walk that follows ignore rules leaves out the file at `path`: the outermost of its
+    /// folders, or the file itself, that is left out, and the reason. `None` if a walk would visit
+    /// the file, provided it exists. Reads the ignore files on the way.
     pub fn left_out(&self, path: &Path) -> Option<(PathBuf, LeftOut)> {
         let mut faults = Faults::default();
         let (above, mut rules) = rules::above(self, &mut faults);
@@ -345,17 +349,17 @@ fn is_hidden(path: &Path) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// A folder to go into.
+/// A folder still to be visited.
 struct Pending {
     path: PathBuf,
     depth: usize,
-    /// Those of the folder around it.
+    /// The rules of its parent folder.
     rules: Option<Arc<Rules>>,
-    /// That of the folders around it.
+    /// The mark inherited from its parents.
     mark: Option<Mark>,
 }
 
-/// Why a folder is not gone through to its end.
+/// Why the visit of a folder ended early.
 enum End {
     Folder(io::Error),
     Stopped,
@@ -371,11 +375,11 @@ impl From<io::Error> for End {
 struct Walk<'w> {
     root: &'w Root,
     options: &'w WalkOptions,
-    /// `None` where no clock comes so far.
+    /// `None` if the deadline is beyond the range of the clock.
     deadline: Option<Instant>,
     entries: usize,
     path_bytes: usize,
-    /// What the rules of folders above call the root.
+    /// The path of the root as the rules of folders above see it.
     above: PathBuf,
     faults: Faults,
     pending: Vec<Pending>,
@@ -427,12 +431,12 @@ impl Walk<'_> {
                 Step::On => self.go_on(path, *kind, mark, folder.depth, rules.as_ref())?,
             }
         }
-        // The first comes next.
+        // The stack is popped from its end, so the first folder has to be last.
         self.pending[first..].reverse();
         Ok(())
     }
 
-    /// What a folder that has these names says of itself.
+    /// The mark of a folder with these names.
     fn mark(&self, folder: &Pending, has: &dyn Fn(&str) -> bool) -> Option<Mark> {
         if folder.depth == 0 {
             return None;
@@ -447,7 +451,7 @@ impl Walk<'_> {
         (has(TAG) && is_signed(&folder.path.join(TAG))).then_some(Mark::Cache)
     }
 
-    /// The names in a folder, sorted.
+    /// Lists the names in a folder, sorted.
     fn names(&mut self, dir: &Dir, path: &Path) -> Result<Vec<(OsString, EntryKind)>, End> {
         let mut names = Vec::new();
         for entry in dir.entries()? {
@@ -459,7 +463,7 @@ impl Walk<'_> {
             }
             let name = entry.file_name();
             let kind = match kind_of(entry.file_type()?) {
-                // Some file systems do not tell with the name.
+                // Some file systems do not report the type with the name.
                 EntryKind::Other => entry
                     .metadata()
                     .map_or(EntryKind::Other, |it| kind_of(it.file_type())),
@@ -523,12 +527,12 @@ fn kind_of(kind: FileType) -> EntryKind {
     }
 }
 
-/// Faults, of which a bounded number is kept.
+/// The faults of a walk; at most [`TOLD`] are kept.
 #[derive(Default)]
 struct Faults {
     kept: Vec<WalkFault>,
     more: usize,
-    /// Whether one of those is by chance.
+    /// Whether one of the faults that were only counted is transient.
     is_by_chance: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What ignore files say.
+//! The rules of ignore files.
 //!
-//! They are files of somebody who is not trusted: read through a root, bounded, and matched by what is bounded too.
-//! A file that cannot be heeded ignores nothing and is told; so is a line.
+//! Ignore files are untrusted input: they are read through a root, are bounded in size, and so is
+//! the cost of matching them. A rejected file or line ignores nothing, and is reported.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,34 +12,35 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use super::{Faults, WalkFault};
 use crate::{Root, SourceError};
 
-/// From the strongest to the weakest; git's own list of what is left out comes last.
+/// The names of ignore files, strongest first; git's `info/exclude` comes after them.
 const NAMES: [&str; 3] = [".ctxignore", ".ignore", ".gitignore"];
 const KINDS: usize = NAMES.len() + 1;
-/// Those that stop to count above a repository.
+/// The index in [`NAMES`] from which files are git's: those have no effect beyond the repository.
 const OF_GIT: usize = 2;
 
-/// The largest ignore file, in bytes.
+/// The most bytes of an ignore file.
 const MOST_BYTES: u64 = 64 << 10;
 /// The longest line, in bytes; comments may be longer.
 const LONGEST_LINE: usize = 1024;
-/// Braces of one line: each is a call within a call.
+/// The most braces in one line: each nests one call deeper.
 const MOST_BRACES: usize = 32;
-/// Bytes of all ignore files that count in one folder,
+/// The most bytes of all ignore files that apply to one folder.
 const MOST_IN_FORCE: usize = 128 << 10;
-/// and `*`, `?`, `[` and `{` in them: each takes up to 2 KiB where names are matched.
+/// The most wildcards (`*`, `?`, `[`, `{`) in these files: each takes up to 2 KiB when names are
+/// matched.
 const MOST_WILD: usize = 8192;
-/// The largest file by which git says where it keeps a repository.
+/// The most bytes of a `.git` file, which names the folder of the repository.
 const MOST_POINTER: u64 = 4096;
 
-/// What counts in a folder: its own rules before those of the folders around it.
+/// The rules that apply to a folder: its own before those of the folders above.
 pub(super) struct Rules {
     outer: Option<Arc<Rules>>,
-    /// As in [`NAMES`].
+    /// In the order of [`NAMES`], then git's `info/exclude`.
     own: [Gitignore; KINDS],
     size: Size,
 }
 
-/// How much there is to be matched.
+/// The bytes and wildcards that have to be matched.
 #[derive(Clone, Copy, Default)]
 struct Size {
     bytes: usize,
@@ -47,7 +48,7 @@ struct Size {
 }
 
 impl Rules {
-    /// The rule that decides whether what is at `path` is left out, if any does.
+    /// The rule that decides about `path`, whether it ignores or includes it, if any does.
     pub(super) fn deciding(&self, path: &Path, is_folder: bool) -> Option<&Glob> {
         (0..KINDS).find_map(|kind| {
             let mut rules = Some(self);
@@ -62,7 +63,7 @@ impl Rules {
     }
 }
 
-/// The rules of the folders above `root`, and what they call it.
+/// The rules of the folders above `root`, and the path of `root` as these rules see it.
 pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Rules>>) {
     let Ok(path) = root.path().canonicalize() else {
         return (PathBuf::new(), None);
@@ -90,7 +91,8 @@ pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Ru
     (below(&path), rules)
 }
 
-/// The rules in a folder below `root`, which the rules call `at`. `has` says which names there are.
+/// The rules that apply to `folder` below `root`, whose path the rules see as `at`. `has` reports
+/// which names it contains.
 pub(super) fn within(
     root: &Root,
     folder: &Path,
@@ -107,12 +109,12 @@ pub(super) fn within(
     here.rules(at, outer, has, faults)
 }
 
-/// A folder with ignore files in it.
+/// A folder, and the names for it, whose ignore files are read.
 struct Here<'h> {
     root: &'h Root,
-    /// Below the root.
+    /// The path, relative to the root.
     folder: &'h Path,
-    /// What faults call it.
+    /// The path that faults report.
     shown: &'h Path,
 }
 
@@ -143,7 +145,7 @@ impl Here<'_> {
         Some(Arc::new(Rules { outer, own, size }))
     }
 
-    /// What git leaves out of this repository besides.
+    /// Reads the `info/exclude` of this repository.
     fn exclude(&self) -> Result<Vec<u8>, SourceError> {
         match self.root.read(self.folder.join(".git"), MOST_POINTER) {
             Ok(pointer) => {
@@ -176,7 +178,7 @@ impl Here<'_> {
                 }
                 Err(why) => why,
             },
-            // Git takes no notice of a folder of that name either.
+            // Git, too, disregards a folder of that name.
             Err(
                 SourceError::NotFound { .. }
                 | SourceError::DeadLink { .. }
@@ -206,7 +208,7 @@ fn why(error: &SourceError) -> String {
     }
 }
 
-/// The rules in `bytes`, and how much there is to be matched with them.
+/// Parses the rules in `bytes`, and returns them with the total size including `size`.
 fn heed(
     bytes: &[u8],
     at: &Path,
@@ -246,7 +248,7 @@ fn heed(
     Ok((rules.map_err(|error| format!("{error}; shorten it"))?, size))
 }
 
-/// How many wildcards the line of the file at `path` has.
+/// Adds a line of the file at `path`, and returns how many wildcards it has.
 fn add(builder: &mut GitignoreBuilder, path: &Path, line: &[u8]) -> Result<usize, String> {
     if line.starts_with(b"#") {
         return Ok(0);
@@ -265,8 +267,8 @@ fn add(builder: &mut GitignoreBuilder, path: &Path, line: &[u8]) -> Result<usize
     }
 }
 
-/// What the repository of the worktree at `folder` has in common with others, where `pointer` is what its `.git`
-/// says. Only a repository that knows the worktree is believed to be its own.
+/// The common folder of the repository to which the worktree at `folder` belongs; `pointer` is the
+/// content of its `.git` file. Trusted only if that repository names the worktree in return.
 fn worktree(folder: &Path, pointer: &[u8]) -> Option<Root> {
     let line = |bytes: &[u8]| {
         let line = bytes.split(|it| *it == b'\n').next()?;

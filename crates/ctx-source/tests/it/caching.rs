@@ -1,4 +1,4 @@
-//! A text is that of the file as it is now, and is read once for as long as it stays so.
+//! A text is that of the file as it is now, and an unchanged file is read once.
 
 use std::fs;
 use std::sync::Barrier;

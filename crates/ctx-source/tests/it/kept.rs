@@ -1,4 +1,4 @@
-//! Files that are held against what they were kept with.
+//! Files that are checked against their expected hashes.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Line numbers, against a reading of the text one character at a time, and against the lines of the model.
+//! Line numbers, compared with a character-by-character reading and with the lines of the model.
 
 use ctx_model::LineSpan;
 use ctx_source::{LineIndex, Secrets, Text};

@@ -1,4 +1,4 @@
-//! What a hit says of a file, and what the file says now.
+//! Lines of hits, checked against the present file.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Folders that are made for what files say.
+//! Private folders for derived data.
 
 use std::fs;
 use std::io::ErrorKind;

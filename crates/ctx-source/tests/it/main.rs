@@ -1,4 +1,4 @@
-//! Real files in real folders: what can be read, what cannot, and what is told of it.
+//! Real files in real folders: what can be read, what cannot, and what is reported.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod caching;

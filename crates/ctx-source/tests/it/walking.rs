@@ -1,4 +1,4 @@
-//! What a walk tells, what ignore files have to say in it, and that it ends.
+//! What walks visit, how ignore files apply, and that every walk ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
