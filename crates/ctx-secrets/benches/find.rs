@@ -1,4 +1,4 @@
-//! How fast secrets are looked for: in code that has none, and in a text with the words of all rules.
+//! The speed of the search: in code without secrets, and in a text that has the words of all rules.
 
 use std::hint::black_box;
 

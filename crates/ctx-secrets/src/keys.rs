@@ -1,28 +1,31 @@
-//! Private keys: where one ends that others follow, and what there is of one that was cut through.
+//! Private keys: where one ends if another follows, and what is left of one that was truncated.
 
 use std::ops::Range;
 
-/// What keys begin with. One that is met within another is that of a key of its own.
+/// The beginning of a BEGIN mark. Found within a key, it belongs to another key.
 const BEGIN: &[u8] = b"-----BEGIN ";
-/// What the mark ends with.
+/// The end of a mark.
 const DASHES: &[u8] = b"-----";
-/// So many characters of keys in a row has each of their lines but the last; code has a blank or a sign before.
+/// The least length of a run of key characters in every line of a key but the last; in code, blanks
+/// or signs interrupt such runs.
 const LEAST_OF_LINE: usize = 40;
-/// What is in both marks of each private key.
+/// The text that is in both marks of each private key.
 const PRIVATE: &str = "PRIVATE KEY";
-/// No mark has more before that, in bytes.
+/// The most bytes of a mark before that text.
 const LONGEST_LABEL: usize = 100;
-/// So many lines at the end of a key are shorter than the others: its last, and the checksum of some.
+/// The most lines at the end of a key that are shorter than the others: its last one, and a
+/// checksum in some formats.
 const SHORT_AT_END: usize = 2;
 
-/// Where a key begins or ends.
+/// The BEGIN or END mark of a key.
 struct Mark {
     span: Range<usize>,
     begins: bool,
 }
 
-/// The parts of private keys in `text` that have one of their two marks alone, with it: the lines behind a beginning that no
-/// end follows, and those above an end that no beginning precedes, as far as only keys have such. O(bytes).
+/// The ranges of private keys in `text` that have only one of their two marks, with that mark: the
+/// lines after a BEGIN that has no END, and those before an END that has no BEGIN, as far as they
+/// look like lines of a key. O(bytes).
 pub(crate) fn cut(text: &str) -> Vec<Range<usize>> {
     if !text.contains(PRIVATE) {
         return Vec::new();
@@ -69,7 +72,7 @@ fn marks(text: &str) -> impl Iterator<Item = Mark> {
     })
 }
 
-/// Where the key begins whose end mark comes right after `before`.
+/// Where the key begins that ends right after `before`.
 fn above(before: &[u8]) -> Option<usize> {
     let (mut at, mut start) = (before.len(), None);
     let (mut is_within, mut short) = (false, 0);
@@ -90,7 +93,7 @@ fn above(before: &[u8]) -> Option<usize> {
     start
 }
 
-/// Where the last key begins in `found`, which begins with another.
+/// Where the last key begins within `found`, which begins with another key.
 pub(crate) fn next_key(found: &[u8]) -> Option<usize> {
     let behind = found.strip_prefix(BEGIN)?;
     let at = |it: &[u8]| it.starts_with(BEGIN);
@@ -98,8 +101,9 @@ pub(crate) fn next_key(found: &[u8]) -> Option<usize> {
     Some(BEGIN.len() + next)
 }
 
-/// How far the key goes on with whose mark `found` begins, in lines that nothing else has: there are marks that none follows,
-/// and keys without an end.
+/// How far the key extends that begins with the BEGIN mark at the start of `found`, by the form of
+/// its lines: a mark may stand without a key, and a key may lack its END. `None` if no line of a
+/// key follows.
 pub(crate) fn of_own(found: &[u8]) -> Option<usize> {
     let behind = &found[BEGIN.len()..];
     let mark = behind.windows(DASHES.len()).position(|it| it == DASHES)?;
@@ -107,7 +111,8 @@ pub(crate) fn of_own(found: &[u8]) -> Option<usize> {
     for (number, line) in (0..).zip(found[at..].split_inclusive(|it| *it == b'\n')) {
         at += line.len();
         let inner = line.trim_ascii();
-        // A header of a key is none of its own lines, and in code and settings much looks like one: what stands behind the mark is no header.
+        // A header is none of the lines of the key, and much in code and settings looks like one:
+        // right after the mark, nothing is taken for a header.
         let is_header = number > 0 && inner.windows(2).any(|it| it == b": ");
         let is_of_keys = is_long(line) || end.is_some() && inner.iter().copied().all(is_of_key);
         if is_of_keys && !is_header {

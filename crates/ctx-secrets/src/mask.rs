@@ -1,33 +1,33 @@
-//! Secrets found, and masked.
+//! Finding and masking secrets.
 
 use std::ops::Range;
 
 use crate::keys::cut;
 use crate::rules::rules;
 
-/// What finds a part of a private key.
+/// The rule name of a truncated private key.
 const CUT: &str = "cut-private-key";
 
-/// What a byte of a secret is shown as.
+/// The byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
 
-/// No secret is shorter, in bytes.
+/// The length of the shortest secret, in bytes.
 const SHORTEST: usize = 8;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Secret {
-    /// Its bytes.
+    /// Its byte range in the text.
     pub span: Range<usize>,
-    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, or `cut-private-key` for what there is of a private key that has
-    /// one of its two marks.
+    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, or `cut-private-key` for a
+    /// private key of which only one of the two marks is left.
     pub rule: &'static str,
 }
 
-/// The secrets in `text`, which is that of the file at `path` (or of none, where it is empty): in order, none in
-/// another's bytes. Of those that overlap, the rule of the one that begins first is told, and of those that begin together the first
-/// rule. O(bytes × rules of which a word is there, and a run as long as they need).
+/// Finds the secrets in `text`, the content of the file at `path` (empty for none): in order, and
+/// disjoint. Overlapping secrets are united, under the rule of the one that begins first; of
+/// several that begin together, under the first rule. O(bytes × rules whose word and run occur).
 pub fn find(path: &str, text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     if text.len() < SHORTEST {
@@ -36,7 +36,7 @@ pub fn find(path: &str, text: &str) -> Vec<Secret> {
     for rule in rules().concerning(text) {
         let spans = rule.find(path, text).into_iter();
         found.extend(spans.map(|span| Secret {
-            // Expressions are over bytes.
+            // Expressions match bytes, and may split a character.
             span: text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end),
             rule: &rule.id,
         }));
@@ -53,8 +53,8 @@ pub fn find(path: &str, text: &str) -> Vec<Secret> {
     found
 }
 
-/// Shows each byte of the secrets in `text` as `*`, but for the ends of lines, and tells what they were. The
-/// length stays as it was. O as [`find`].
+/// Replaces each byte of the secrets in `text` by `*`, except for line ends, and returns the
+/// secrets. The length does not change. O as [`find`].
 pub fn mask(path: &str, text: &mut String) -> Vec<Secret> {
     let found = find(path, text);
     if !found.is_empty() {

@@ -1,6 +1,6 @@
-//! Files that are there to hold secrets.
+//! Names of files that exist to hold secrets.
 
-/// Whole names of files, in small letters.
+/// Whole file names, in lower case.
 const NAMES: [&str; 9] = [
     ".git-credentials",
     ".htpasswd",
@@ -13,7 +13,7 @@ const NAMES: [&str; 9] = [
     "id_rsa",
 ];
 
-/// How such names end, in small letters.
+/// Endings of such file names, in lower case.
 const ENDS: [&str; 9] = [
     ".jks",
     ".kdbx",
@@ -26,18 +26,19 @@ const ENDS: [&str; 9] = [
     ".ppk",
 ];
 
-/// Last words of names of settings that are there to be filled in, in small letters.
+/// The last words in names of templates for settings, in lower case.
 const EXAMPLES: [&str; 4] = ["dist", "example", "sample", "template"];
 
-/// How names of code and prose end, which no settings are in.
+/// Endings of file names of code and prose, which hold no settings.
 const CODE: [&str; 13] = [
     ".cjs", ".cts", ".go", ".html", ".js", ".jsx", ".md", ".mjs", ".mts", ".py", ".rs", ".ts",
     ".tsx",
 ];
 
-/// Whether the file at `path` is one of settings (`.env`, `.env.local`, `prod.env`, `app.env.local`, …) or keys (`id_rsa`,
-/// `server.pem`, …), by its name alone, in any case. A public key (`id_rsa.pub`) is not one, and neither are settings that are
-/// there to be filled in (`prod.env.example`, `example.env`), unless their name begins with `.env`, nor code (`jest.env.js`).
+/// Whether the file at `path` holds settings (`.env`, `.env.local`, `prod.env`, `app.env.local`, …)
+/// or keys (`id_rsa`, `server.pem`, …), by its name alone, ignoring case. Not included are public
+/// keys (`id_rsa.pub`), templates of settings (`prod.env.example`, `example.env`) unless their name
+/// begins with `.env`, and code (`jest.env.js`).
 pub fn is_secret_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! One rule: an expression, how random what it finds has to be, and what it is known to find wrongly.
+//! A rule: an expression, the least entropy of a secret, and known false positives.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,39 +10,41 @@ use secrets_scanner::rules::validation::{AllowlistConfig, RegexTarget};
 
 use crate::keys::{next_key, of_own};
 
-/// No expression takes more memory, in bytes.
+/// The most memory of a compiled expression, in bytes.
 const SIZE: usize = 32 << 20;
 
 pub(crate) struct Rule {
     pub(crate) id: String,
     expression: Regex,
-    /// Bits a byte.
+    /// The least entropy of a secret, in bits per byte.
     entropy: Option<f64>,
-    /// The group of the expression that is the secret; the first that took part where none is named.
+    /// The capture group that is the secret; if none is given, the first group that matched
+    /// something.
     group: Option<usize>,
-    /// In which files it holds, and in texts that are of none.
+    /// The files to which the rule applies; it applies to texts without a path, too.
     path: Option<Regex>,
     allowed: Vec<Allowed>,
 }
 
-/// What is no secret although it looks like one.
+/// A known false positive: what looks like a secret and is none.
 struct Allowed {
     expressions: Vec<Regex>,
     target: RegexTarget,
 }
 
 impl Rule {
-    /// Reads a table of rules with one in it.
+    /// Reads a TOML table of rules that contains one.
     ///
     /// # Errors
-    /// Why it cannot be used, for those who chose the rules.
+    /// Why the rule cannot be used; for developers who choose the rules.
     pub(crate) fn of(table: &str) -> Result<Self, String> {
         let read: RulesetConfig = toml::from_str(table).map_err(|it| it.to_string())?;
         let rule = read.rules.into_iter().next().ok_or("there is no rule")?;
-        // Of those of files alone, there is one, and names are looked at elsewhere.
+        // A rule about file names alone has no expression: this one matches nothing, and names are
+        // checked elsewhere.
         let expression = rule.regex.as_deref().unwrap_or("[^\\s\\S]");
         let path = rule.path.as_deref().map(compile).transpose()?;
-        // Those of paths are left: a secret is one wherever it is.
+        // Allowlists of paths are not used: a secret is one in any file.
         let allowed = rule.allowlists.iter().filter(|it| it.paths.is_empty());
         Ok(Rule {
             expression: compile(expression)?,
@@ -54,7 +56,7 @@ impl Rule {
         })
     }
 
-    /// Where secrets are in `text`, which is that of the file at `path`. O(bytes).
+    /// The byte ranges of secrets in `text`, the content of the file at `path`. O(bytes).
     pub(crate) fn find(&self, path: &str, text: &str) -> Vec<Range<usize>> {
         if let Some(of) = &self.path
             && !path.is_empty()
@@ -70,7 +72,7 @@ impl Rule {
         {
             let of_match = &text.as_bytes()[whole.clone()];
             from = if let Some(next) = next_key(of_match) {
-                // What it ends with is the beginning, or the end, of another key.
+                // The match ends with the beginning, or the end, of another key.
                 let own = of_own(of_match);
                 secrets.extend(own.map(|end| whole.start..whole.start + end));
                 whole.start + next
@@ -115,7 +117,7 @@ impl Allowed {
         if !read.stopwords.is_empty() {
             return Err("it has stop words, which are not understood".to_owned());
         }
-        // Some are in the syntax of another library. What is not understood allows nothing.
+        // Some are in the syntax of another library. One that does not compile allows nothing.
         let expressions = read.regexes.iter().filter_map(|it| compile(it).ok());
         Ok(Allowed {
             expressions: expressions.collect(),
@@ -124,14 +126,15 @@ impl Allowed {
     }
 }
 
-/// Over bytes: secrets are ASCII, and classes of Unicode make an expression a hundred times as large and slow.
+/// Compiles over bytes: secrets are ASCII, and Unicode classes make an expression a hundred times
+/// as large and slow.
 fn compile(expression: &str) -> Result<Regex, String> {
     let mut builder = RegexBuilder::new(expression);
     let built = builder.unicode(false).size_limit(SIZE).build();
     built.map_err(|it| it.to_string())
 }
 
-/// The line that a match begins on.
+/// The line on which a match begins.
 fn line(text: &str, found: Range<usize>) -> &[u8] {
     let bytes = text.as_bytes();
     let start = bytes[..found.start].iter().rposition(|it| *it == b'\n');

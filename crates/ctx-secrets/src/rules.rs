@@ -1,4 +1,4 @@
-//! All rules, and which of them may find something in a text.
+//! All rules, and the choice of those that may match a text.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -9,19 +9,21 @@ use secrets_scanner::rules::BUNDLED_RULES;
 use crate::rule::Rule;
 use crate::runs::Runs;
 
-/// What is in all that a rule finds, cut out of its expression: on each line, between tabs, the rule, its [`Runs`], and words of
-/// which it has one. A rule that has no words here is known by its own, which for most are the vendor's name.
+/// What every match of a rule must contain, derived from its expression: each line has, separated
+/// by tabs, the rule, the two [`Runs`] it needs, and words of which one must occur. For a rule
+/// without words here, its own keywords are used, mostly the vendor's name.
 const NEEDS: &str = include_str!("needs.txt");
 
-/// What each rule begins with.
+/// The beginning of each rule in the bundle.
 const TABLE: &str = "[[rules]]";
 
-/// Ids of rules that are not used, or how they begin.
+/// Ids, or beginnings of ids, of rules that are not used.
 const LEFT_OUT: [&str; 10] = [
-    // Words such as `key` and `password` beside anything: a dozen lines in 1,000 files of code.
+    // Generic words such as `key` and `password` beside anything: they match a dozen lines per
+    // 1,000 files of code.
     "generic-api-key",
     "kingfisher.generic.",
-    // Addresses and headers with a name and a password, most of which are examples.
+    // URLs and headers with a user name and a password, most of which are examples.
     "kingfisher.auth.",
     "kingfisher.http.",
     "kingfisher.netrc.",
@@ -29,18 +31,18 @@ const LEFT_OUT: [&str; 10] = [
     "mongodb-atlas-db-uri-with-credentials",
     // Any word after `codecov`.
     "kingfisher.codecov.",
-    // An example of how rules are written.
+    // An example of how to write a rule.
     "my-internal-api-key",
-    // It takes a time that grows faster than the text does.
+    // It takes superlinear time.
     "kingfisher.twitter.1",
 ];
 
-/// The rules that are used. Each is compiled when it is first needed: most never are.
+/// The rules in use. Each is compiled on first use: most never are.
 pub(crate) struct Rules {
     all: Vec<Lazy>,
-    /// The words of all rules, in any case.
+    /// Finds the words of all rules, ignoring case.
     words: AhoCorasick,
-    /// The rule of each word.
+    /// The index of the rule of each word.
     of_word: Vec<usize>,
 }
 
@@ -96,7 +98,7 @@ impl Rules {
         }
     }
 
-    /// The rules that have a word in `text`, and runs as long as they need. O(bytes).
+    /// The rules that have a word in `text`, and whose runs it has. O(bytes).
     pub(crate) fn concerning(&'static self, text: &str) -> impl Iterator<Item = &'static Rule> {
         let mut is_met = vec![false; self.all.len()];
         for word in self.words.find_overlapping_iter(text) {
@@ -116,8 +118,8 @@ impl Lazy {
     }
 }
 
-/// What is in quotes on the line of `key`: to read a table as a whole takes a hundred times as long, and most
-/// rules are never needed. A test holds it against such a reading.
+/// The quoted strings on the line of `key`: parsing the whole table would take a hundred times as
+/// long, and most rules are never needed. A test compares the results with those of a parser.
 fn said<'t>(table: &'t str, key: &str) -> impl Iterator<Item = &'t str> {
     let value = |line: &'t str| line.strip_prefix(key)?.trim_start().strip_prefix('=');
     let value = table.lines().find_map(value).unwrap_or_default();
@@ -141,7 +143,7 @@ mod tests {
             let read: RulesetConfig = toml::from_str(&table).unwrap();
             let words: Vec<&str> = said(lazy.text, "keywords").collect();
             assert_eq!(words, read.rules[0].keywords, "{table}");
-            // A rule without words would never be asked.
+            // A rule without words would never be tried.
             let is_of_names = read.rules[0].regex.is_none();
             assert!(is_of_names || rules.of_word.contains(&number), "{table}");
         }

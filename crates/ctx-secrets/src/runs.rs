@@ -1,16 +1,18 @@
-//! The bytes in a row that keys and tokens are made of: text without such a run has none of them.
+//! Runs of bytes that keys and tokens consist of: a text without a run that is long enough has none
+//! of them.
 
-/// How many bytes of a kind are in a row.
+/// Lengths of runs of bytes of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
-    /// Letters and digits.
+    /// ASCII letters and digits.
     pub(crate) letters: usize,
-    /// Those, `_` and `-`.
+    /// ASCII letters, digits, `_` and `-`.
     pub(crate) joined: usize,
 }
 
 impl Runs {
-    /// The longest in `text`. O(bytes), and mostly far fewer: bytes that no longer run has are not looked at.
+    /// The longest runs in `text`. O(bytes), and mostly far less: bytes that cannot belong to a
+    /// longer run are skipped.
     pub(crate) fn longest(text: &str) -> Self {
         let bytes = text.as_bytes();
         Runs {
@@ -21,7 +23,7 @@ impl Runs {
         }
     }
 
-    /// Whether they are as long as `needed`.
+    /// Whether both runs are at least as long as `needed`.
     pub(crate) fn are(self, needed: Runs) -> bool {
         self.letters >= needed.letters && self.joined >= needed.joined
     }
@@ -30,7 +32,7 @@ impl Runs {
 fn longest(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     let (mut start, mut longest) = (0, 0);
     while let Some(longer) = bytes.get(start..=start + longest) {
-        // No longer run begins at or before the last byte that is in none.
+        // A longer run must begin after the last byte in this window that belongs to none.
         if let Some(at) = longer.iter().rposition(|it| !is(*it)) {
             start += at + 1;
         } else {

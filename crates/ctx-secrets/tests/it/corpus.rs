@@ -1,4 +1,5 @@
-//! Secrets as those who issue them say they look, in the places where they are left lying; and files that hold none.
+//! Secrets in the forms that their issuers document, in the places where they are commonly left;
+//! and files without any.
 //!
 //! Secrets are made up as the tests run: nobody's are kept here.
 

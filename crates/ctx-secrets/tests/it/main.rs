@@ -1,4 +1,4 @@
-//! Laws of masking, and what it finds.
+//! Laws of masking, and which secrets are found.
 
 mod corpus;
 mod examples;

@@ -1,4 +1,5 @@
-//! How many bytes of a kind in a row a text has to have for an expression to match, told from the expression itself.
+//! The least length of runs in a text that an expression can match, derived from the expression
+//! itself.
 
 use fastrand::Rng;
 use regex_syntax::ParserBuilder;

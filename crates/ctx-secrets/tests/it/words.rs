@@ -1,4 +1,5 @@
-//! What a text has to have in it for an expression to match: words cut out of the expression itself, and how long a run it needs.
+//! What a text must contain for an expression to match, derived from the expression: words, and the
+//! length of a run.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
