@@ -1,4 +1,4 @@
-//! An outline against the bare parse that nobody can do without, on this crate's own source.
+//! The time of an outline compared with that of the bare parse, on this crate's own source.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Parsing, within bounds, and what the queries find.
+//! Parsing within limits, and collecting what the queries find.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,41 +15,40 @@ use crate::table::{Deepest, ROWS};
 use crate::work::Work;
 use crate::{Language, Limits, macros};
 
-/// A grammar and its query, made when it is first asked for: that takes up to some hundred
-/// milliseconds.
+/// A grammar and its query, built on first use, which takes up to some hundred milliseconds.
 pub(crate) struct Grammar {
     parser_of: tree_sitter::Language,
     query: Query,
     roots: Roots,
     roles: Vec<Role>,
-    /// What each pattern says of names.
+    /// The settings of each pattern.
     settings: Vec<Settings>,
     separator: &'static str,
     deepest: Option<Deepest>,
     has_macros: bool,
 }
 
-/// What a pattern says of its names that captures do not.
+/// Settings of a pattern about names, besides its captures.
 #[derive(Debug, Default)]
 struct Settings {
-    /// What a definition's name has before it where it is used.
+    /// A prefix of the definition's name, which is written where it is used.
     before: Option<String>,
-    /// How many names a reference has, if it has several.
+    /// The number of names of a reference, if it has several.
     names: Option<usize>,
 }
 
-/// What a capture is.
+/// The role of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Definition(SymbolKind),
-    /// A definition, but for where it is local to something.
+    /// A definition, unless it is local to another.
     Outer(SymbolKind),
     Name,
-    /// A name with signs around it that are no part of it.
+    /// A name that is written with signs that do not belong to it.
     Symbol,
-    /// A name before that, and a part of it.
+    /// A name before the name of the definition, and a part of it.
     Part,
-    /// What a name is written to be in.
+    /// A scope that the name is written with.
     Within,
     Head,
     Body,
@@ -58,15 +57,15 @@ enum Role {
     Module,
     Reference(ReferenceKind),
     Comment,
-    /// For a predicate alone.
+    /// Used by predicates only.
     Word,
 }
 
-/// What the query found.
+/// The results of the query.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) definitions: Vec<Definition>,
-    /// Bytes and rows of strings that document what they stand in.
+    /// Bytes and rows of strings that document the definition around them.
     pub(crate) docs: Vec<(Range<usize>, Range<usize>)>,
     pub(crate) imports: Vec<Import>,
     pub(crate) references: Vec<RawReference>,
@@ -77,28 +76,28 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) kind: SymbolKind,
-    /// Whether it is none where it is local to something.
+    /// Whether it is dropped if it is local to another definition.
     pub(crate) is_outer: bool,
     pub(crate) name: String,
-    /// The byte that the name begins at.
+    /// The byte where the name begins.
     pub(crate) named_at: usize,
-    /// What the name is written to be in, from the outermost inwards.
+    /// The scopes that the name is written with, the outermost first.
     pub(crate) within: Vec<String>,
     pub(crate) pattern: usize,
     pub(crate) bytes: Range<usize>,
-    /// The end left out.
+    /// End exclusive.
     pub(crate) rows: Range<usize>,
-    /// The rows of what announces it, where the query tells.
+    /// The rows of the signature, if the query captures it.
     pub(crate) head: Option<Range<usize>>,
     pub(crate) body: Option<Body>,
 }
 
-/// What a skeleton leaves out.
+/// The part that a skeleton leaves out.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
-    /// The end left out.
+    /// End exclusive.
     pub(crate) rows: Range<usize>,
-    /// Whether nothing stands before it in its first row.
+    /// Whether only white space precedes it in its first row.
     pub(crate) begins_its_row: bool,
 }
 
@@ -107,7 +106,7 @@ impl Body {
         let rows = rows_of(node);
         let body = &text[node.byte_range()];
         let after = &body[body.trim_end().len()..];
-        // A row that a body ends in with white space alone belongs to what closes it.
+        // A last row with nothing of the body but white space belongs to the closing token.
         let blank = after.bytes().filter(|&byte| byte == b'\n').count();
         let last = (node.end_position().row + 1).saturating_sub(blank);
         Body {
@@ -116,7 +115,7 @@ impl Body {
         }
     }
 
-    /// From where the first of both begins to where the last ends.
+    /// Extends the body to cover `other`, too.
     pub(crate) fn unite(&mut self, other: &Body) {
         if other.rows.start < self.rows.start {
             self.begins_its_row = other.begins_its_row;
@@ -127,7 +126,7 @@ impl Body {
 }
 
 impl Settings {
-    /// Those of a pattern, if all that it sets is one.
+    /// The settings of a pattern; `None` if one of them is unknown.
     fn of(query: &Query, pattern: usize) -> Option<Self> {
         let mut settings = Settings::default();
         for set in query.property_settings(pattern) {
@@ -143,7 +142,7 @@ impl Settings {
 }
 
 impl Grammar {
-    /// The grammar of `language`, where it is linked in. Every query is tested to be one.
+    /// The grammar of `language`, if it is linked in. Tests check that every query compiles.
     pub(crate) fn of(language: Language) -> Option<&'static Grammar> {
         static GRAMMARS: [OnceLock<Option<Grammar>>; ROWS.len()] =
             [const { OnceLock::new() }; ROWS.len()];
@@ -152,7 +151,7 @@ impl Grammar {
             .as_ref()
     }
 
-    /// The same, or what is wrong with the query.
+    /// Loads the grammar of `language`; an error says what is wrong with its query.
     pub(crate) fn load(language: Language) -> Result<Option<Grammar>, String> {
         let row = language.row();
         let Some(grammar) = row.grammar else {
@@ -212,7 +211,8 @@ impl Grammar {
         Ok(reading)
     }
 
-    /// What the query finds in `tree`: each node is looked at, and where patterns begin, they are tried.
+    /// Collects what the query finds in `tree`: every node is visited, and the query is run where
+    /// patterns begin.
     fn walk(&self, tree: &Tree, text: &str, work: &mut Work) -> Result<Reading, Fallback> {
         let mut reading = Reading::default();
         let mut patterns = QueryCursor::new();
@@ -235,7 +235,7 @@ impl Grammar {
         Ok(reading)
     }
 
-    /// What the patterns find from `node` on.
+    /// Collects what the patterns find that begin at `node`.
     fn ask(
         &self,
         patterns: &mut QueryCursor,
@@ -244,7 +244,7 @@ impl Grammar {
         work: &mut Work,
         reading: &mut Reading,
     ) -> Result<(), Fallback> {
-        // More states at once are a query's explosion, not a file's richness.
+        // More states at once come from an explosion of the query, not from a rich file.
         patterns.set_match_limit(4096);
         let mut progress = |_: &_| work.step();
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
@@ -271,7 +271,7 @@ impl Grammar {
         tree.ok_or(Fallback::NotParsed)
     }
 
-    /// What says something by itself.
+    /// Collects a node whose capture suffices by itself.
     fn note_node(&self, capture: u32, node: Node<'_>, text: &str, reading: &mut Reading) {
         match self.roles[capture as usize] {
             Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
@@ -369,7 +369,7 @@ fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// A name that is written in quotes, without them.
+/// Removes the quotes around a name.
 fn unquoted(name: &str) -> &str {
     let between = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
     let mut quotes = ['"', '\'', '`'].into_iter();
@@ -384,7 +384,7 @@ fn unsigned(name: &str) -> &str {
     unquoted(name.trim_matches(|c: char| c == ':' || c == '=' || c.is_whitespace()))
 }
 
-/// Goes on to the next node, what is in one before what follows it; `false` where there is none.
+/// Moves to the next node in preorder; `false` at the end.
 fn advance(cursor: &mut TreeCursor<'_>) -> bool {
     if cursor.goto_first_child() {
         return true;
@@ -397,14 +397,14 @@ fn advance(cursor: &mut TreeCursor<'_>) -> bool {
     true
 }
 
-/// How much of `tree` is not as the grammar has it.
+/// The number of errors and missing nodes in `tree`.
 fn errors(tree: &Tree) -> usize {
     let mut cursor = tree.walk();
     let mut errors = 0;
     loop {
         let node = cursor.node();
         errors += usize::from(node.is_error() || node.is_missing());
-        // What has no error in it need not be looked at.
+        // Subtrees without errors are skipped.
         if node.has_error() && cursor.goto_first_child() {
             continue;
         }
@@ -416,7 +416,7 @@ fn errors(tree: &Tree) -> usize {
     }
 }
 
-/// So many names as `text` begins with, and what separates them.
+/// The prefix of `text` that consists of this many `names` with separators between them.
 fn names_at<'t>(text: &'t str, separator: &str, names: usize) -> Option<&'t str> {
     let mut rest = text;
     for name in 0..names {
@@ -441,8 +441,8 @@ fn reference(kind: ReferenceKind, node: Node<'_>, name: &str) -> Option<RawRefer
     })
 }
 
-/// The rows of `node`, the end left out. A node that ends with a line feed has no part in the row
-/// after it.
+/// The rows of `node`, end exclusive. A node that ends with a line feed does not extend into the
+/// next row.
 fn rows_of(node: Node<'_>) -> Range<usize> {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row {
@@ -459,7 +459,7 @@ fn one_line(text: &str) -> String {
     words.fold(first, |line, word| line + " " + word)
 }
 
-/// Patterns for all comments, attributes and decorators that the grammar knows.
+/// Patterns for all comments, attributes and decorators of the grammar.
 fn comments(grammar: &tree_sitter::Language) -> String {
     let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
     let ids =
@@ -487,7 +487,7 @@ fn begins_its_row(node: Node<'_>, text: &str) -> bool {
     before.into_iter().all(|byte| byte.is_ascii_whitespace())
 }
 
-/// Refuses what nests deeper than `deepest`. O(bytes).
+/// Rejects text that is nested deeper than `deepest`. O(bytes).
 fn bear(text: &str, deepest: Deepest) -> Result<(), Fallback> {
     let (levels, limit) = match deepest {
         Deepest::Indentation(limit) => (indented_levels(text), limit),
@@ -500,8 +500,9 @@ fn bear(text: &str, deepest: Deepest) -> Result<(), Fallback> {
     Ok(())
 }
 
-/// The most `<` that are open at once, each closed by a `>` and all by a brace, wherever they stand: a comparison
-/// counts too, and people write no thousand of those between two braces. O(bytes).
+/// The most `<` that are open at once; a `>` closes one, and a brace closes all, in any context:
+/// comparisons count, too, but people do not write a thousand of those between two braces.
+/// O(bytes).
 fn open_angles(text: &str) -> usize {
     let (mut open, mut most) = (0_usize, 0);
     for byte in text.bytes() {
@@ -516,8 +517,8 @@ fn open_angles(text: &str) -> usize {
     most
 }
 
-/// How deep indentation nests, with the indicators `-`, `?` and `:` that begin a line counted as
-/// indentation too. O(bytes).
+/// The depth of nested indentation; the indicators `-`, `?` and `:` at the beginning of a line
+/// count as indentation. O(bytes).
 fn indented_levels(text: &str) -> usize {
     let mut levels: Vec<usize> = Vec::new();
     let mut deepest = 0;

@@ -17,7 +17,7 @@ fn angles_are_closed_by_their_own_and_by_braces() {
     assert_eq!(open_angles("a < b; { c < d } e < f"), 1);
 }
 
-/// What `grammar` finds in `text` where its patterns begin, and what it finds in one pass of its query.
+/// What `grammar` finds in `text` by queries at roots, and by one query over the whole tree.
 fn both_ways(grammar: &Grammar, text: &str) -> [Reading; 2] {
     let mut limits = Limits::default();
     limits.time *= 60;
@@ -33,7 +33,7 @@ fn both_ways(grammar: &Grammar, text: &str) -> [Reading; 2] {
     [walked, whole]
 }
 
-/// In an order of no meaning.
+/// All findings, sorted, since their order does not matter.
 fn facts(reading: &Reading) -> Vec<String> {
     let definitions = reading.definitions.iter().map(|it| format!("{it:?}"));
     let references = reading.references.iter().map(|it| format!("{it:?}"));
@@ -56,7 +56,7 @@ fn finds_the_same(path: &str, text: &str) -> usize {
     walked.len()
 }
 
-/// `CTX_SOURCES` names a folder whose files are read too.
+/// Also reads the files in the folder that `CTX_SOURCES` names.
 #[test]
 fn nothing_is_found_by_one_pass_that_is_not_found_where_patterns_begin() {
     let mut folders = vec![env!("CARGO_MANIFEST_DIR").to_owned()];

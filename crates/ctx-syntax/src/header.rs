@@ -1,15 +1,16 @@
-//! Whether a header, which may be in either language, is C++ or C.
+//! Decides whether a header is C++ or C.
 //!
-//! C++ is told by what C has no use for, at a place where C has none: names of C may be `class`, `template` and
-//! `private`. Comments, strings and directives tell nothing, and nor does what is for one of both languages alone
-//! (`#ifdef __cplusplus`), unless there is nothing else.
+//! C++ is recognised by constructs that C does not allow in that place: `class`, `template` and
+//! `private` may be names in C. Comments, strings and directives do not count, and neither does
+//! code that is for one of the languages only (`#ifdef __cplusplus`), unless there is no other
+//! code.
 
 use std::ops::Range;
 
-/// Of a header, so many bytes are looked at.
+/// The most bytes of a header that are examined.
 const MOST: usize = 64 * 1024;
 
-/// Whether `text` is that of a C++ header. O(64 KiB).
+/// Whether `text` is a C++ header. O(64 KiB).
 pub(crate) fn is_cpp(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut tokens = Tokens::of(&bytes[..bytes.len().min(MOST)]);
@@ -26,10 +27,10 @@ pub(crate) fn is_cpp(text: &str) -> bool {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Token<'t> {
-    /// Where a declaration may begin: at the beginning of the text, and behind a directive.
+    /// A place where a declaration may begin: the beginning of the text, and after a directive.
     #[default]
     Begin,
-    /// An `#include` of C++'s own library: no header of C is named without a full stop.
+    /// An `#include` of the C++ standard library: headers of C have a full stop in their names.
     Library,
     Word(&'t [u8]),
     Sign(u8),
@@ -40,7 +41,7 @@ pub(crate) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// Whether a declaration may begin behind it, which may be a macro.
+    /// Whether a declaration, or a macro before one, may begin after this token.
     pub(crate) fn ends(self) -> bool {
         match self {
             Token::Begin => true,
@@ -51,20 +52,20 @@ impl Token<'_> {
     }
 }
 
-/// What is known of the tokens so far.
+/// State of the search for C++.
 #[derive(Debug, Default)]
 struct Seen<'t> {
-    /// The last of them.
+    /// The last four tokens.
     last: [Token<'t>; 4],
-    /// How many `[` are open.
+    /// The number of open `[`.
     brackets: usize,
-    /// Whether there is any but directives.
+    /// Whether there was any token other than directives.
     is_any: bool,
     has_told: bool,
 }
 
 impl<'t> Seen<'t> {
-    /// Whether the tokens up to `token` are none of C's.
+    /// Whether the tokens up to `token` have shown that this is not C.
     fn tells(&mut self, token: Token<'t>) -> bool {
         use Token::{Path, Sign, Word};
         self.is_any |= token != Token::Begin;
@@ -76,7 +77,7 @@ impl<'t> Seen<'t> {
         let [_, a, b, c] = self.last;
         self.last = [a, b, c, token];
         self.has_told |= match self.last {
-            // Attributes of C are paths too.
+            // C attributes have paths, too.
             [_, Word(_), Path, Word(_)] => self.brackets == 0,
             [.., Token::Library]
             | [Word(b"enum"), Word(b"class"), Word(_), Sign(b'{' | b':')]
@@ -98,18 +99,18 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// The tokens of a text. What stands for nothing (comments) is none, and a directive is one.
+/// The tokens of a text. Comments are none, and a directive is one.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens<'t> {
     bytes: &'t [u8],
     at: usize,
-    /// Where the last one began.
+    /// Where the last token began.
     began: usize,
-    /// Whether something stands before in this line.
+    /// Whether a token precedes on this line.
     is_line_begun: bool,
-    /// The conditions that are open, and whether what they say is for one language alone, or for none.
+    /// For each open condition, whether its code is for one language only, or disabled.
     open: Vec<bool>,
-    /// How many of them are.
+    /// How many of the open conditions are of that kind.
     apart: usize,
 }
 
@@ -121,7 +122,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// The next one, and its bytes.
+    /// The next token, and its bytes.
     pub(crate) fn next_placed(&mut self) -> Option<(Token<'t>, Range<usize>)> {
         let token = self.next()?;
         Some((token, self.began..self.at))
@@ -157,7 +158,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// What `directive` is, without its `#`; it opens and closes what its condition says.
+    /// The token for `directive`, given without its `#`; opens and closes conditions.
     fn directive(&mut self, directive: &[u8]) -> Token<'t> {
         let directive = directive.trim_ascii();
         let letters = directive.iter().take_while(|it| it.is_ascii_alphabetic());
@@ -167,7 +168,7 @@ impl<'t> Tokens<'t> {
         match name {
             b"if" | b"ifdef" | b"ifndef" => self.open(is_apart()),
             b"endif" => drop(self.close()),
-            // What is not for the one language is for the other.
+            // The other branch is for the other language.
             b"elif" => {
                 let was_apart = self.close().unwrap_or(false);
                 self.open(was_apart || is_apart());
@@ -190,14 +191,15 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Whether `<vector>` is included, and not `<a.h>`.
+/// Whether the include is like `<vector>`, not like `<a.h>`.
 fn is_of_library(included: &[u8]) -> bool {
     let name = included.strip_prefix(b"<").unwrap_or_default();
     let name = name.split(|&it| it == b'>').next().unwrap_or_default();
     !name.is_empty() && name.iter().all(|&it| is_of_word(it))
 }
 
-/// How long the line is that `bytes` begin with, with those it goes on in, and without its end.
+/// The length of the line at the start of `bytes`, with its continuation lines, without the line
+/// end.
 fn line(bytes: &[u8]) -> usize {
     let ends = memchr::memchr_iter(b'\n', bytes);
     let is_end = |&at: &usize| {
@@ -210,12 +212,12 @@ fn line(bytes: &[u8]) -> usize {
     ends.into_iter().find(is_end).unwrap_or(bytes.len())
 }
 
-/// The same, of a line whose end may stand in a comment that it does not end with. O(bytes up to there).
+/// The same for a line that may contain comments with line ends in them. O(bytes up to its end).
 fn line_with_comments(bytes: &[u8]) -> usize {
     let (mut at, mut end) = (0, line(bytes));
     while let Some(begin) = memchr::memmem::find(&bytes[at..end], b"/*") {
         at += begin + comment(&bytes[at + begin..]);
-        // An end that is not in the comment is still the first.
+        // A line end after the comment is still the first.
         if at > end {
             end = at + line(&bytes[at..]);
         }
@@ -223,13 +225,13 @@ fn line_with_comments(bytes: &[u8]) -> usize {
     end
 }
 
-/// How long the comment is that `bytes` begin with.
+/// The length of the comment at the start of `bytes`.
 fn comment(bytes: &[u8]) -> usize {
     let end = memchr::memmem::find(&bytes[2..], b"*/");
     end.map_or(bytes.len(), |at| at + 4)
 }
 
-/// What `bytes` begin with, and how long it is, at least 1.
+/// The token at the start of `bytes`, and its length, at least 1.
 fn token(bytes: &[u8]) -> (Token<'_>, usize) {
     match bytes[0] {
         quote @ (b'"' | b'\'') => (Token::Value, quoted(&bytes[1..], quote) + 1),
@@ -246,7 +248,7 @@ fn token(bytes: &[u8]) -> (Token<'_>, usize) {
     }
 }
 
-/// How much of `bytes` is up to and with the `quote`, or up to the end of the line.
+/// The length of the start of `bytes` up to and including the `quote`, or up to the line end.
 fn quoted(bytes: &[u8], quote: u8) -> usize {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

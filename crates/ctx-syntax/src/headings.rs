@@ -1,37 +1,39 @@
-//! Sections of documents that no grammar is linked in for, by the lines that head them: reStructuredText, AsciiDoc and Org.
+//! Sections of documents without a grammar, found by their heading lines: reStructuredText,
+//! AsciiDoc and Org.
 
 use std::ops::Range;
 
 use crate::grammar::{Body, Definition, Reading};
 use crate::{Language, SymbolKind, pieces};
 
-/// A longer title, in bytes, is none.
+/// The most bytes of a title.
 const LONGEST: usize = 1024;
-/// An underline of so many signs may be shorter than its title (docutils).
+/// An underline of at least this many signs may be shorter than its title (docutils).
 const LONG: usize = 4;
-/// What titles of reStructuredText are underlined with, as docutils recommends.
+/// The signs that docutils recommends for underlines in reStructuredText.
 const UNDERLINES: &[u8] = b"=-`:.'\"~^_*+#";
-/// What each title of AsciiDoc is underlined with that has two lines, from the first level on.
+/// The underline signs of two-line titles in AsciiDoc, from level 1 on.
 const TWO_LINES: &[u8] = b"=-~^+";
-/// What may be so many times on a line that begins or ends a block of AsciiDoc.
+/// The signs of delimiter lines, which begin and end blocks in AsciiDoc.
 const DELIMITERS: &[u8] = b"-.+/=*_";
-/// Org has no more levels here, so that no text nests deeper than outlines do.
+/// The deepest level in Org; deeper ones count as this, so that no text nests deeper than outlines
+/// allow.
 const LEVELS: usize = 32;
-/// Blocks of Org that have no headings in them.
+/// Blocks of Org in which no headings are recognised.
 const VERBATIM: [&str; 4] = ["comment", "example", "export", "src"];
 
-/// A title.
+/// A heading.
 struct Heading<'t> {
-    /// With what it is underlined by, the end left out.
+    /// Its rows including underline and overline, end exclusive.
     rows: Range<usize>,
-    /// The row of its words.
+    /// The row of its title.
     named_at: usize,
-    /// The outermost is the lowest.
+    /// Its level; outer ones are lower.
     level: usize,
     name: &'t str,
 }
 
-/// What the titles of `text` make sections; `None` where the language is told by other means. O(bytes).
+/// The sections of `text` by its headings; `None` if the language is not one of these. O(bytes).
 pub(crate) fn read(text: &str, language: Language) -> Option<Reading> {
     let headings = match language.name() {
         "rst" => in_rst,
@@ -47,7 +49,7 @@ pub(crate) fn read(text: &str, language: Language) -> Option<Reading> {
     })
 }
 
-/// A section goes on to the next title that is no further in.
+/// Makes sections: each extends to the next heading of the same or an outer level.
 fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definition> {
     let mut ends = vec![lines.len(); headings.len()];
     let mut open: Vec<usize> = Vec::new();
@@ -71,7 +73,7 @@ fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definit
             named_at: at(heading.named_at),
             within: Vec::new(),
             pattern: 0,
-            // All that is behind the last line is of the last section.
+            // The end of the text belongs to the last section.
             bytes: at(rows.start)..if rows.end == lines.len() {
                 text.len()
             } else {
@@ -85,7 +87,7 @@ fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definit
     headings.iter().enumerate().map(define).collect()
 }
 
-/// What follows the first block of `rows`.
+/// The rows after the first block of `rows`.
 fn body(lines: &[&str], rows: Range<usize>) -> Option<Body> {
     let says = |row: &usize| !is_blank(lines[*row]);
     let first = rows.clone().find(says)?;
@@ -102,7 +104,7 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// The sign that `line` is a run of, and how many there are, if it is one of `signs`.
+/// The sign of which `line` is a run, and the number of signs, if it is one of `signs`.
 fn run(line: &str, signs: &[u8]) -> Option<(u8, usize)> {
     let line = line.trim_end().as_bytes();
     let first = line.first().filter(|it| signs.contains(it))?;
@@ -111,7 +113,8 @@ fn run(line: &str, signs: &[u8]) -> Option<(u8, usize)> {
         .then_some((*first, line.len()))
 }
 
-/// Titles with a line below, or one above and one below: each way to write one that comes later in the text is further in.
+/// Finds titles with a line below, or with lines above and below: styles are levels in the order of
+/// their first use.
 fn in_rst<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     let mut styles: Vec<(u8, bool)> = Vec::new();
     let mut headings: Vec<Heading<'t>> = Vec::new();
@@ -145,7 +148,7 @@ fn in_rst<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     headings
 }
 
-/// The title that `lines` begin with: its sign, whether that is above it too, and its words.
+/// The title at the start of `lines`: its sign, whether it has an overline, and its text.
 fn title_of_rst<'t>(lines: &[&'t str]) -> Option<(u8, bool, &'t str)> {
     let is_long_enough = |title: &str, count: usize| {
         let title = title.trim();
@@ -173,7 +176,7 @@ fn title_of_rst<'t>(lines: &[&'t str]) -> Option<(u8, bool, &'t str)> {
     }
 }
 
-/// Titles behind `=` or `#`, and those with a line below, outside of blocks between two equal lines.
+/// Finds titles after `=` or `#`, and titles with a line below, outside delimited blocks.
 fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     let mut headings = Vec::new();
     // Where the last title or block ended.
@@ -198,7 +201,7 @@ fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
         }
         row += 1;
         if let Some(close) = delimiter(lines[row - 1]) {
-            // One that nothing ends goes on to the end.
+            // A block that is not closed extends to the end.
             let behind = lines[row..].iter().position(|it| it.trim_end() == close);
             row = behind.map_or(lines.len(), |it| row + it + 1);
             end = row;
@@ -207,7 +210,7 @@ fn in_asciidoc<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     headings
 }
 
-/// `== Title` and `== Title ==`: its level, and its words.
+/// Parses `== Title` and `== Title ==`: its level and its text.
 fn marked(line: &str) -> Option<(usize, &str)> {
     let sign = line.chars().next().filter(|it| "=#".contains(*it))?;
     let title = line.trim_start_matches(sign);
@@ -221,7 +224,7 @@ fn marked(line: &str) -> Option<(usize, &str)> {
     (!title.is_empty()).then_some((level, title))
 }
 
-/// A title with a line below that is as long as it is, or nearly.
+/// A title with a line below whose length differs by at most one.
 fn underlined<'t>(lines: &[&'t str]) -> Option<(usize, &'t str)> {
     let [title, below, ..] = lines else {
         return None;
@@ -238,7 +241,7 @@ fn underlined<'t>(lines: &[&'t str]) -> Option<(usize, &'t str)> {
     is_it.then_some((level, title))
 }
 
-/// What a block that begins with `line` ends with.
+/// The line that ends a block that begins with `line`.
 fn delimiter(line: &str) -> Option<&str> {
     let line = line.trim_end();
     if line.starts_with("```") {
@@ -251,7 +254,7 @@ fn delimiter(line: &str) -> Option<&str> {
     (is_table || is_run).then_some(line)
 }
 
-/// Titles behind stars, outside of blocks of code and examples.
+/// Finds titles after stars, outside the blocks of [`VERBATIM`].
 fn in_org<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     let mut headings = Vec::new();
     let mut is_endless = [false; VERBATIM.len()];
@@ -275,7 +278,8 @@ fn in_org<'t>(lines: &[&'t str]) -> Vec<Heading<'t>> {
     headings
 }
 
-/// Which block of [`VERBATIM`] `line` begins or ends, by what stands before its name.
+/// The index in [`VERBATIM`] of the block that `line` begins or ends; `before` is the prefix of its
+/// name.
 fn block(line: &str, before: &str) -> Option<usize> {
     let line = line.trim_start();
     let (start, name) = line.split_at_checked(before.len())?;
@@ -286,7 +290,7 @@ fn block(line: &str, before: &str) -> Option<usize> {
         .then(|| VERBATIM.iter().position(is_it))?
 }
 
-/// `** TODO Title  :tag:`: its level, and its words.
+/// Parses `** TODO Title  :tag:`: its level and its text.
 fn starred(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('*');
     let level = line.len() - title.len();

@@ -1,11 +1,11 @@
-//! Which language a file is in.
+//! Languages, and how the language of a file is recognised.
 
 use std::fmt;
 
 use crate::header;
 use crate::table::{ROWS, Row};
 
-/// A language that is known by name, whether or not its grammar is linked in.
+/// A language known by name, whether or not its grammar is linked in.
 #[derive(Clone, Copy)]
 pub struct Language(&'static Row);
 
@@ -15,7 +15,7 @@ impl Language {
         ROWS.iter().map(Language)
     }
 
-    /// By name or alias, as in the info string of a code fence; case does not matter.
+    /// Finds a language by name or alias, as in the info string of a code fence; ignores case.
     pub fn by_name(name: &str) -> Option<Language> {
         let name = name.to_lowercase();
         let name = name.as_str();
@@ -24,8 +24,9 @@ impl Language {
             .map(Language)
     }
 
-    /// By the name of the file, else its extension, else the interpreter that its first line names. A header that says
-    /// what C has no use for is C++. O(64 KiB).
+    /// Recognises a language by the name of the file, else by its extension, else by the
+    /// interpreter that its first line names. A header with constructs that C lacks is C++. O(64
+    /// KiB).
     pub fn of(path: &str, text: &str) -> Option<Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let by_file = ROWS.iter().find(|row| row.files.contains(&file));
@@ -63,14 +64,14 @@ impl Language {
         self.0
     }
 
-    /// Its place among all.
+    /// Its index in the table.
     pub(crate) fn index(self) -> usize {
         ROWS.iter()
             .position(|row| std::ptr::eq(row, self.0))
             .unwrap_or_default()
     }
 
-    /// What stands before and after a comment of one line.
+    /// The beginning and end of a one-line comment.
     pub(crate) fn comment(self) -> (&'static str, &'static str) {
         self.0.comment
     }
@@ -96,7 +97,8 @@ impl fmt::Display for Language {
     }
 }
 
-/// What `#!/usr/bin/env -S python3.11 -u` runs: `python3`, without path, version and flags.
+/// The interpreter that `#!/usr/bin/env -S python3.11 -u` names: `python3`, without path, minor
+/// version and flags.
 fn interpreter(text: &str) -> Option<&str> {
     let line = text.strip_prefix("#!")?.lines().next()?;
     let mut words = line

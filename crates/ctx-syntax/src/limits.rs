@@ -1,24 +1,25 @@
-//! How much a grammar is trusted with.
+//! Limits of parsing.
 
 use std::time::Duration;
 
-/// What bounds a parse, whatever the text does to it.
+/// Limits that bound a parse, whatever the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The most bytes that are parsed. A tree takes some 240 bytes of memory per byte of text.
     pub bytes: usize,
-    /// How much parsing and querying may do together: a step is a hundred operations of a parser, or a thousand of a query.
-    /// The same text always takes the same number.
+    /// The most steps of parsing and querying together: a step is a hundred operations of a parser,
+    /// or a thousand of a query. The same text always takes the same number.
     pub steps: u64,
-    /// How much of a processor's time both may take together, whatever the steps, as there are texts that make one step
-    /// long. What else the machine does is not counted (but on Windows, where this is by the clock).
+    /// The most processor time of both together, whatever the steps, because some texts make single
+    /// steps long. Time of other processes does not count (except on Windows, where it is measured
+    /// by the clock).
     pub time: Duration,
 }
 
 impl Default for Limits {
-    /// 512 KiB, 50,000 steps and 1 s: what is written by people takes 8 steps and 0.2 ms per KiB, and no text that was met
-    /// more than 24 steps.
+    /// 512 KiB, 50,000 steps and 1 s. Files written by people take 8 steps and 0.2 ms per KiB; no
+    /// text that was tried took more than 24 steps per KiB.
     fn default() -> Self {
         Limits {
             bytes: 512 * 1024,

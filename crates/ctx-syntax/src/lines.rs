@@ -1,4 +1,4 @@
-//! Lines of a source, with their numbers, and marks where others were left out.
+//! Lines of a source with their numbers, and marks for lines that are left out.
 
 use std::borrow::Cow;
 
@@ -6,24 +6,25 @@ use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind};
 
 use crate::Language;
 
-/// A longer line, in bytes, is not shown whole by what is to be short,
+/// Short renditions (mention, signature, skeleton) cut lines longer than this, in bytes.
 const LONGEST: usize = 240;
-/// but so much of it,
+/// The bytes kept of such a line.
 const KEPT: usize = 200;
-/// or somewhat less, so that no characters are parted that may go together.
+/// How many bytes earlier the cut may fall, so that it does not split a grapheme.
 const APART: usize = 64;
 
-/// One line of what is shown.
+/// One line of a rendition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Line<'t> {
-    /// The source's line, from 1, of which this is every character; `None` for an elision mark, and for the beginning of a line.
+    /// The number, from 1, of the source line that this is in full; `None` for an elision mark, and
+    /// for the beginning of a line.
     pub number: Option<u32>,
     /// The text, without its terminator.
     pub text: Cow<'t, str>,
 }
 
-/// What is shown of a source, top to bottom.
+/// The lines of a rendition, top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines<'t>(pub(crate) Vec<Line<'t>>);
 
@@ -48,13 +49,13 @@ impl<'t> Lines<'t> {
         self.0.iter().map(|line| line.text.len() + 1).sum()
     }
 
-    /// The numbers of the source's lines that are shown, ascending.
+    /// The numbers of the source lines that are shown in full, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.0.iter().filter_map(|line| line.number)
     }
 
-    /// As a rendition that keeps `information` of its chunk: without blank lines at its end, and without the line feed after its
-    /// last line, as chunks have their text.
+    /// Converts the lines to a rendition that keeps `information` of its chunk: without blank lines
+    /// at the end, and without the final line feed, like the text of chunks.
     ///
     /// # Errors
     /// [`ModelError::ShareOutOfRange`].
@@ -69,7 +70,7 @@ impl<'t> Lines<'t> {
         }
         let numbers = self.0.iter().map(|line| line.number).collect();
         let mut text = self.text();
-        // By itself, it is all that tells of a line without any text.
+        // A line feed alone is the only trace of an empty line, and is kept.
         if text.len() > 1 {
             text.pop();
         }
@@ -77,7 +78,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The lines of a span, some of them shown.
+/// Which lines of a span are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     first: u32,
@@ -85,7 +86,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// None of `span`.
+    /// Shows none of `span`.
     pub(crate) fn none(span: LineSpan) -> Self {
         Shown {
             first: span.start(),
@@ -93,19 +94,19 @@ impl Shown {
         }
     }
 
-    /// All of `span`.
+    /// Shows all of `span`.
     pub(crate) fn all(span: LineSpan) -> Self {
         let mut shown = Shown::none(span);
         shown.is_shown.fill(true);
         shown
     }
 
-    /// Shows those from `first` to `last` that are lines of the span.
+    /// Shows the lines of the span from `first` to `last`.
     pub(crate) fn show(&mut self, first: u32, last: u32) {
         self.set(first, last, true);
     }
 
-    /// Hides those from `first` to `last`.
+    /// Hides the lines of the span from `first` to `last`.
     pub(crate) fn hide(&mut self, first: u32, last: u32) {
         self.set(first, last, false);
     }
@@ -131,12 +132,12 @@ impl Shown {
     }
 }
 
-/// The mark that stands for `count` lines, a comment of the language, as far in as the line after it.
+/// The mark for `count` omitted lines: a comment of the language, with this indentation.
 pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line<'static> {
     let lines = if count == 1 { "line" } else { "lines" };
     let (before, after) = language.map_or(("", ""), Language::comment);
     let count = count.to_string();
-    // There are hundreds in a context: each is made at once, and not piece by piece.
+    // A context has hundreds of marks: each is built in one allocation.
     let text = [
         indentation,
         before,
@@ -154,8 +155,9 @@ pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) 
     }
 }
 
-/// What is shown of a `line` that is too long for a mention, a signature or a skeleton, before a mark: some 200 bytes, up to a character that
-/// goes with none before it. `None` for lines of up to 240 bytes, which are shown whole. O(1).
+/// The part of a `line` that is shown where it is too long for a mention, a signature or a
+/// skeleton: some 200 bytes, cut before a character that starts a new grapheme. `None` for lines of
+/// at most 240 bytes, which are shown whole. O(1).
 ///
 /// ```
 /// use ctx_syntax::beginning;
@@ -177,8 +179,8 @@ pub fn beginning(line: &str) -> Option<&str> {
     line.get(..end.unwrap_or(most))
 }
 
-/// Whether `line` stands for lines that are left out, as renditions have it: in the marks of a comment `… 3 lines left out`, or `…` alone, as
-/// excerpts of prose do. A line of a text may look like one.
+/// Whether `line` looks like a mark for omitted lines: a comment `… 3 lines left out`, or `…`
+/// alone, as in excerpts of prose. A line of a source may look the same.
 pub fn is_mark(line: &str) -> bool {
     let Some((_, said)) = line.split_once('…') else {
         return false;
@@ -190,7 +192,7 @@ pub fn is_mark(line: &str) -> bool {
         || count.starts_with(" lines left out")
 }
 
-/// The white space that `line` begins with.
+/// The white space at the beginning of `line`.
 pub(crate) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }

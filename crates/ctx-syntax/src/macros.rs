@@ -1,14 +1,15 @@
-//! Texts of C and C++ without the macros that their grammars cannot read.
+//! Blanks macros in C and C++ that the grammars cannot parse.
 //!
-//! Parsers read what a preprocessor has been through, and a grammar reads what has not. Words in capitals that
-//! stand where the language has nothing (`class EXPORT A {`, `int a GUARDED_BY(b);`) are taken for macros that say something of a declaration, and a
-//! condition (`#if`) within a list for none. Spaces are in their place, so that all else is where it was.
+//! The grammars see source that has not been preprocessed. Words in capitals where the language
+//! allows nothing (`class EXPORT A {`, `int a GUARDED_BY(b);`) are taken for macros that annotate a
+//! declaration; and in a condition (`#if`) within a list or expression, only the first branch is
+//! kept. Removed text is replaced by spaces, so that all else keeps its place.
 
 use std::ops::Range;
 
 use crate::header::{Token, Tokens};
 
-/// `text` with spaces for such macros; `None` if there are none. O(bytes).
+/// Replaces such macros in `text` by spaces; `None` if there are none. O(bytes).
 pub(crate) fn blanked(text: &str) -> Option<String> {
     let tokens = Placed::all(text);
     let reader = Reader {
@@ -31,14 +32,14 @@ pub(crate) fn blanked(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A token, where it stands, and what it is to the brackets around it.
+/// A token with its place and its matching parenthesis.
 #[derive(Debug)]
 struct Placed<'t> {
     token: Token<'t>,
     bytes: Range<usize>,
-    /// Of a `)`, the number of its `(`.
+    /// For a `)`, the index of its `(`.
     opened: Option<usize>,
-    /// Of a `(`, the number of its `)`.
+    /// For a `(`, the index of its `)`.
     closed: Option<usize>,
 }
 
@@ -53,7 +54,7 @@ impl<'t> Placed<'t> {
             match token {
                 Token::Sign(b'(') => open.push(number),
                 Token::Sign(b')') => opened = open.pop(),
-                // What is not closed before a brace or a semicolon is not closed.
+                // A parenthesis that is not closed before a brace is never closed.
                 Token::Sign(b'{' | b'}') => open.clear(),
                 _ => {}
             }
@@ -71,7 +72,7 @@ impl<'t> Placed<'t> {
     }
 }
 
-/// What no name of a declaration is, and a type need not stand before.
+/// Words that are neither the name of a declaration nor a user-defined type before it.
 const KEYWORDS: &[&[u8]] = &[
     b"auto",
     b"bool",
@@ -129,7 +130,7 @@ impl<'t> Reader<'_, 't> {
     fn macros(&self) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut at = 0;
-        // The last token that stays.
+        // The last token that is kept.
         let mut last = None;
         while at < self.tokens.len() {
             if let Some(end) = self.macro_at(at, last) {
@@ -143,9 +144,10 @@ impl<'t> Reader<'_, 't> {
         found
     }
 
-    /// The conditions that begin where a declaration or an expression goes on: what they say first stays.
+    /// Blanks conditions that begin in the middle of a declaration or an expression, except for
+    /// their first branch.
     fn conditions(&self, ranges: &mut Vec<Range<usize>>) {
-        // Where each that is open begins, and what else it says.
+        // For each open condition, where it begins, and where its second branch begins.
         let mut open: Vec<(usize, Option<usize>)> = Vec::new();
         for (at, it) in self.tokens.iter().enumerate() {
             let directive = match it.token {
@@ -169,7 +171,8 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// Whether what stands before the directive at `at` goes on behind it. Items of a list stay if there are others for them.
+    /// Whether the text before the directive at `at` continues after it. List items stay if there
+    /// are alternatives to them.
     fn goes_on(&self, at: usize, has_others: bool) -> bool {
         let before = |by| at.checked_sub(by).map(|it| self.token(it));
         match before(1) {
@@ -184,7 +187,8 @@ impl<'t> Reader<'_, 't> {
         self.tokens.get(at).map_or(Token::Begin, |it| it.token)
     }
 
-    /// Behind the macro that begins at `at`, and its arguments, if one does that stands behind `last`.
+    /// The end of the macro that begins at `at`, including its arguments, if there is one after the
+    /// kept token `last`.
     fn macro_at(&self, at: usize, last: Option<usize>) -> Option<usize> {
         if !is_macro(self.token(at)) {
             return None;
@@ -207,7 +211,7 @@ impl<'t> Reader<'_, 't> {
         is_one.then_some(behind)
     }
 
-    /// Whether `at` is the name of a type that is defined, or of a class that is declared.
+    /// Whether `at` is the name of a type in its definition, or of a class in its declaration.
     fn is_named_type(&self, keyword: Token<'t>, at: usize) -> bool {
         let next = self.token(at + 1);
         let is_class = keyword == Token::Word(b"class");
@@ -218,7 +222,7 @@ impl<'t> Reader<'_, 't> {
             ) || is_class && next == Token::Sign(b';'))
     }
 
-    /// Whether a type and more stand at `at`.
+    /// Whether a declaration begins at `at`: a type, and something after it.
     fn is_declaration(&self, mut at: usize) -> bool {
         while self.token(at) == Token::Word(b"const") {
             at += 1;
@@ -235,7 +239,8 @@ impl<'t> Reader<'_, 't> {
         )
     }
 
-    /// Whether a declaration may end at `last`: with the parameters of a function, or a name behind its type.
+    /// Whether a declaration may end at `last`: with the parameters of a function, or a name after
+    /// its type.
     fn is_declared(&self, last: usize, has_arguments: bool) -> bool {
         let mut at = last;
         while let Token::Word(b"const" | b"noexcept" | b"override" | b"final") = self.token(at)
@@ -264,7 +269,7 @@ impl<'t> Reader<'_, 't> {
                 .is_some_and(|it| is_type(self.token(it)))
     }
 
-    /// Whether a declaration, or its head, ends at `at`, or there is another macro.
+    /// Whether a declaration, or its head, ends at `at`, or another macro follows.
     fn ends_declaration(&self, at: usize) -> bool {
         let token = self.token(at);
         matches!(token, Token::Sign(b';' | b'{' | b':' | b'='))

@@ -1,10 +1,10 @@
-//! Names for what no grammar is known for: data, and two look-ups.
+//! Names of languages without a grammar, and classes of files by their names.
 
 use std::borrow::Cow;
 
 use crate::Language;
 
-/// Extension, language as an info string names it. Sorted, so that a look-up is a binary search.
+/// Extensions, and their languages as info strings name them. Sorted, for binary search.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("adb", "ada"),
     ("asm", "asm"),
@@ -76,7 +76,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("xsl", "xml"),
 ];
 
-/// Whole file names in lower case, language. Sorted.
+/// Whole file names in lower case, and their languages. Sorted.
 const NAMES: &[(&str, &str)] = &[
     ("build", "starlark"),
     ("cmakelists.txt", "cmake"),
@@ -89,20 +89,20 @@ const NAMES: &[(&str, &str)] = &[
     ("makefile", "makefile"),
 ];
 
-/// Languages that people read rather than machines.
+/// Languages that are written for people to read.
 const PROSE: &[&str] = &["asciidoc", "latex", "markdown", "mdx", "org", "rst", "text"];
 
 /// Extensions of tables and notebooks. Sorted.
 const TABLES: &[&str] = &["csv", "ipynb", "jsonl", "ndjson", "tsv"];
 
-/// Those of tables whose first line names their columns. Sorted.
+/// Extensions of tables whose first line names the columns. Sorted.
 const HEADED: &[&str] = &["csv", "tsv"];
 
-/// What is shorter, in bytes, may be a long word.
+/// The least bytes of an encoded line; a shorter one may be a long word.
 const ENCODED: usize = 512;
 
-/// What the file at `path` with this `text` is in, as an info string names it, whether or not there is a
-/// grammar for it: by its name, its extension, and its first line.
+/// The language of the file at `path` with this `text`, as an info string names it, whether or not
+/// there is a grammar for it: by its name, its extension, and its first line.
 pub fn language_name(path: &str, text: &str) -> Option<&'static str> {
     let name = file_name(path).to_ascii_lowercase();
     let by_extension = || find(EXTENSIONS, name.rsplit_once('.')?.1);
@@ -121,13 +121,13 @@ pub fn is_prose(path: &str, language: Option<&str>) -> bool {
     PROSE.contains(&language)
 }
 
-/// Whether the file at `path` is rows of values or a notebook: texts whose lines say something each, and nothing of
-/// each other.
+/// Whether the file at `path` is a table or a notebook: a text whose lines are independent of each
+/// other.
 pub fn is_table(path: &str) -> bool {
     has_extension(path, TABLES)
 }
 
-/// Whether the first line of the file at `path` names the columns of its rows.
+/// Whether the first line of the file at `path` names the columns of a table.
 pub fn is_headed_table(path: &str) -> bool {
     has_extension(path, HEADED)
 }
@@ -138,10 +138,10 @@ fn has_extension(path: &str, sorted: &[&str]) -> bool {
     sorted.binary_search(&extension).is_ok()
 }
 
-/// Whether `line` is little else than one long run of bytes that were made text, by base64 or as hexadecimal digits: an
-/// image in a notebook. O(bytes).
+/// Whether `line` consists mostly of one long run of encoded bytes (base64 or hexadecimal digits),
+/// such as an image in a notebook. O(bytes).
 pub fn is_encoded(line: &str) -> bool {
-    // Ends of lines of what is encoded may be escapes.
+    // Line ends within encoded data may be written as escapes.
     let is_digit = |it: u8| it.is_ascii_alphanumeric() || b"+/=-_\\".contains(&it);
     let runs = || line.as_bytes().split(|&it| !is_digit(it)).map(<[u8]>::len);
     line.len() >= ENCODED && runs().max().is_some_and(|it| 10 * it >= 9 * line.len())
@@ -156,7 +156,8 @@ fn find(table: &'static [(&str, &str)], key: &str) -> Option<&'static str> {
     Some(table[at].1)
 }
 
-/// `text`, of which these are the `lines`, without those that are [encoded](is_encoded): nobody asks for them by a word. O(bytes).
+/// Returns `text`, whose lines are `lines`, without its [encoded](is_encoded) lines, which no
+/// search is for. O(bytes).
 pub fn without_encoded<'t>(text: &'t str, lines: &[&str]) -> Cow<'t, str> {
     if !lines.iter().any(|it| is_encoded(it)) {
         return text.into();

@@ -1,4 +1,4 @@
-//! What a file defines, imports and refers to.
+//! Outlines: what a file defines, imports and refers to.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use ctx_model::LineSpan;
 use crate::grammar::{Body, Definition, Grammar, Reading};
 use crate::{Language, Limits, headings, pieces};
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SymbolKind {
@@ -57,7 +57,7 @@ impl SymbolKind {
         SymbolKind::Section,
     ];
 
-    /// The word for it.
+    /// The word for the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             SymbolKind::Function => "function",
@@ -92,7 +92,7 @@ impl SymbolKind {
         )
     }
 
-    /// Whether what is declared in it is known in it alone.
+    /// Whether declarations in it are local to it.
     fn has_locals(self) -> bool {
         matches!(
             self,
@@ -109,37 +109,40 @@ impl SymbolKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Symbol {
-    /// What it is.
+    /// The kind of the definition.
     pub kind: SymbolKind,
     /// Its name, as it is written.
     pub name: String,
-    /// Its name with those of the symbols it is in, or without them where that would be more than 1 KiB.
+    /// The name with those of the symbols around it; the name alone if that would be more than 1
+    /// KiB.
     pub qualified_name: String,
     /// Its lines, without comments before it.
     pub span: LineSpan,
     /// Its bytes.
     pub bytes: Range<usize>,
-    /// The lines up to the first statement of its body; all of them where it has none. Comments between the two are lines
-    /// of its body as well.
+    /// The lines up to the first statement of its body; all lines if it has no body. Comments in
+    /// between are lines of the body as well.
     pub signature: LineSpan,
-    /// The lines of its body that can be left out without cutting a line, with comments before its first statement.
+    /// The lines of its body that can be left out without cutting a line, including comments before
+    /// its first statement.
     pub body: Option<LineSpan>,
-    /// The comments, attributes and decorators before it, or the string its body begins with. Of definitions beside each
-    /// other in a row, only the first has those above it.
+    /// The comments, attributes and decorators before it, or the string at the beginning of its
+    /// body. Of several definitions that begin on one line, only the first has those above the
+    /// line.
     pub doc: Option<LineSpan>,
-    /// The symbol it is in, by index.
+    /// The index of the symbol around it.
     pub parent: Option<usize>,
 }
 
 impl Symbol {
-    /// Its lines, with what is said of it before them.
+    /// Its lines, including a doc comment before them.
     pub fn span_with_doc(&self) -> LineSpan {
         let start = self.doc.map_or(self.span.start(), LineSpan::start);
         LineSpan::new(start.min(self.span.start()), self.span.end()).unwrap_or(self.span)
     }
 }
 
-/// What another file is named for.
+/// An import of another file or module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Import {
@@ -165,65 +168,67 @@ pub enum ReferenceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// How.
+    /// How it is used.
     pub kind: ReferenceKind,
     /// The name.
     pub name: String,
     /// The line it is on, from 1.
     pub line: u32,
-    /// The innermost symbol it is in, by index.
+    /// The index of the innermost symbol around it.
     pub within: Option<usize>,
 }
 
-/// Why there is no outline by a grammar.
+/// Why an outline could not be made by a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fallback {
     /// The language is unknown, or its grammar is not linked in.
     #[error("there is no grammar for it")]
     NoGrammar,
-    /// It has more bytes than are parsed.
+    /// The text has more bytes than are parsed.
     #[error("it is larger than {limit} bytes")]
     TooLarge {
         /// The most bytes that are parsed.
         limit: usize,
     },
-    /// It is nested deeper than the grammar bears, or what it defines is than can be told.
+    /// The text is nested deeper than the grammar supports, or its definitions deeper than an
+    /// outline allows.
     #[error("it is nested deeper than {limit} levels")]
     TooDeep {
         /// The most levels that are parsed.
         limit: usize,
     },
-    /// Parsing takes more steps than are allowed, each time.
+    /// Parsing takes more steps than are allowed, on any machine.
     #[error("parsing takes more than {limit} steps")]
     TooMuchWork {
         /// The most steps that are taken.
         limit: u64,
     },
-    /// Parsing did not end in time, which on another machine it may.
+    /// Parsing took too long; on another machine it may not.
     #[error("parsing took too long")]
     TooSlow,
-    /// The grammar makes nothing of it.
+    /// The grammar cannot parse the text.
     #[error("the grammar makes nothing of it")]
     NotParsed,
 }
 
-/// What a text says of itself.
+/// The definitions, imports and references of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outline {
-    /// Definitions in the order of their beginnings; a parent comes before what is in it.
+    /// Definitions, sorted by their beginnings; a parent precedes its children.
     pub symbols: Vec<Symbol>,
-    /// Imports, in their order.
+    /// Imports, in the order of the text.
     pub imports: Vec<Import>,
-    /// Names that are used, in their order.
+    /// Uses of names, in the order of the text.
     pub references: Vec<Reference>,
-    /// Why there is nothing of all this, where that is so.
+    /// Why the outline is empty, if no grammar has read the text.
     pub fallback: Option<Fallback>,
 }
 
 impl Outline {
-    /// The outline of `text`. Time: one parse and one pass over the tree, both within `limits`.
+    /// Makes the outline of `text`. Time: one parse and one pass over the tree, both within
+    /// `limits`.
     pub fn of(text: &str, language: Option<Language>, limits: &Limits) -> Outline {
         let read = match language.and_then(Grammar::of) {
             None => language
@@ -241,28 +246,29 @@ impl Outline {
         }
     }
 
-    /// The innermost symbol that line `number` is in, by index. O(symbols).
+    /// The index of the innermost symbol that contains line `number`. O(symbols).
     pub fn enclosing(&self, number: u32) -> Option<usize> {
         self.symbols
             .iter()
             .rposition(|symbol| symbol.span.start() <= number && number <= symbol.span.end())
     }
 
-    /// Symbol `index` and those it is in, from the outermost inwards; nothing where there is no such symbol.
+    /// Symbol `index` preceded by those around it, the outermost first; empty if there is no such
+    /// symbol.
     pub fn path_to(&self, index: usize) -> Vec<usize> {
         let mut path = Vec::new();
         let mut next = Some(index);
         while let Some((index, symbol)) = next.and_then(|it| Some((it, self.symbols.get(it)?))) {
             path.push(index);
-            // One that came later would lead round.
+            // A parent that comes later would make a cycle.
             next = symbol.parent.filter(|&parent| parent < index);
         }
         path.reverse();
         path
     }
 
-    /// The symbol of this name, qualified or not: of several the first, but a function that is only declared gives way to
-    /// one with a body.
+    /// The symbol of this name, qualified or not: the first of several, but a function with a body
+    /// rather than a mere declaration of one.
     pub fn find(&self, name: &str) -> Option<usize> {
         let named = self.named(name);
         let first = *named.first()?;
@@ -279,7 +285,8 @@ impl Outline {
         Some(named.into_iter().find(is_whole).unwrap_or(first))
     }
 
-    /// All symbols of this name, in their order: those whose qualified name it is, else those whose own it is.
+    /// All symbols of this name, in order: those whose qualified name it is, else those whose own
+    /// name it is.
     pub fn named(&self, name: &str) -> Vec<usize> {
         let by = |of: fn(&Symbol) -> &String| -> Vec<usize> {
             let all = self.symbols.iter().enumerate();
@@ -295,8 +302,8 @@ impl Outline {
         }
     }
 
-    /// The others of this name beside the one that [`find`](Outline::find) finds, each with its lines, as people are told of
-    /// them: `Session.send (752-810)`.
+    /// The symbols of this name other than the one that [`find`](Outline::find) returns, each with
+    /// its lines, for messages: `Session.send (752-810)`.
     pub fn others(&self, name: &str) -> Vec<String> {
         let found = self.find(name);
         let others = self.named(name).into_iter().filter(|&it| Some(it) != found);
@@ -308,12 +315,12 @@ impl Outline {
     }
 }
 
-/// Definitions that lie in each other. Each has the names of all around it in its own, so what a text costs grows
-/// with how deep they are.
+/// The deepest nesting of definitions. Each contains the names of all around it in its qualified
+/// name, so the cost grows with the depth.
 const DEEPEST: usize = 100;
 
-/// A qualified name of more bytes than this leaves out what is around the definition: one long name would else be told
-/// again with each of those in it.
+/// The most bytes of a qualified name; a longer one omits the names around the definition: one long
+/// name would otherwise be repeated in each definition inside.
 const LONGEST: usize = 1024;
 
 fn build(text: &str, reading: Reading, language: Language) -> Outline {
@@ -367,7 +374,8 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             Some(first) => first.saturating_sub(1).max(span.start()),
             None => span.end(),
         };
-        // What stands above a row is said of the first definition in it, under all its names, and of what that begins with.
+        // Comments above a row document the first definition in it, under all its names, and the
+        // definition that it begins with.
         let beside = symbols.last().filter(|it| it.span.start() == span.start());
         let doc = match beside {
             None => comments.before(definition.rows.start),
@@ -413,9 +421,9 @@ fn qualified(outer: Option<&str>, within: &[String], name: &str, language: Langu
     qualified + name
 }
 
-/// In the order of their beginnings, the outer first, and names of one node in their order. One node may be a definition
-/// of a name by several patterns: the first tells. By one pattern it is found as often as it has bodies, which are shown or left out as
-/// one.
+/// Sorts definitions by their beginnings, the outer first, and names of one node in order. If
+/// several patterns define one name at one node, the first wins. One pattern matches a node once
+/// per body; these bodies are united.
 fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
     definitions.sort_by(|a, b| {
         let by_place = a
@@ -439,7 +447,7 @@ fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
     definitions
 }
 
-/// Strings that document the symbol whose body they begin.
+/// Attaches strings that document the symbol whose body they begin.
 fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
     for (bytes, rows) in docs {
         let begun = symbols.partition_point(|it| it.bytes.start <= bytes.start);
@@ -460,7 +468,8 @@ fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
     }
 }
 
-/// What has a head is announced by it, what holds others by its lines before the first of them.
+/// Limits signatures: to the head, if the query captures one; of symbols that contain others, to
+/// the lines before the first of them.
 fn narrow_signatures(symbols: &mut [Symbol], heads: &[Option<LineSpan>], lines: &[&str]) {
     for index in 0..symbols.len() {
         if let Some(head) = heads[index] {
@@ -477,8 +486,8 @@ fn narrow_signatures(symbols: &mut [Symbol], heads: &[Option<LineSpan>], lines: 
     }
 }
 
-/// What holds others is announced by its first line alone, up to the bracket that opens it, and never
-/// by the lines from `inner` on, where the first of them begins.
+/// Limits the signature of a symbol that contains others to its first lines, up to the bracket that
+/// opens it, and to the lines before `inner`, where the first of them begins.
 fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
     use SymbolKind::{Class, Enum, Impl, Interface, Module, Section, Struct};
     if symbol.body.is_some()
@@ -503,10 +512,10 @@ fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
     symbol.signature = LineSpan::new(start, last).unwrap_or(symbol.span);
 }
 
-/// Each reference with the innermost symbol it is in. O((symbols + references) log symbols).
+/// Assigns each reference to the innermost symbol around it. O((symbols + references) log symbols).
 fn place(mut references: Vec<RawReference>, symbols: &[Symbol]) -> Vec<Reference> {
     references.sort_by(|a, b| a.byte.cmp(&b.byte).then(a.kind.cmp(&b.kind)));
-    // What is called or extended is not merely a type as well.
+    // A name that is called or extended is not counted as a type as well.
     references.dedup_by(|later, first| {
         let is_same = later.byte == first.byte;
         if is_same && first.kind == ReferenceKind::Type {
@@ -534,7 +543,7 @@ fn place(mut references: Vec<RawReference>, symbols: &[Symbol]) -> Vec<Reference
     placed
 }
 
-/// A name as the query found it.
+/// A use of a name as the query found it.
 #[derive(Debug)]
 pub(crate) struct RawReference {
     pub(crate) kind: ReferenceKind,
@@ -543,15 +552,16 @@ pub(crate) struct RawReference {
     pub(crate) line: u32,
 }
 
-/// Rows from 0, the end left out, as lines from 1.
+/// Converts rows (from 0, end exclusive) to lines (from 1).
 pub(crate) fn span_of(rows: &Range<usize>) -> Option<LineSpan> {
     let start = u32::try_from(rows.start).ok()?.checked_add(1)?;
     let end = u32::try_from(rows.end).ok()?;
     LineSpan::new(start, end.max(start)).ok()
 }
 
-/// The line of the first statement of a body, and the lines of it that can be left out: those between its brackets, or all
-/// where it has none, and then with the comments between it and what announces it.
+/// The line of the first statement of a body, and the lines of the body that can be left out: those
+/// between its brackets, or all of them if it has none, and then including comments between
+/// signature and body.
 fn elidable(
     lines: &[&str],
     comments: &Comments,
@@ -586,16 +596,16 @@ fn elidable(
     Some((statements.start(), with_comments))
 }
 
-/// Rows of comments, the end left out.
+/// Rows of comments, ends exclusive.
 struct Comments {
-    /// By their beginnings.
+    /// Sorted by their beginnings.
     rows: Vec<Range<usize>>,
-    /// For each, where those right above it begin.
+    /// For each, the row where the comments that adjoin it above begin.
     starts: Vec<usize>,
 }
 
 impl Comments {
-    /// `rows` are sorted by their beginnings. O(rows).
+    /// `rows` must be sorted by their beginnings. O(rows).
     fn new(rows: Vec<Range<usize>>) -> Self {
         let mut starts = Vec::with_capacity(rows.len());
         for (index, it) in rows.iter().enumerate() {
@@ -607,7 +617,8 @@ impl Comments {
         Comments { rows, starts }
     }
 
-    /// The row that those above row `row` begin in, with nothing but blank rows between; `row` itself where there are none.
+    /// The first row of the comments above `row`, skipping blank rows; `row` itself if there are
+    /// none.
     fn above(&self, row: usize, lines: &[&str]) -> usize {
         let mut first = row;
         loop {
@@ -620,7 +631,7 @@ impl Comments {
         }
     }
 
-    /// Those right above row `row`. O(log rows).
+    /// The comments right above row `row`. O(log rows).
     fn before(&self, row: usize) -> Option<LineSpan> {
         let last = self
             .rows

@@ -1,7 +1,7 @@
-//! Outlines in few bytes, so that a text that was parsed once need not be parsed again.
+//! A compact encoding of outlines, so that a text need not be parsed again.
 //!
-//! Names stand in a table, once each; numbers are what they differ by from those before them. A reference takes
-//! some four bytes so.
+//! Names are stored once each, in a table; numbers are stored as differences. A reference takes
+//! some four bytes.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
 
-/// Whoever has parsed texts before.
+/// A store of outlines of texts that were parsed before.
 pub trait Outlines: fmt::Debug + Send + Sync {
-    /// The outline of the text at `path` whose BLAKE3 is `hash`, if it is known.
+    /// The outline of the text at `path` whose BLAKE3 is `hash`, if it is stored.
     fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline>;
 
-    /// The BLAKE3 of the text at `path` that was parsed; `None` where that is not known.
+    /// The BLAKE3 of the text at `path` that was parsed; `None` if unknown.
     fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
         let _ = path;
         None
@@ -33,30 +33,30 @@ struct Packed<'t> {
     references: Vec<PackedReference>,
 }
 
-/// Where lines begin, by what they are after others, and how many there are after the first.
+/// A span of lines: its start relative to an earlier line, and how many lines follow its first.
 type Lines = (i32, u32);
 
 #[derive(Serialize, Deserialize)]
 struct PackedSymbol {
-    /// Its place among all.
+    /// The index in [`SymbolKind::ALL`].
     kind: u8,
     name: u32,
     qualified: Qualified,
-    /// After the symbol before it.
+    /// Relative to the start of the previous symbol.
     span: Lines,
-    /// After the symbol before it.
+    /// The start relative to that of the previous symbol, and the length.
     bytes: (u32, u32),
-    /// After the symbol's own lines, as those that follow.
+    /// Relative to the start of the symbol, like `body` and `doc`.
     signature: Lines,
     body: Option<Lines>,
     doc: Option<Lines>,
-    /// How many symbols before it; 0 for none.
+    /// How many symbols back the parent is; 0 for none.
     parent: u32,
 }
 
 #[derive(Serialize, Deserialize)]
 enum Qualified {
-    /// That of its parent, this between the two, and its own.
+    /// The name of the parent, this between the two, and the symbol's own name.
     Between(u32),
     Whole(u32),
 }
@@ -64,8 +64,8 @@ enum Qualified {
 #[derive(Serialize, Deserialize)]
 struct PackedReference {
     name: u32,
-    /// Four times how many symbols after that of the reference before it (one after, where there is none), and its
-    /// kind's place in [`USES`].
+    /// Four times the difference to the symbol of the previous reference (indices from 1, 0 for
+    /// none), plus the index of the kind in [`USES`].
     within: i32,
     line: i32,
 }
@@ -76,32 +76,33 @@ const USES: [ReferenceKind; 3] = [
     ReferenceKind::Extends,
 ];
 
-/// What is packed in another way has another number.
+/// The version of the encoding.
 const FORMAT: u8 = 2;
-/// Bytes of a seal.
+/// The bytes of a seal.
 const SEAL: usize = 8;
 
-/// What bytes have before them that are an outline's of the text with this BLAKE3.
+/// The checksum that precedes a packed outline of the text with this BLAKE3.
 fn seal(packed: &[u8], hash: &[u8; 32]) -> [u8; SEAL] {
     rapidhash_v3(&[&[FORMAT], &hash[..], packed].concat()).to_le_bytes()
 }
 
 impl Outline {
-    /// [`Outline::pack`], to be kept beside the text, whose BLAKE3 is `hash`: it is read back of that text alone.
+    /// Like [`Outline::pack`], bound to the text whose BLAKE3 is `hash`: [`Outline::unseal`] needs
+    /// the same hash.
     pub fn seal(&self, hash: &[u8; 32]) -> Option<Vec<u8>> {
         let packed = self.pack()?;
         Some([&seal(&packed, hash)[..], &packed].concat())
     }
 
-    /// What [`Outline::seal`] was given; `None` if that was the outline of another text, another version packed it, or
-    /// a bit of it is another. O(bytes).
+    /// Reads what [`Outline::seal`] returned; `None` if it is the outline of another text, of
+    /// another version, or damaged. O(bytes).
     pub fn unseal(bytes: &[u8], hash: &[u8; 32]) -> Option<Self> {
         let (its, packed) = bytes.split_at_checked(SEAL)?;
         (*its == seal(packed, hash)).then(|| Self::unpack(packed))?
     }
 
-    /// In few bytes, which only this version reads back; `None` of a text that no grammar read, or one of 2^29
-    /// symbols. O(symbols + references).
+    /// Encodes the outline compactly, for this version only; `None` if no grammar has read the
+    /// text, or for 2^29 symbols or more. O(symbols + references).
     pub fn pack(&self) -> Option<Vec<u8>> {
         if self.fallback.is_some() {
             return None;
@@ -162,7 +163,7 @@ impl Outline {
         postcard::to_allocvec(&packed).ok()
     }
 
-    /// What [`Outline::pack`] was given; `None` if `bytes` are none of its. O(bytes).
+    /// Reads what [`Outline::pack`] returned; `None` for any other `bytes`. O(bytes).
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let packed: Packed<'_> = postcard::from_bytes(bytes).ok()?;
         let name = |number: u32| packed.names.get(number as usize).copied();
@@ -226,7 +227,7 @@ impl Outline {
     }
 }
 
-/// Texts by their numbers.
+/// Names with their indices.
 #[derive(Default)]
 struct Table<'t> {
     names: Vec<&'t str>,
@@ -261,7 +262,7 @@ fn place_in<T: PartialEq>(all: &[T], one: &T) -> Option<u8> {
     u8::try_from(place).ok()
 }
 
-/// How far `line` is after `other`.
+/// The distance from `other` to `line`.
 fn after(other: u32, line: u32) -> i32 {
     line.wrapping_sub(other).cast_signed()
 }

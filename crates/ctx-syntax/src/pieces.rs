@@ -1,5 +1,5 @@
-//! A file into the parts that are found one by one: every line is in one of them, but for lines that say
-//! nothing.
+//! Cuts a file into the parts that an index finds: every line belongs to one, except for lines
+//! without letters or digits.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -8,49 +8,50 @@ use ctx_model::{LineSpan, without_line_end};
 
 use crate::{Outline, Symbol, SymbolKind, is_encoded};
 
-/// What holds others is one part if it has no more lines than this.
+/// A type, module or section with at most this many lines is one part.
 const SMALL: u32 = 25;
-/// A declaration with so many lines is a part of its own.
+/// A declaration with at least this many lines is a part of its own.
 const LONG_DECLARATION: u32 = 15;
-/// A function with more lines than this is taken apart if others are defined in it.
+/// A function with more lines than this is split if functions are defined in it.
 const LARGE: u32 = 150;
-/// Lines that no definition holds are cut into parts of about this many.
+/// Lines outside definitions are cut into parts of about this many.
 const RUN: u32 = 40;
-/// Such a part, and a section, has at most about so many bytes: prose may have a paragraph on a line.
+/// The most bytes, approximately, of such a part and of a section: prose may have a paragraph per
+/// line.
 const RUN_BYTES: usize = 3_000;
-/// No piece has more bytes, but for one line that is longer.
+/// The most bytes of any part, unless a single line is longer.
 const MOST_BYTES: usize = 256 << 10;
-/// So many names are kept of those that a part uses.
+/// The most names kept of those that a part uses.
 const MOST_REFERENCES: usize = 64;
 
-/// Lines that begin so end a comment.
+/// How lines begin that end a comment.
 const CLOSES: [&str; 4] = ["*/", "-->", "-}", "*)"];
 
-/// A part of a file that is found by itself.
+/// A part of a file that an index finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Piece {
     /// Its lines.
     pub span: LineSpan,
-    /// What it is: the word for its symbol, or `lines`.
+    /// The word for the kind of its symbol, or `lines`.
     pub kind: &'static str,
-    /// What is defined on its first lines, if that is so.
+    /// The name of the symbol, if its definition begins in these lines.
     pub name: Option<String>,
-    /// The symbol whose lines these are, with the names of what it is in.
+    /// The qualified name of the symbol to which these lines belong.
     pub qualified_name: Option<String>,
     /// The lines of its signature.
     pub signature: Option<LineSpan>,
-    /// The lines that say something of it.
+    /// The lines of its doc comment.
     pub doc: Option<LineSpan>,
-    /// Names of the small things that are defined in it.
+    /// The names of small definitions in it.
     pub defines: Vec<String>,
-    /// Names that it uses, each once.
+    /// The names that it uses, each once.
     pub refers_to: Vec<String>,
 }
 
 impl Piece {
-    /// Its lines by what they are: those of its signature, those that say something of it, and the rest, each
-    /// with the end of the line; one that is [encoded](crate::is_encoded) is empty. `lines` are those that it was cut from. O(bytes).
+    /// The texts of its signature, its doc comment and the rest, each line with a line feed; an
+    /// [encoded](crate::is_encoded) line is empty. `lines` are those of the file. O(bytes).
     pub fn texts(&self, lines: &[&str]) -> [String; 3] {
         let is_in = |part: Option<LineSpan>, number: u32| {
             part.is_some_and(|it| it.start() <= number && number <= it.end())
@@ -74,12 +75,13 @@ impl Piece {
     }
 }
 
-/// Lines as grammars count them, which are those of [`ctx_model::lines`]; their ends are left out.
+/// The lines of `text` as grammars count them, which are those of [`ctx_model::lines`], without
+/// line ends.
 pub fn lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
     let ends = || memchr::memchr_iter(b'\n', body.as_bytes());
-    // To count them first costs less than to make room again and again.
+    // Counting first costs less than growing the vector repeatedly.
     let mut lines = Vec::with_capacity(ends().count() + 1);
     for end in ends().chain([body.len()]) {
         lines.push(without_line_end(&body[start..end]));
@@ -88,9 +90,10 @@ pub fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A text whose `lines` and `outline` these are, cut into the parts that are found one by one, in their order:
-/// a function, a small type, the head of a large one, a run of about 40 lines. No two share a line, and lines
-/// in none of them say nothing. O(bytes + symbols + references), and log symbols for each of them.
+/// Cuts a text with these `lines` and this `outline` into parts, in order: a function, a small
+/// type, the head of a large one, a run of about 40 lines. Parts are disjoint, and a line in none
+/// of them has neither letters nor digits. O(bytes + symbols + references), and O(log symbols) per
+/// part.
 pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     let roles = roles(&outline.symbols);
     let owners = owners(lines.len(), &outline.symbols, &roles);
@@ -116,14 +119,14 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     pieces
 }
 
-/// What becomes of a symbol.
+/// How a symbol becomes part of the pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// A part of its own.
     Whole,
-    /// Its own lines are a part, what is in it has others.
+    /// Its own lines are a part; the symbols in it have parts of their own.
     Split,
-    /// Its lines belong to what it is in.
+    /// Its lines belong to the part around it.
     Within,
 }
 
@@ -138,10 +141,10 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
         }
     }
     let mut roles: Vec<Part> = Vec::with_capacity(symbols.len());
-    // Whether all of it is in a part of something around it.
+    // Whether the symbol lies in a part of a symbol around it.
     let mut is_taken: Vec<bool> = Vec::with_capacity(symbols.len());
     for (index, symbol) in symbols.iter().enumerate() {
-        // A parent comes before what is in it.
+        // A parent precedes its children.
         let parent = symbol.parent.filter(|&it| it < index);
         let around = parent.is_some_and(|it| is_taken[it] || roles[it] == Part::Whole);
         let is_in_small = parent.is_some_and(|it| roles[it] == Part::Within);
@@ -179,11 +182,12 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
     roles
 }
 
-/// For each line the innermost symbol that has it, which is the last of those that do. O(lines + symbols), however many
-/// have the same lines.
+/// The innermost symbol of each line, which is the last that contains it. O(lines + symbols),
+/// however many symbols share lines.
 fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>> {
     let mut owners = vec![None; count];
-    // From each line on, what leads to the first that none of the symbols looked at has.
+    // For each line, a link towards the first line at or after it that no symbol has taken yet
+    // (union-find).
     let mut next: Vec<usize> = (0..=count).collect();
     let first_free = |next: &mut [usize], mut row: usize| {
         while next[row] != row {
@@ -208,8 +212,9 @@ fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>
     owners
 }
 
-/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines at the
-/// ends, from the line that opens the comment or string that they begin with, in parts that end at blank lines where they can.
+/// Rows `first..last` as spans: all of them if they are one definition; else without blank lines at
+/// the ends, from the line that opens their first comment or string, and cut at blank lines if
+/// possible.
 fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpan> {
     let says = |row: &usize| {
         lines[*row]
@@ -229,7 +234,7 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
             end_of_run(lines, start, last)
         };
         let end = within_bytes(lines, start, end);
-        // What closes a definition, or a table, belongs to it.
+        // The line that closes a definition, or a table, belongs to it.
         let shown = if is_whole {
             end - 1
         } else {
@@ -242,8 +247,9 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
     spans
 }
 
-/// Where that begins which row `said` is the first to say something of: with the lines right before it that open a comment,
-/// a string or a value, and close nothing. None before `first` is looked at.
+/// Where the part begins whose first row with a letter or digit is `said`: with the rows right
+/// before it that open a comment, a string or a value, and close nothing. Rows before `first` are
+/// not considered.
 fn opening(lines: &[&str], first: usize, said: usize) -> usize {
     let closes = |line: &str| {
         line.starts_with(['}', ')', ']', ';', ',']) || CLOSES.iter().any(|it| line.starts_with(it))
@@ -266,8 +272,8 @@ fn is_long(lines: &[&str]) -> bool {
     })
 }
 
-/// Where a run that begins at `start` ends by its bytes: after the last paragraph that fits, else after the
-/// last line, else after the first.
+/// Where a run that begins at `start` ends because of its bytes: after the last paragraph that
+/// fits, else after the last line that fits, else after its first line.
 fn end_by_bytes(lines: &[&str], start: usize, last: usize) -> usize {
     let mut bytes = 0;
     let fits = |row: &usize| {
@@ -279,7 +285,7 @@ fn end_by_bytes(lines: &[&str], start: usize, last: usize) -> usize {
     if end == last || is_blank(lines[end]) {
         return end;
     }
-    // A part of half the size is no better than a cut paragraph.
+    // A part of less than half the size is no better than a cut paragraph.
     (start + fitting / 2..end)
         .rev()
         .find(|&row| is_blank(lines[row]))
@@ -326,7 +332,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     };
     let begins =
         |symbol: &Symbol| span.start() <= symbol.span.start() && symbol.span.start() <= span.end();
-    // They are in the order of their beginnings.
+    // Symbols are sorted by their beginnings.
     let first = symbols.partition_point(|it| it.span.start() < span.start());
     let begun = symbols[first..].iter().zip(&roles[first..]);
     let small = begun
@@ -358,7 +364,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     }
 }
 
-/// Gives each part the names that it uses.
+/// Adds to each part the names that it uses.
 fn refer(pieces: &mut [Piece], outline: &Outline) {
     let mut references: Vec<(u32, &str)> = outline
         .references

@@ -1,4 +1,4 @@
-//! What refers to what, among the files of a project.
+//! Relations among the files and symbols of a project.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::OnceLock;
@@ -9,28 +9,28 @@ use smallvec::SmallVec;
 
 use crate::{Outline, Reference, ReferenceKind, SymbolKind};
 
-/// A name leads to so many symbols, the first of a file or of those it imports. One that more symbols of the project
-/// have, and none of these, is nobody's in particular.
+/// The most symbols that a name leads to, the first ones of the file or of its imports. If neither
+/// defines the name and more symbols of the project have it, it leads to none.
 const MOST_CANDIDATES: usize = 16;
 
-/// How one thing relates to another.
+/// The kind of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum EdgeKind {
-    /// A file or symbol holds the definition of a symbol.
+    /// A file or symbol contains the definition of a symbol.
     Defines,
     /// A file imports a file.
     Imports,
     /// A symbol or file calls a symbol.
     Calls,
-    /// A symbol or file has a use for a type.
+    /// A symbol or file uses a type.
     Uses,
     /// A type extends or implements a type.
     Extends,
 }
 
 impl EdgeKind {
-    /// The word for it.
+    /// The word for the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             EdgeKind::Defines => "defines",
@@ -46,22 +46,22 @@ impl EdgeKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Edge {
-    /// The node it goes out from.
+    /// The index of the node from which it goes out.
     pub from: usize,
-    /// The node it leads to.
+    /// The index of the node to which it leads.
     pub to: usize,
-    /// What it says.
+    /// The kind of the relation.
     pub kind: EdgeKind,
-    /// 1 where the name leads to one symbol; where it could be any of n, 1/n to each of them, of which the first 16 have
-    /// an edge.
+    /// 1 if the name means one symbol; 1/n to each if it may mean any of n, of which the first 16
+    /// have an edge.
     pub weight: f64,
 }
 
-/// A file, or a symbol in one.
+/// A file, or a symbol in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Node<'f> {
-    /// The file.
+    /// The path of the file.
     pub path: &'f str,
     /// The symbol's qualified name and kind; `None` for the file itself.
     pub symbol: Option<(&'f str, SymbolKind)>,
@@ -69,38 +69,38 @@ pub struct Node<'f> {
     pub span: Option<LineSpan>,
 }
 
-/// Which way edges are followed.
+/// The direction in which edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From what refers to what is referred to.
+    /// From the referring node to the one it refers to.
     Outgoing,
-    /// Back.
+    /// From a node to those that refer to it.
     Incoming,
-    /// Either way.
+    /// Both directions.
     Both,
 }
 
-/// Files, symbols and relations. Names are resolved by scope (the same file), then by what the file
-/// imports, then where only one symbol of the project has the name; a name that several symbols
-/// might have is kept as leading to each of them, with its weight divided.
+/// Files, symbols and their relations. A name is resolved to symbols of the same file, else of the
+/// files it imports, else of the whole project if at most 16 symbols there have the name. If
+/// several symbols remain, each gets an edge, with the weight divided among them.
 #[derive(Clone, Debug, Default)]
 pub struct Graph<'f> {
     nodes: Vec<Node<'f>>,
     outgoing: Ends,
-    /// Made for the first that asks.
+    /// Computed on first use.
     incoming: OnceLock<Ends>,
 }
 
-/// Edges by the node at one end, those of a node the surest first.
+/// Edges grouped by the node at one end; of one node, the highest weight first.
 #[derive(Clone, Debug, Default)]
 struct Ends {
     edges: Vec<Edge>,
-    /// Where the edges of each node begin, and where the last of them end.
+    /// The index of each node's first edge, and the number of edges.
     starts: Vec<usize>,
 }
 
 impl Ends {
-    /// `edges` of `nodes` nodes, by `end`.
+    /// Groups `edges` by the node that `end` returns; there are `nodes` nodes.
     fn of(mut edges: Vec<Edge>, nodes: usize, end: impl Fn(&Edge) -> usize) -> Self {
         edges.sort_unstable_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
@@ -125,15 +125,15 @@ impl Ends {
 }
 
 impl<'f> Graph<'f> {
-    /// The graph of `files`, each a path and its outline. The order of files does not matter.
-    /// O(symbols + references) log of it.
+    /// Builds the graph of `files`, each a path and its outline. The order of files does not
+    /// matter. O(n log n) for n symbols and references.
     pub fn new(files: impl IntoIterator<Item = (&'f str, &'f Outline)>) -> Self {
         Graph::of(&files.into_iter().collect(), None)
     }
 
-    /// The same with those edges alone that go out from what is `wanted`: by the path of its file, the number of a
-    /// symbol in the file's outline, or `None` for the file itself. O(symbols + references of wanted files) log of
-    /// it.
+    /// Like [`Graph::new`], but only with edges that go out from `wanted`: for each path, the
+    /// indices of symbols in the file's outline, or `None` for the file itself. O(n log n) for n
+    /// symbols, and references of the wanted files.
     pub fn outgoing_from(
         files: impl IntoIterator<Item = (&'f str, &'f Outline)>,
         wanted: &BTreeMap<&str, BTreeSet<Option<usize>>>,
@@ -166,23 +166,24 @@ impl<'f> Graph<'f> {
         builder.finish()
     }
 
-    /// Files and symbols, by file.
+    /// Files and symbols, grouped by file.
     pub fn nodes(&self) -> &[Node<'f>] {
         &self.nodes
     }
 
-    /// What goes out from node `id`, the surest first.
+    /// The edges that go out from node `id`, the highest weight first.
     pub fn outgoing(&self, id: usize) -> &[Edge] {
         self.outgoing.of_node(id)
     }
 
-    /// What leads to node `id`, the surest first. The first time it is O(edges) log of it.
+    /// The edges that lead to node `id`, the highest weight first. The first call takes O(n log n)
+    /// for n edges.
     pub fn incoming(&self, id: usize) -> &[Edge] {
         let back = || Ends::of(self.outgoing.edges.clone(), self.nodes.len(), |it| it.to);
         self.incoming.get_or_init(back).of_node(id)
     }
 
-    /// The nodes of this name: a path, or a symbol's name, qualified or not.
+    /// The nodes of this name: a path, or the name of a symbol, qualified or not.
     pub fn find(&self, name: &str) -> Vec<usize> {
         let is_it = |node: &Node<'_>| match node.symbol {
             None => node.path == name,
@@ -200,8 +201,8 @@ impl<'f> Graph<'f> {
             .collect()
     }
 
-    /// All nodes at most `depth` edges from `id`, with their distances, the nearest first; `id` itself
-    /// is left out.
+    /// All nodes at most `depth` edges from `id`, with their distances, the nearest first; without
+    /// `id` itself.
     pub fn neighbourhood(
         &self,
         id: usize,
@@ -233,11 +234,11 @@ impl<'f> Graph<'f> {
     }
 }
 
-/// What edges are to go out from, of one file.
+/// The nodes of one file from which edges are wanted.
 struct Holders {
     /// The file itself.
     file: bool,
-    /// By number, its symbols.
+    /// Whether each symbol is wanted, by index.
     symbols: Vec<bool>,
 }
 
@@ -262,28 +263,28 @@ impl Holders {
         }
     }
 
-    /// Whether a symbol is one, or the file.
+    /// Whether this symbol, or the file for `None`, is wanted.
     fn has(&self, symbol: Option<usize>) -> bool {
         symbol.map_or(self.file, |it| self.symbols.get(it).is_some_and(|it| *it))
     }
 
-    /// What they refer to.
+    /// The references in wanted nodes.
     fn references<'o>(&self, outline: &'o Outline) -> impl Iterator<Item = &'o Reference> {
         outline.references.iter().filter(|it| self.has(it.within))
     }
 }
 
-/// What a name may lead to.
+/// The symbols that a name may mean.
 #[derive(Default)]
 struct Targets {
-    /// The nodes of the first.
+    /// The nodes of the first [`MOST_CANDIDATES`].
     first: SmallVec<[usize; MOST_CANDIDATES]>,
-    /// How many there are.
+    /// The number of all.
     count: usize,
 }
 
 impl Targets {
-    /// With `symbols`, by file and node, after those that it has.
+    /// Adds `symbols`, pairs of file and node.
     fn add(&mut self, symbols: &[(usize, usize)]) {
         let room = MOST_CANDIDATES - self.first.len();
         let nodes = symbols.iter().map(|&(_, node)| node);
@@ -291,7 +292,7 @@ impl Targets {
         self.count += symbols.len();
     }
 
-    /// That of each.
+    /// The weight of an edge to each of them.
     #[expect(clippy::cast_precision_loss, reason = "symbols are not that many")]
     fn weight(&self) -> f64 {
         1.0 / self.count.max(1) as f64
@@ -301,17 +302,17 @@ impl Targets {
 #[derive(Default)]
 struct Builder<'f> {
     nodes: Vec<Node<'f>>,
-    /// In any order, and some more than once.
+    /// Unsorted, with duplicates.
     edges: Vec<Edge>,
-    /// The node of each file, and of its first symbol.
+    /// For each file, its node and that of its first symbol.
     files: Vec<(usize, usize)>,
-    /// A path without its extension → its file.
+    /// Files by their path without extension, and by the ends of it.
     stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
-    /// The bytes of the longest of those.
+    /// The bytes of the longest of these stems.
     longest_stem: usize,
     /// The names that are referred to.
     said: RapidHashSet<&'f str>,
-    /// Each of them → its symbols: file and node.
+    /// The symbols of each of these names: file and node.
     names: RapidHashMap<&'f str, SmallVec<[(usize, usize); 2]>>,
 }
 
@@ -337,7 +338,7 @@ impl<'f> Builder<'f> {
                 span: Some(symbol.span),
             });
             debug_assert_eq!(id, node + 1 + index);
-            // The blocks of methods of a type are not the type.
+            // An `impl` block of a type is not the type.
             let is_named = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
             if is_named && self.said.contains(symbol.name.as_str()) {
                 self.names.entry(&symbol.name).or_default().push((file, id));
@@ -345,7 +346,7 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// The edges that go out from those of a file that are wanted.
+    /// Adds the edges that go out from the wanted nodes of a file.
     fn relate<'o>(&mut self, file: usize, path: &str, outline: &'o Outline, wanted: &Holders) {
         let (node, first) = self.files[file];
         for (index, symbol) in outline.symbols.iter().enumerate() {
@@ -375,7 +376,7 @@ impl<'f> Builder<'f> {
             (it.name.as_str(), from, kind)
         };
         let mut uses: Vec<_> = wanted.references(outline).map(of_reference).collect();
-        // A name is resolved once, and what says the same again adds nothing.
+        // Each name is resolved once, and repeated uses add nothing.
         uses.sort_unstable();
         uses.dedup();
         for uses in uses.chunk_by(|a, b| a.0 == b.0) {
@@ -398,13 +399,13 @@ impl<'f> Builder<'f> {
         });
     }
 
-    /// The symbols that `name` may be, as seen from `file`. O(imported files) log symbols.
+    /// The symbols that `name` may mean in `file`. O(imported files × log symbols).
     fn resolve(&self, name: &str, file: usize, imported: &BTreeSet<usize>) -> Targets {
         let mut targets = Targets::default();
         let Some(all) = self.names.get(name) else {
             return targets;
         };
-        // They are in the order of files.
+        // They are sorted by file.
         let within = |file: usize| {
             let start = all.partition_point(|&(at, _)| at < file);
             let count = all[start..].partition_point(|&(at, _)| at == file);
@@ -422,9 +423,9 @@ impl<'f> Builder<'f> {
         targets
     }
 
-    /// The files that `module` may name, as written in the file at `path`: those whose path ends as it
-    /// does. Several are told apart by how much of the path they share with the importing file. O(bytes of `module` +
-    /// the square of the longest such end).
+    /// The files that `module`, imported by the file at `path`, may name: those whose path ends
+    /// with it. Of several, those that share the longest prefix with the importing path. O(bytes of
+    /// `module` + the square of the longest stem).
     fn imported(&self, path: &str, module: &str) -> Vec<usize> {
         let parts = module
             .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
@@ -432,7 +433,7 @@ impl<'f> Builder<'f> {
         let mut wanted = String::new();
         for part in parts {
             let slash = usize::from(!wanted.is_empty());
-            // What is longer than any stem is none, whatever follows.
+            // A name longer than any stem is none, whatever follows.
             if wanted.len() + slash + part.len() > self.longest_stem {
                 break;
             }
@@ -455,7 +456,7 @@ impl<'f> Builder<'f> {
                     .filter(|file| shared(file) == most)
                     .collect();
             }
-            // The last part may be a name in the module, and not the module.
+            // The last part may be a name within the module.
             wanted.truncate(wanted.rfind('/').unwrap_or(0));
         }
         Vec::new()
@@ -463,7 +464,7 @@ impl<'f> Builder<'f> {
 
     fn finish(mut self) -> Graph<'f> {
         let place = |edge: &Edge| (edge.from, edge.to, edge.kind);
-        // Of edges that say the same, the surest comes first and stays.
+        // Of equal edges, the one with the highest weight comes first and is kept.
         self.edges.sort_unstable_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
             place(a).cmp(&place(b)).then_with(by_weight)
@@ -479,8 +480,8 @@ impl<'f> Builder<'f> {
     }
 }
 
-/// The ends of `path` by which an import may name it: `a/b/c.py` is `c`, `b/c` and `a/b/c`; a file that
-/// stands for its folder has the folder's too.
+/// The ends of `path` by which an import may name it: for `a/b/c.py` these are `c`, `b/c` and
+/// `a/b/c`; a file that represents its folder has those of the folder.
 fn stems(path: &str) -> impl Iterator<Item = &str> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.split('.').next().unwrap_or(file);

@@ -1,4 +1,4 @@
-//! A span of a source in several fidelities. Each shows a part of the lines of the one above it.
+//! Renditions of a span of a source. Each kind shows some of the lines of the kind above it.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use ctx_model::{LineSpan, RenditionKind};
 use crate::lines::{Line, Lines, Shown, beginning, indentation, mark};
 use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
 
-/// How many lines an excerpt shows before and after one that matches.
+/// The number of lines that an excerpt shows before and after each match.
 pub const CONTEXT: u32 = 2;
 
-/// What is shown besides the lines that are.
+/// Which marks are shown for lines that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// A mark for each run that is left out.
     All,
-    /// The same, and of a line that is too long its [`beginning`].
+    /// A mark for each run that is left out, and only the [`beginning`] of lines that are too long.
     AllAndCut,
-    /// None, but for what is left out from a line on that is too long.
+    /// No marks, except after the beginning of a line that is too long.
     Cut,
 }
 
-/// A text, its lines, and what it says of itself.
+/// A text with its lines and outline.
 #[derive(Clone, Debug)]
 pub struct Source<'t> {
     language: Option<Language>,
@@ -30,7 +30,8 @@ pub struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// Reads `text`, whose path tells its language. Time: that of [`Outline::of`].
+    /// Reads `text`, whose language is recognised by its path and first lines. Time: that of
+    /// [`Outline::of`].
     pub fn new(path: &str, text: &'t str, limits: &Limits) -> Self {
         let language = Language::of(path, text);
         let outline = Outline::of(text, language, limits);
@@ -50,12 +51,12 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The language, where it is known.
+    /// The language, if known.
     pub fn language(&self) -> Option<Language> {
         self.language
     }
 
-    /// What the text says of itself.
+    /// The definitions, imports and references of the text.
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
@@ -70,7 +71,7 @@ impl<'t> Source<'t> {
         LineSpan::new(1, self.line_count()).expect("there is a line")
     }
 
-    /// The lines of `span`, as far as there are any, each with its number.
+    /// The existing lines of `span`, each with its number.
     pub fn lines(&self, span: LineSpan) -> impl Iterator<Item = (u32, &'t str)> {
         let span = self.clip(span);
         let numbers = span.into_iter().flat_map(|it| it.start()..=it.end());
@@ -83,20 +84,23 @@ impl<'t> Source<'t> {
         self.lines.get(index).copied().unwrap_or_default()
     }
 
-    /// `span` as `kind` shows it; `matches` are the lines that an excerpt is about.
+    /// Shows `span` in the form of `kind`; `matches` are the numbers of the lines that an excerpt
+    /// is about.
     ///
     /// * *full*: every line;
-    /// * *excerpt*: the skeleton, and the lines round each match;
-    /// * *skeleton*: every line but those of bodies: of functions, of queries, of data's values that are
-    ///   nested deeper than its outline, and of a document's sections after their first block;
-    /// * *signature*: signatures and doc comments of what the span defines, its parts left out;
+    /// * *excerpt*: the skeleton, and the lines around each match;
+    /// * *skeleton*: every line except bodies: of functions, of queries, of data values nested
+    ///   deeper than the outline, and of sections of documents after their first block;
+    /// * *signature*: signatures and doc comments of the definitions in the span, without their
+    ///   parts;
     /// * *mention*: the line that names it.
     ///
-    /// Of a line of more than 240 bytes, a mention shows the [`beginning`], without a number and before a mark, and so do signatures and
-    /// skeletons but those of prose, where a line may be a paragraph. Else a file of one line would have no short rendition.
+    /// Mentions, and signatures and skeletons except those of prose, show only the [`beginning`] of
+    /// a line of more than 240 bytes, without a number and followed by a mark. Otherwise a file of
+    /// one line would have no short rendition; in prose, a line may be a paragraph.
     ///
-    /// Each shows a part of the lines of the kind before it, and a mark for each run that it leaves
-    /// out. Lines past the end are left out without one. O(lines + symbols).
+    /// Each kind shows some of the lines of the kind before it, and a mark for each run that it
+    /// leaves out. Lines past the end of the text are left out without a mark. O(lines + symbols).
     pub fn render(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Lines<'t> {
         let Some(span) = self.clip(span) else {
             return Lines::default();
@@ -116,15 +120,16 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// How many lines of `span` are not blank. O(bytes).
+    /// The number of lines of `span` that are not blank. O(bytes).
     pub fn said(&self, span: LineSpan) -> usize {
         let all = span.start()..=span.end().min(self.line_count());
         all.filter(|&it| self.says(it)).count()
     }
 
-    /// How much of the information of a span its rendition keeps, 0 to 1: the share of the lines that are not blank,
-    /// of which the span has `said` ([`Source::said`]), and at least what names are worth. A rule of thumb: names and
-    /// signatures tell more than their number of lines.
+    /// The share of the information of a span that a rendition keeps, 0 to 1: the share of its
+    /// non-blank lines (the span has `said` of them, see [`Source::said`]), but at least a fixed
+    /// value per kind. A heuristic: names and signatures carry more information than their number
+    /// of lines suggests.
     pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, said: usize) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
@@ -146,7 +151,7 @@ impl<'t> Source<'t> {
         LineSpan::new(span.start(), span.end().min(self.line_count())).ok()
     }
 
-    /// Whether there is more in line `number` than white space.
+    /// Whether line `number` is not blank.
     fn says(&self, number: u32) -> bool {
         let line = self.line(number);
         match line.bytes().find(|it| !matches!(it, b' ' | b'\t')) {
@@ -187,18 +192,18 @@ impl<'t> Source<'t> {
         for body in self.begun_by(span.end()).iter().filter_map(|it| it.body) {
             shown.hide(body.start(), body.end());
         }
-        // Of a span within one body, the lines it is found by.
+        // For a span within one body, add the lines that identify it.
         self.signature(shown, span)
     }
 
-    /// `shown`, and the signatures of what is defined in `span`.
+    /// Adds to `shown` the signatures of the definitions in `span`.
     fn signature(&self, shown: Shown, span: LineSpan) -> Shown {
         let mut shown = self.mention(shown, span);
         if self.outline.fallback.is_some() {
             return shown;
         }
         for symbol in self.defined_in(span) {
-            // Of what both hold, the body decides.
+            // Lines in both signature and body belong to the body.
             let end = symbol.body.map_or(symbol.signature.end(), |body| {
                 symbol.signature.end().min(body.start().saturating_sub(1))
             });
@@ -210,8 +215,8 @@ impl<'t> Source<'t> {
         shown
     }
 
-    /// `shown`, and the line that names what `span` is about: the first that is defined in it, else its first
-    /// that says something.
+    /// Adds to `shown` the line that names the subject of `span`: the first definition in it, else
+    /// its first line that is not blank.
     fn mention(&self, mut shown: Shown, span: LineSpan) -> Shown {
         let defined = self
             .defined_in(span)
@@ -224,7 +229,7 @@ impl<'t> Source<'t> {
         shown
     }
 
-    /// The outermost symbols that begin in `span`, their doc comment included or not.
+    /// The outermost symbols that begin in `span`, whether their doc comment does or not.
     fn defined_in(&self, span: LineSpan) -> impl Iterator<Item = &Symbol> {
         let begins = move |symbol: &Symbol| {
             span.start() <= symbol.span.start() && symbol.span.start() <= span.end()
@@ -239,13 +244,13 @@ impl<'t> Source<'t> {
         })
     }
 
-    /// The symbols that begin no later than in line `number`.
+    /// The symbols that begin at or before line `number`.
     fn begun_by(&self, number: u32) -> &[Symbol] {
         let symbols = &self.outline.symbols;
         &symbols[..symbols.partition_point(|it| it.span.start() <= number)]
     }
 
-    /// Without a grammar: the lines that are indented least.
+    /// Without a grammar: shows the lines with the least indentation.
     fn outermost(&self, span: LineSpan) -> Shown {
         let depth = |number: u32| indentation(self.line(number)).len();
         let numbers = || (span.start()..=span.end()).filter(|&it| self.says(it));
@@ -257,7 +262,7 @@ impl<'t> Source<'t> {
         self.mention(shown, span)
     }
 
-    /// The lines `shown` of `span`, with `marks` between them. O(lines).
+    /// The lines of `span` that are `shown`, with `marks` between them. O(lines).
     pub(crate) fn show(&self, span: LineSpan, shown: &Shown, marks: Marks) -> Lines<'t> {
         let mut lines = Vec::with_capacity(shown.count() + 2);
         let mut next = span.start();
@@ -279,7 +284,7 @@ impl<'t> Source<'t> {
                     number: None,
                     text: beginning.into(),
                 });
-                // Not all of it is shown, so the mark that follows is for it, too.
+                // The rest of the line is left out, so the next mark counts it, too.
                 next = number;
                 continue;
             }
@@ -295,7 +300,8 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Headings of all levels are the outline of a document.
+/// A section within a section is shown as well: headings of all levels are the outline of a
+/// document.
 fn is_part_of_section(symbols: &[Symbol], symbol: &Symbol) -> bool {
     symbol.kind == SymbolKind::Section
         && (symbol.parent.and_then(|parent| symbols.get(parent)))

@@ -1,28 +1,28 @@
-//! Where the patterns of a query begin.
+//! The kinds of nodes at which patterns of a query begin.
 //!
-//! A query cursor that is let loose on a whole tree keeps a state for each pattern that may begin at each node,
-//! which costs about as much as the parse. Most nodes begin no pattern, and which do is told by their kind: so
-//! the tree is walked plainly, and the query is asked at those nodes alone.
+//! A query cursor that runs over a whole tree keeps a state for each pattern that may begin at each
+//! node, which costs about as much as the parse. Most nodes begin no pattern, and their kind shows
+//! which do: so the tree is walked without the query, and the query is run at those nodes only.
 
 use tree_sitter::{Language, Query};
 
-/// What is to be done at a node.
+/// What to do at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     /// No pattern begins here.
     Nothing,
-    /// One pattern does, which captures the node and asks nothing of it: the index of the capture.
+    /// One pattern begins here, and only captures the node: the index of the capture.
     Capture(u32),
-    /// The query is to be asked.
+    /// The query has to be run here.
     Query,
 }
 
-/// What is to be done at each kind of node.
+/// What to do at each kind of node.
 pub(crate) struct Roots(Vec<Root>);
 
 impl Roots {
-    /// Those of `query`, whose text is `source`. The error names a pattern that does not begin with a kind of
-    /// node: none of this crate's is one.
+    /// The roots of `query`, whose text is `source`. An error names a pattern that does not begin
+    /// with a kind of node; no query of this crate has one.
     pub(crate) fn of(grammar: &Language, query: &Query, source: &str) -> Result<Self, String> {
         let mut roots = vec![Root::Nothing; grammar.node_kind_count()];
         for pattern in 0..query.pattern_count() {
@@ -44,7 +44,7 @@ impl Roots {
         Ok(Roots(roots))
     }
 
-    /// What is to be done at a node of kind `id`.
+    /// What to do at a node of kind `id`.
     pub(crate) fn at(&self, id: u16) -> Root {
         self.0
             .get(usize::from(id))
@@ -53,7 +53,7 @@ impl Roots {
     }
 }
 
-/// The kind that `pattern` begins with, and what is behind it, without comments behind all.
+/// The kind that `pattern` begins with, and the rest of its text up to the line end.
 fn kind_of(pattern: &str) -> (&str, &str) {
     let pattern = pattern.strip_prefix('(').unwrap_or_default();
     let end = pattern

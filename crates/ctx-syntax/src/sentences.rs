@@ -1,18 +1,19 @@
-//! Prose into sentences.
+//! Splits prose into sentences.
 
 use std::ops::Range;
 
-/// Words that a full stop may stand behind within a sentence, in lower case. Sorted.
+/// Words that may end with a full stop within a sentence, in lower case. Sorted.
 const ABBREVIATIONS: &[&str] = &[
     "al", "approx", "ca", "cf", "col", "dr", "eg", "fig", "gen", "ie", "inc", "jr", "ltd", "mr",
     "mrs", "ms", "prof", "rep", "resp", "sen", "sr", "st", "vs",
 ];
 
-/// Where each sentence of `text` begins and ends, in bytes, without the white space around it; in their order.
-/// A heading, an item of a list, a row of a table and a fenced block of code count as one each; lines that
-/// follow each other are one paragraph, so a sentence may go over several. What says nothing, such as a rule
-/// under a heading, belongs to the sentence before it. Text in scripts that end sentences without a space is
-/// cut too. Rules, not a model: an abbreviation may end a sentence early. O(bytes).
+/// The byte ranges of the sentences of `text`, in order, without the white space around them. A
+/// heading, a list item, a table row and a fenced code block count as one each; consecutive lines
+/// are one paragraph, so a sentence may span several. Text without letters or digits, such as a
+/// rule under a heading, belongs to the sentence before it. Scripts that end sentences without a
+/// space are supported. By rules, not by a model: an abbreviation may end a sentence early.
+/// O(bytes).
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for block in blocks(text) {
@@ -31,7 +32,7 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Notes what `range` holds, if it says something.
+/// Adds `range` to `found`, or extends the last sentence if `range` has no letters or digits.
 fn keep(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
     let part = &text[range.clone()];
     let trimmed = part.trim();
@@ -46,7 +47,7 @@ fn keep(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Runs of lines that belong together.
+/// The blocks of `text`: runs of lines that belong together.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -84,7 +85,7 @@ fn is_heading(line: &str) -> bool {
     line.starts_with(['#', '='])
 }
 
-/// Whether `line` begins something of its own: a heading, an item of a list, a quotation, a row of a table.
+/// Whether `line` begins a new block: a heading, a list item, a quotation, a table row.
 fn begins_block(line: &str) -> bool {
     let is_bullet = line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ");
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -95,7 +96,7 @@ fn begins_block(line: &str) -> bool {
     is_bullet || is_numbered || is_fence(line) || is_heading(line) || line.starts_with(['|', '>'])
 }
 
-/// Where the sentences of a paragraph end, but for the last.
+/// The ends of the sentences of a paragraph, except for the last.
 fn ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut characters = text.char_indices().peekable();
@@ -121,7 +122,7 @@ fn ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// What may stand between the last word of a sentence and the space behind it.
+/// Characters that may stand between the last word of a sentence and the following space.
 fn is_closing(c: char) -> bool {
     matches!(
         c,
@@ -129,7 +130,8 @@ fn is_closing(c: char) -> bool {
     )
 }
 
-/// Whether `mark` between `before` and `after` ends a sentence: a space follows, and no word in lower case.
+/// Whether `mark` between `before` and `after` ends a sentence: a space follows, and no word in
+/// lower case.
 fn is_end(before: &str, mark: char, after: &str) -> bool {
     if !after.starts_with(char::is_whitespace) {
         return false;
@@ -140,10 +142,10 @@ fn is_end(before: &str, mark: char, after: &str) -> bool {
     mark != '.' || !is_abbreviation(before)
 }
 
-/// Whether the last word of `text` is one that a full stop is part of: `Dr`, `J`.
+/// Whether `text` ends with an abbreviation or an initial, to which a full stop belongs: `Dr`, `J`.
 fn is_abbreviation(text: &str) -> bool {
     let letters = text.bytes().rev().take_while(u8::is_ascii_alphabetic);
-    // No abbreviation is longer than the longest of them.
+    // Longer than the longest abbreviation.
     let count = letters.take(8).count();
     let word = &text[text.len() - count..];
     let is_initial = count == 1 && word != "I" && word.bytes().all(|it| it.is_ascii_uppercase());

@@ -1,40 +1,41 @@
-//! The languages, as data: what tells them, how they write comments, and their queries.
+//! The languages, as data: how they are recognised, how they write comments, and their queries.
 
 use tree_sitter_language::LanguageFn;
 
 /// One language.
 pub(crate) struct Row {
-    /// As in the info string of a code fence.
+    /// The name, as in the info string of a code fence.
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
-    /// Without their dot, in lower case.
+    /// File extensions without the dot, in lower case.
     pub(crate) extensions: &'static [&'static str],
     /// Whole file names.
     pub(crate) files: &'static [&'static str],
-    /// What a first line with `#!` names.
+    /// Interpreters that a `#!` line may name.
     pub(crate) interpreters: &'static [&'static str],
-    /// What a comment of one line begins and ends with.
+    /// The beginning and end of a one-line comment.
     pub(crate) comment: (&'static str, &'static str),
-    /// Between the names of a qualified name.
+    /// The separator of qualified names.
     pub(crate) separator: &'static str,
-    /// `None` where the grammar's feature is off, and where there is none: then lines may tell of sections (`headings.rs`).
+    /// `None` if the grammar's feature is off or there is no grammar: then heading lines may give
+    /// sections (`headings.rs`).
     pub(crate) grammar: Option<LanguageFn>,
-    /// How deep a text may nest, where the grammar takes what no limit stops beyond.
+    /// The deepest nesting that is accepted, for grammars whose scanner no limit can stop.
     pub(crate) deepest: Option<Deepest>,
-    /// Whether a preprocessor's macros stand where the grammar has nothing.
+    /// Whether code has preprocessor macros in places that the grammar does not allow.
     pub(crate) has_macros: bool,
-    /// What is a definition, an import and a reference: `queries/README.md` tells how.
+    /// The query for definitions, imports and references; see `queries/README.md`.
     pub(crate) query: &'static str,
 }
 
-/// A bound on what nests.
+/// A bound on nesting.
 #[derive(Clone, Copy)]
 pub(crate) enum Deepest {
     /// Levels of indentation.
     Indentation(usize),
-    /// `<` without its `>`, between two braces.
+    /// Unclosed `<` between two braces.
     Angles(usize),
-    /// `(*` in all, as what closes one may stand in a string.
+    /// All `(*` of the text, since a `*)` may be in a string.
     Comments(usize),
 }
 
@@ -48,7 +49,7 @@ macro_rules! grammar {
     }};
 }
 
-/// All of them. Where two claim an extension, the first has it.
+/// All languages. If two claim an extension, the first has it.
 pub(crate) static ROWS: [Row; 33] = [
     Row {
         name: "rust",
@@ -137,7 +138,8 @@ pub(crate) static ROWS: [Row; 33] = [
         comment: ("// ", ""),
         separator: ".",
         grammar: grammar!("java", tree_sitter_java::LANGUAGE),
-        // At the end of the text it takes memory and time by the square of them, in one step: 10,000 are 1 GiB.
+        // Unclosed `<` at the end of the text take quadratic memory and time in one step: 10,000
+        // take 1 GiB.
         deepest: Some(Deepest::Angles(1000)),
         has_macros: false,
         query: include_str!("../queries/java.scm"),
@@ -179,7 +181,7 @@ pub(crate) static ROWS: [Row; 33] = [
         comment: ("// ", ""),
         separator: ".",
         grammar: grammar!("c-sharp", tree_sitter_c_sharp::LANGUAGE),
-        // As Java's.
+        // For the same reason as in Java.
         deepest: Some(Deepest::Angles(1000)),
         has_macros: false,
         query: include_str!("../queries/c-sharp.scm"),
@@ -323,7 +325,7 @@ pub(crate) static ROWS: [Row; 33] = [
         comment: ("# ", ""),
         separator: ".",
         grammar: grammar!("yaml", tree_sitter_yaml::LANGUAGE),
-        // Its scanner ends the process at some 250.
+        // Its scanner aborts the process at some 250 levels.
         deepest: Some(Deepest::Indentation(100)),
         has_macros: false,
         query: include_str!("../queries/yaml.scm"),
@@ -402,7 +404,7 @@ pub(crate) static ROWS: [Row; 33] = [
         comment: ("(* ", " *)"),
         separator: ".",
         grammar: grammar!("ocaml", tree_sitter_ocaml::LANGUAGE_OCAML),
-        // Its scanner calls itself at each: 80,000 are more than the stack of a thread.
+        // Its scanner recurses at each: 80,000 overflow the stack of a thread.
         deepest: Some(Deepest::Comments(10_000)),
         has_macros: false,
         query: include_str!("../queries/ocaml.scm"),

@@ -1,4 +1,4 @@
-//! Strategies that cut a span to a number of tokens, the mark of what was cut included.
+//! Strategies that truncate a span to a number of tokens, including the marks for omitted lines.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use ctx_tokens::TokenCounter;
 use crate::lines::{Line, Lines, Shown, mark};
 use crate::rendition::{Marks, Source};
 
-/// Which lines matter most, when not all of them fit.
+/// A truncation strategy: which lines matter most if not all fit.
 pub trait Truncate: fmt::Debug + Send + Sync {
-    /// The name by which it is asked for.
+    /// The name by which the strategy is selected.
     fn name(&self) -> &'static str;
 
     /// All lines of `span`, the most important first.
     fn order(&self, source: &Source<'_>, span: LineSpan) -> Vec<u32>;
 
-    /// As many lines of `span` as fit in `limit` by `counter`, in their order, with a mark for each run
-    /// that is left out; the whole of it where it fits. Where not even one line fits, its beginning
-    /// between two characters; where not even that, nothing. What is returned never counts more than
-    /// `limit`. O(log lines) counts of what is shown.
+    /// As many lines of `span` as fit in `limit` by `counter`, in order, with a mark for each run
+    /// that is left out; the whole span if it fits. If not even one line fits, the beginning of a
+    /// line, cut between two characters; if nothing fits, nothing. The result never counts more
+    /// than `limit`. O(log lines) counts of the shown text.
     fn truncate<'t>(
         &self,
         source: &Source<'t>,
@@ -44,8 +44,8 @@ pub trait Truncate: fmt::Debug + Send + Sync {
             }
             source.show(span, &shown, Marks::All)
         };
-        // More lines cost more, but for a mark that goes when its last line comes: what is found is
-        // tried out.
+        // More lines cost more, except that a mark disappears with the last line of its run: the
+        // search may miss the optimum, but it has counted what it returns.
         let (mut low, mut high) = (0, order.len());
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -62,7 +62,7 @@ pub trait Truncate: fmt::Debug + Send + Sync {
     }
 }
 
-/// The longest beginning of line `number` that fits, and a mark for what is left out besides.
+/// The longest beginning of line `number` that fits, with a mark for the rest.
 fn cut<'t>(
     source: &Source<'t>,
     span: LineSpan,
@@ -75,7 +75,7 @@ fn cut<'t>(
         let end = boundaries.get(characters).copied().unwrap_or(text.len());
         let mut lines = Vec::new();
         if end > 0 {
-            // Not the whole line, so it has no number.
+            // A part of a line has no number.
             lines.push(Line {
                 number: None,
                 text: text[..end].into(),
@@ -101,7 +101,7 @@ fn cut<'t>(
     }
 }
 
-/// The lines from the top.
+/// Keeps lines from the top.
 #[derive(Clone, Copy, Debug)]
 pub struct Head;
 
@@ -115,7 +115,7 @@ impl Truncate for Head {
     }
 }
 
-/// The first line and the last, the second and the last but one, and so on inwards.
+/// Keeps the first line and the last, the second and the last but one, and so on inwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Bookend;
 
@@ -140,7 +140,7 @@ impl Truncate for Bookend {
     }
 }
 
-/// Signatures and doc comments, then the rest from the top.
+/// Keeps signatures and doc comments, then the rest from the top.
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureFirst;
 
@@ -154,7 +154,7 @@ impl Truncate for SignatureFirst {
     }
 }
 
-/// The skeleton, then the bodies from the top.
+/// Keeps the skeleton, then the bodies from the top.
 #[derive(Clone, Copy, Debug)]
 pub struct OutlineFirst;
 
@@ -176,7 +176,7 @@ fn these_first(source: &Source<'_>, span: LineSpan, kind: RenditionKind) -> Vec<
     first.numbers(true).chain(first.numbers(false)).collect()
 }
 
-/// Every strategy.
+/// All strategies.
 pub fn strategies() -> [&'static dyn Truncate; 4] {
     [&SignatureFirst, &Bookend, &Head, &OutlineFirst]
 }

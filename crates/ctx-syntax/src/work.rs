@@ -1,23 +1,24 @@
-//! How much a parse and its queries do, and what stops them.
+//! Counts the work of a parse and its queries, and stops them at their limits.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::{Fallback, Limits};
 
-/// The time is looked at every so many steps: asking for it takes a part of one.
+/// The time is read every this many steps, because reading it costs a part of a step.
 const LOOK: u64 = 8;
 
-/// So many steps take less, or each of them is looked at: there are texts that make one step long.
+/// If [`LOOK`] steps take at least this long, the time is read at every step: some texts make
+/// single steps long.
 const SOON: Duration = Duration::from_millis(4);
 
-/// What was done within its limits.
+/// Work done so far, and its limits.
 pub(crate) struct Work {
     steps: u64,
     limits: Limits,
     began: Duration,
     looked: Duration,
-    /// The step at which the time is looked at next.
+    /// The step at which the time is read next.
     look: u64,
     stopped: Option<Fallback>,
 }
@@ -43,7 +44,7 @@ impl Work {
         now.saturating_sub(self.began) >= self.limits.time
     }
 
-    /// Takes a step, if one is left.
+    /// Counts a step, and breaks if a limit is reached.
     pub(crate) fn step(&mut self) -> ControlFlow<()> {
         self.steps += 1;
         let limit = self.limits.steps;
@@ -57,13 +58,13 @@ impl Work {
         ControlFlow::Break(())
     }
 
-    /// Why it was stopped, if it was.
+    /// Why the work was stopped, if it was.
     pub(crate) fn result(&self) -> Result<(), Fallback> {
         self.stopped.map_or(Ok(()), Err)
     }
 }
 
-/// The time that this thread has had of a processor: what others do on the machine does not add to it.
+/// The processor time of this thread, to which other processes do not add.
 #[cfg(unix)]
 fn time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};

@@ -1,4 +1,5 @@
-//! What a reader calls a definition, language by language: constants, properties, variants, aliases, and no locals.
+//! Which constructs are definitions, by language: constants, properties, variants, aliases, but no
+//! locals.
 
 use ctx_syntax::SymbolKind::{
     Class, Constant, Enum, Field, Function, Impl, Interface, Macro, Method, Module, Section,

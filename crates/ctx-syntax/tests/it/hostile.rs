@@ -1,4 +1,4 @@
-//! Texts made to hurt a parser: each is bounded, and none is shown as something else.
+//! Adversarial inputs: parsing stays bounded, and none is shown as something else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

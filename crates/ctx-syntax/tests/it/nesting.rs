@@ -1,4 +1,5 @@
-//! Things in things without end, in every language: parsing ends, the process lives, and every line can be shown.
+//! Deeply nested input in every language: parsing ends, the process survives, and every line can be
+//! shown.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! An outline is what was packed, and nothing else is taken for one.
+//! A packed outline is unpacked unchanged, and other bytes are rejected.
 
 use std::sync::LazyLock;
 

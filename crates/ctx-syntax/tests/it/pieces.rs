@@ -1,4 +1,4 @@
-//! Files cut into the parts that are found one by one.
+//! Files cut into the parts that an index finds.
 
 use ctx_model::LineSpan;
 use ctx_syntax::{Language, Limits, Outline, lines, pieces};

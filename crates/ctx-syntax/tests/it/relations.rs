@@ -1,4 +1,4 @@
-//! What refers to what, and how sure that is.
+//! References between symbols, and their weights.
 
 use std::collections::{BTreeMap, BTreeSet};
 

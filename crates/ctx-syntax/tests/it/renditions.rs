@@ -1,4 +1,4 @@
-//! What each rendition shows of a span.
+//! What each rendition of a span shows.
 
 use ctx_model::{LineSpan, RenditionKind};
 use ctx_syntax::{Language, Limits, Outline, Source};

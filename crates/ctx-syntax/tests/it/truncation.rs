@@ -1,4 +1,4 @@
-//! Every strategy keeps within the tokens it is given, the mark included.
+//! No strategy exceeds its limit of tokens, the mark included.
 
 use ctx_model::{LineSpan, Tokens};
 use ctx_syntax::{Limits, Source, strategies};
