@@ -1,4 +1,4 @@
-//! The changes of a repository, kept and up to date.
+//! The stored changes of a repository, and their updates.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,40 +15,42 @@ use crate::error::GitError;
 use crate::past::{Change, Past};
 use crate::repository::{Opened, Source};
 
-/// What is read is written whenever it is so many changes more: a file of 2,000 takes as long as some dozens of them.
+/// Progress is saved whenever this many more changes are read: writing a file of 2,000 takes as
+/// long as reading some dozens.
 const STEP: usize = 256;
 
-/// The last changes of a git repository, found by what was said of them. Any number may ask while one updates.
+/// The latest changes of a git repository, searched by their messages. Any number of queries may
+/// run during an update.
 pub struct GitChanges {
     source: Source,
-    /// Where they are kept.
+    /// The file where the changes are stored.
     file: PathBuf,
     past: RwLock<Arc<Past>>,
-    /// Held by who updates them: whether the file has what is known.
+    /// Whether the file has all known changes. Locked during an update.
     saved: Mutex<bool>,
-    /// Why the last update failed, if it did.
+    /// The error of the last update, if it failed.
     failure: RwLock<Option<PortError>>,
 }
 
-/// How far an update is.
+/// The progress of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// So many changes are read,
+    /// The number of changes read so far.
     pub done: usize,
-    /// of so many; 0 until that is known.
+    /// The number of changes in all; 0 until it is known.
     pub of: usize,
 }
 
-/// What an update came to.
+/// The result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Updated {
-    /// How many changes are known.
+    /// The number of known changes.
     pub changes: usize,
-    /// How many of them were read now.
+    /// The number of changes read by this update.
     pub read: usize,
-    /// Why they could not be kept for the next time, if that is so. They are answered all the same.
+    /// Why the changes could not be saved, if they could not. They are searched all the same.
     pub unsaved: Option<String>,
 }
 
@@ -62,10 +64,11 @@ impl std::fmt::Debug for GitChanges {
 }
 
 impl GitChanges {
-    /// Those of the repository that the folder `root` is in, up to its `HEAD`, of the files below `root`: as they were kept in
-    /// `file`, if they were. `None` if `root` is in no repository, which is looked for no
-    /// further up than `GIT_CEILING_DIRECTORIES` says. The second value says what is wrong with a file that is not as it
-    /// was written; the next update makes it anew. O(bytes of the file).
+    /// The changes of the repository around the folder `root`, up to `HEAD`, in files below `root`.
+    /// Starts with those stored in `file`, if any. `None` if `root` is in no repository; the search
+    /// for one goes no further up than `GIT_CEILING_DIRECTORIES`. The second value says what is
+    /// wrong with a damaged or incompatible `file`; the next update rebuilds it. O(bytes of the
+    /// file).
     ///
     /// # Errors
     /// The repository cannot be opened.
@@ -76,11 +79,11 @@ impl GitChanges {
         Ok(source.map(|it| GitChanges::of(it, file)))
     }
 
-    /// Those of the repository whose git folder is `repository`, bare or not, up to `commit`, which is a whole id in hexadecimal. As
-    /// [`GitChanges::open`].
+    /// The changes of the repository whose git folder is `repository`, bare or not, up to `commit`,
+    /// a full hexadecimal id. Otherwise like [`GitChanges::open`].
     ///
     /// # Errors
-    /// `commit` is no id.
+    /// `commit` is not such an id.
     pub fn at(
         repository: &Path,
         commit: &str,
@@ -91,7 +94,7 @@ impl GitChanges {
 
     fn of(source: Source, file: &Path) -> (Self, Option<String>) {
         let (past, wrong) = match Past::read(file) {
-            // What was kept for another folder says nothing of this one.
+            // Changes that were stored for another folder do not apply to this one.
             Ok(past) => {
                 let past = past.filter(|it| it.extent.prefix == source.prefix);
                 (past.unwrap_or_default(), None)
@@ -112,19 +115,21 @@ impl GitChanges {
         Arc::clone(&self.past.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many changes are known.
+    /// The number of known changes.
     pub fn count(&self) -> usize {
         self.past().len()
     }
 
-    /// Reads the changes that are not known yet, and forgets those that `HEAD` does not have any more. Where it is what it was,
-    /// the repository is opened and no more. `progress` is told how far it is, and may end it: then what was read is
-    /// kept, the latest first, and the next update goes on from there; so it does after a process that ended, of which all but the
-    /// last few hundred are kept. Before the first is read all is as before.
-    /// O(commits that are looked at, and what those that are new changed). A second update waits for the first.
+    /// Reads the changes that are not known yet, and forgets those that `HEAD` no longer has. If
+    /// `HEAD` has not moved, only opens the repository. `progress` receives the progress, and may
+    /// cancel the update: what was read by then is kept, the latest first, and the next update
+    /// continues from there, as it does after a killed process, which loses the last few hundred at
+    /// most. Until the first are read, queries see the old state. O(commits inspected, and the
+    /// content of new changes). Concurrent updates run one after the other.
     ///
     /// # Errors
-    /// The repository cannot be read: then whoever asks is told so, until an update can. Or `progress` ended it.
+    /// The repository cannot be read: queries then return this error, until an update succeeds. Or
+    /// `progress` cancelled it.
     pub fn update(
         &self,
         progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
@@ -192,7 +197,7 @@ impl GitChanges {
         }
     }
 
-    /// Answers from `past` from now on, and writes it. Why that cannot be done.
+    /// Replaces the searched changes by `past`, and saves it. Returns why it could not be saved.
     fn keep(&self, past: Past, saved: &mut bool) -> Option<String> {
         let past = Arc::new(past);
         let unsaved = self.save(&past, saved);
@@ -200,7 +205,7 @@ impl GitChanges {
         unsaved
     }
 
-    /// Writes `past`, if that is not `saved` yet. Why that cannot be done.
+    /// Saves `past`, unless it is `saved` already. Returns why it could not be saved.
     fn save(&self, past: &Past, saved: &mut bool) -> Option<String> {
         if *saved {
             return None;
@@ -211,10 +216,10 @@ impl GitChanges {
     }
 }
 
-/// Reads on as many threads as there are, for as long as nobody ends it.
+/// Reads changes on all threads, until the update is cancelled.
 struct Reading<'r> {
     opened: &'r Opened<'r>,
-    /// How many changes are known, of how many.
+    /// The number of changes known so far.
     done: AtomicUsize,
     of: usize,
     is_over: AtomicBool,
@@ -222,7 +227,8 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// The changes of `commits`, in their order; where it is over, of those that were read until then.
+    /// Reads the changes of `commits`, in order; after a cancellation, those that were read by
+    /// then.
     fn read(&self, commits: &[(ObjectId, ObjectId)]) -> Vec<Change> {
         let read = commits.par_iter().map_init(
             || self.opened.reader(),
@@ -237,7 +243,7 @@ impl Reading<'_> {
     }
 
     fn goes_on(&self) -> bool {
-        // Whoever tells how far it is does so for the others.
+        // One thread at a time reports the progress, for all of them.
         if let Ok(mut progress) = self.progress.try_lock() {
             let (done, of) = (self.done.load(Ordering::Relaxed), self.of);
             if progress(Progress { done, of }).is_break() {

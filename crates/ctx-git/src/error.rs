@@ -1,4 +1,4 @@
-//! What can be wrong with a repository.
+//! Errors of reading a repository.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,43 +10,44 @@ use ctx_retrieve::PortError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// The repository cannot be opened, or what it points to is not there.
+    /// The repository cannot be opened, or something it refers to is missing.
     #[error("read the git repository {}", path.display())]
     Repository {
-        /// Where it is.
+        /// The path of the repository or file.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// What stands in place of a file of the repository is none, and reading it might never end.
+    /// A pipe, socket or device is in place of a file of the repository; reading it might never
+    /// end.
     #[error(
         "read {}: it is {what}, not a file; delete it and restore the repository, such as by cloning it again",
         path.display()
     )]
     NotAFile {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
         /// What it is: "a pipe", "a socket", "a device" or "something else".
         what: &'static str,
     },
-    /// A file of the repository is larger than any such file is.
+    /// A file of the repository exceeds the limit for its kind.
     #[error(
         "read {}: it is larger than {limit} bytes; restore the repository, such as by cloning it again",
         path.display()
     )]
     TooLarge {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// So many bytes it may have.
+        /// The most bytes allowed.
         limit: u64,
     },
     /// The repository has no such commit.
     #[error("find the commit {commit:?} in the git repository {}", path.display())]
     Commit {
-        /// Where the repository is.
+        /// The path of the repository.
         path: PathBuf,
-        /// What was looked for.
+        /// The commit that was not found.
         commit: String,
     },
     /// The caller asked to stop.
@@ -66,7 +67,7 @@ impl GitError {
     }
 }
 
-/// What whoever asks for the changes is told.
+/// The error that queries return.
 impl From<&GitError> for PortError {
     fn from(error: &GitError) -> Self {
         PortError::new(format!("failed to {}", with_causes(error)))

@@ -1,34 +1,34 @@
-//! What a line of code stands under, told by indentation alone.
+//! The lines that name what a line of code is in, found by indentation alone.
 //!
-//! Which definition a change touched is a question about a text of long ago, and there are thousands of those: to parse
-//! each would take minutes. Where people indent, the head of what a line is in is above it and less indented. So the words of
-//! those lines are taken, the nearest first, and whoever knows what the file defines today takes the first that is a
-//! definition.
+//! The definition that a change touched has to be found in an old version of a text, and there are
+//! thousands of those: parsing each would take minutes. In indented code, the head of a block is
+//! above it and less indented. So the words of these lines are collected, the nearest first, and
+//! the first of them that the file defines today is taken for the definition.
 
 use std::ops::Range;
 
-/// A longer line, in bytes, is nobody's head.
+/// A longer line, in bytes, is not considered.
 const LONGEST_LINE: usize = 400;
-/// Heads of a line, and what a head stands over, are looked for within so many lines.
+/// How many lines are searched above a line for its heads, and below a head for its block.
 const NEAR: usize = 600;
-/// So many lines of one change are looked at as heads themselves.
+/// The most lines of one change that are taken as heads themselves.
 const OWN: usize = 8;
-/// So many words of one line,
+/// The most words taken of one line.
 const WORDS_OF_LINE: usize = 8;
-/// and of all heads of one place.
+/// The most words taken of all heads of one place.
 const WORDS: usize = 24;
-/// No shorter word is taken, and no longer one, in bytes.
+/// The lengths of words that are taken, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=64;
-/// A tab is as deep as so many blanks.
+/// The width of a tab, in blanks.
 const TAB: usize = 8;
 
-/// First words of lines that others stand under and that define nothing.
+/// First words of lines that open a block but define nothing.
 const STATEMENTS: [&str; 29] = [
     "assert", "await", "begin", "case", "catch", "do", "elif", "else", "elsif", "ensure", "except",
     "finally", "for", "foreach", "if", "loop", "match", "raise", "rescue", "return", "select",
     "switch", "throw", "try", "unless", "when", "while", "with", "yield",
 ];
-/// Words of which one is among the first of a line that defines something and ends there.
+/// Keywords one of which is at the beginning of a definition on one line.
 const DEFINING: [&str; 23] = [
     "class",
     "const",
@@ -54,18 +54,19 @@ const DEFINING: [&str; 23] = [
     "typedef",
     "union",
 ];
-/// First words of lines that define what stands behind a dot too.
+/// First words of lines that define a name after a dot, too.
 const DEFINERS: [&str; 6] = ["def", "fn", "fun", "func", "function", "local"];
 
-/// The numbers of the lines that may name what the lines `at` of `lines` are in: those among these lines themselves that are heads or define something, and then
-/// those that the first of them stands under, the nearest first. Where `at` is empty, something was taken away
-/// after the line before it. O(lines of `at`, and 600 above and below).
+/// The indices of the lines that may name what the lines `at` of `lines` are in: first those in
+/// `at` that are heads or definitions on one line, then the heads above the first line of `at`, the
+/// nearest first. An empty `at` means that lines were removed there: the line before it is used
+/// instead. O(lines of `at`, and 600 above and below).
 pub(crate) fn heads(lines: &[&str], at: Range<usize>) -> Vec<usize> {
     let at = at.start.min(lines.len())..at.end.min(lines.len());
     let is_said = |&it: &usize| depth(lines[it]).is_some();
     let (first, own) = match at.clone().find(is_said) {
         Some(first) => (first, first..at.end),
-        // Of what is no longer there the line before tells most.
+        // If lines were removed, the line before them is the best evidence.
         None => match (0..at.start).rev().take(NEAR).find(is_said) {
             Some(before) => (before, before..before + 1),
             None => return Vec::new(),
@@ -78,9 +79,9 @@ pub(crate) fn heads(lines: &[&str], at: Range<usize>) -> Vec<usize> {
     heads
 }
 
-/// Adds the heads that line `of` stands under.
+/// Adds the heads above line `of`.
 fn above(lines: &[&str], of: usize, heads: &mut Vec<usize>) {
-    // Only lines that are less indented than this are heads.
+    // Only lines with less indentation than this are heads.
     let Some(mut limit) = depth(lines[of]) else {
         return;
     };
@@ -90,7 +91,7 @@ fn above(lines: &[&str], of: usize, heads: &mut Vec<usize>) {
         };
         match Line::of(line) {
             Line::Aside => continue,
-            // What it closes, or opens, began on a line above that is as deep.
+            // The statement that the bracket belongs to begins above, with the same indentation.
             Line::Bracket => limit = depth + 1,
             Line::Statement => limit = depth,
             Line::Head => {
@@ -104,7 +105,7 @@ fn above(lines: &[&str], of: usize, heads: &mut Vec<usize>) {
     }
 }
 
-/// Whether the next line that says something is deeper, and `at` is one that defines.
+/// Whether line `at` is a head, and the next line that is not blank is indented deeper.
 fn opens(lines: &[&str], at: usize) -> bool {
     let Some(depth_here) = depth(lines[at]) else {
         return false;
@@ -114,7 +115,7 @@ fn opens(lines: &[&str], at: usize) -> bool {
     next.next().is_some_and(|it| it > depth_here) && Line::of(lines[at]) == Line::Head
 }
 
-/// Whether `line` says itself what it defines, whatever stands below it: by a word, or at the margin by an assignment.
+/// Whether `line` alone is a definition: by a keyword, or by an assignment without indentation.
 fn defines(line: &str) -> bool {
     let Some(depth) = depth(line).filter(|_| Line::of(line) == Line::Head) else {
         return false;
@@ -122,7 +123,7 @@ fn defines(line: &str) -> bool {
     if depth == 0 && line.contains(" = ") {
         return true;
     }
-    // `pub(crate)` and `async` may come first, and what a call or an expression is made of may not.
+    // `pub(crate)` and `async` may precede the keyword; parts of a call or an expression may not.
     let is_word = |it: &str| {
         it.bytes()
             .all(|it| it.is_ascii_alphanumeric() || it == b'_')
@@ -132,16 +133,16 @@ fn defines(line: &str) -> bool {
     words.any(|it| DEFINING.contains(&it)) && line.split_whitespace().nth(1).is_some()
 }
 
-/// What a line can be to those below it.
+/// How a line relates to more indented lines below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// It may define what they are in.
+    /// May define what they are in.
     Head,
-    /// It does something.
+    /// A statement.
     Statement,
-    /// It goes on with a head that began above it, or ends something.
+    /// Continues a head that began above it, or closes a block.
     Bracket,
-    /// It is as little indented as it likes: a label, a comment, what a preprocessor reads.
+    /// A line whose indentation means nothing: a label, a comment, a preprocessor directive.
     Aside,
 }
 
@@ -170,7 +171,7 @@ impl Line {
     }
 }
 
-/// How far a line is indented; `None` of one that says nothing, or is too long to.
+/// The indentation of a line; `None` if it is blank or too long.
 fn depth(line: &str) -> Option<usize> {
     if line.len() > LONGEST_LINE {
         return None;
@@ -187,7 +188,7 @@ fn first_word(line: &str) -> &str {
     words_of(line).next().map_or("", |(_, word)| word)
 }
 
-/// What may be names in `line`, each with where it begins.
+/// The words of `line` that may be names, each with its offset.
 fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_of_word = |it: char| it.is_alphanumeric() || it == '_' || it == '$';
     let words = line.split(move |it| !is_of_word(it));
@@ -195,8 +196,9 @@ fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
     words.filter(|(_, it)| LENGTHS.contains(&it.len()) && !it.starts_with(char::is_numeric))
 }
 
-/// The words of `heads` that these may define, each once: of a line, what is called like a function first, and nothing that is
-/// assigned or a part of something.
+/// The words of `heads` that may be names of definitions, each once: words before a parenthesis
+/// come first in a line. Left out are words after an assignment, and words after a dot in lines
+/// without a keyword of [`DEFINERS`].
 pub(crate) fn names<'t>(heads: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut names = Vec::new();
     for line in heads {

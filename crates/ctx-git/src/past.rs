@@ -1,4 +1,4 @@
-//! The changes that are known, as they are kept and as they are searched.
+//! The known changes, as they are stored and searched.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,43 +13,45 @@ use tempfile::NamedTempFile;
 
 use crate::repository::MOST_CHANGES;
 
-/// The first bytes of a file of changes, the last of them its form. One of another form is made anew.
-/// To be counted up with whatever changes what is kept of the same commits: how they are analysed, masked, and bounded.
+/// The first bytes of a stored file; the last of them is the version. A file of another version is
+/// rebuilt. Increase it with any change of what is stored for the same commits: how they are
+/// analysed, masked or bounded.
 const FORMAT: [u8; 8] = *b"ctx-git\x07";
-/// Behind them stands the hash of what follows, and of which version of this crate wrote it.
+/// The bytes before the content: [`FORMAT`], then a hash of the content and of this crate's
+/// version.
 const SEALED: usize = FORMAT.len() + blake3::OUT_LEN;
-/// A larger file is none of ours, in bytes.
+/// The most bytes of a stored file.
 const LARGEST: usize = 64 << 20;
 
-/// What files are called that are being written,
+/// The prefix of the names of temporary files.
 const UNFINISHED: &str = "changes.tmp-";
-/// and how old one is whose process has ended.
+/// The age after which a temporary file is taken to be left over from a process that has ended.
 const ABANDONED: Duration = Duration::from_hours(1);
 
 /// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 const K: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// A change: what was said of it, and what it touched.
+/// A change: the words of its message, and the places it touched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Change {
     /// The bytes of the commit's id.
     pub(crate) id: Vec<u8>,
-    /// The words of the message, in their order, and how often each is said.
+    /// The words of the message, sorted, with their counts.
     pub(crate) words: Vec<(String, u32)>,
     pub(crate) places: Vec<Place>,
-    /// Whether all of it could be read. What could not may be there another time.
+    /// Whether all of it could be read. If not, it is read again later.
     pub(crate) is_whole: bool,
 }
 
-/// Which changes of a repository are meant.
+/// The part of a history that is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Extent {
-    /// The commit up to which they are.
+    /// The last commit.
     pub(crate) tip: Vec<u8>,
-    /// The commits at which a shallow repository ends, in order.
+    /// The commits at which a shallow repository ends, sorted.
     pub(crate) ends: Vec<Vec<u8>>,
-    /// What the paths begin with in the repository.
+    /// The prefix of the paths that count.
     pub(crate) prefix: String,
 }
 
@@ -57,43 +59,44 @@ pub(crate) struct Extent {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) path: String,
-    /// What the definition there may be called, the likeliest first.
+    /// The possible names of the definition there, the likeliest first.
     pub(crate) names: Vec<String>,
 }
 
-/// The same with numbers for texts.
+/// A [`Change`] with indices into [`Past`]'s texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Kept {
     id: Vec<u8>,
     words: Vec<(u32, u32)>,
-    /// Path and names.
+    /// The path and the names.
     places: Vec<(u32, Vec<u32>)>,
     is_whole: bool,
-    /// What its score is spread over.
+    /// The divisor of its score: the square root of the number of source places.
     #[serde(skip)]
     spread: f64,
 }
 
-/// All changes that are known.
+/// All known changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
     pub(crate) extent: Extent,
-    /// Whether the extent has more changes than these: whoever read them was ended.
+    /// Whether the extent has more changes than these, because an update was cancelled.
     pub(crate) is_partial: bool,
-    /// What all numbers stand for, in their order.
+    /// The texts to which indices refer, sorted.
     texts: Vec<String>,
-    /// The latest first.
+    /// The latest change first.
     changes: Vec<Kept>,
-    /// How many changes say a text, by its number.
+    /// The number of changes whose message has a word, by the word's index.
     #[serde(skip)]
     saying: Vec<u32>,
-    /// How many words a message has in the mean.
+    /// The mean number of words of a message.
     #[serde(skip)]
     length: f64,
 }
 
 impl Past {
-    /// `changes`, the latest first, all of `extent` or those that are read so far. O(n log n).
+    /// Builds the index of `changes`, the latest first; all of `extent`, or those read so far. O(n
+    /// log n).
     pub(crate) fn of(extent: Extent, changes: &[Change], is_partial: bool) -> Self {
         let words = changes.iter().flat_map(|it| &it.words).map(|it| &it.0);
         let places = || changes.iter().flat_map(|it| &it.places);
@@ -138,7 +141,7 @@ impl Past {
         let is_source = |text: &String| Role::of(text) == Role::Source;
         for change in &mut self.changes {
             let paths = change.places.iter().map(|it| &self.texts[index(it.0)]);
-            // Tests and texts go along with what they are about.
+            // Tests and documents go along with the source they are about.
             let sources = paths.filter(|it| is_source(it)).count();
             #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
             let sources = sources.max(1) as f64;
@@ -147,12 +150,13 @@ impl Past {
         self
     }
 
-    /// How many changes there are.
+    /// The number of changes.
     pub(crate) fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// What is known, by the ids of commits, but for what could not be read.
+    /// The known changes by the ids of their commits, except those that could not be read
+    /// completely.
     pub(crate) fn known(&self) -> BTreeMap<Vec<u8>, Change> {
         let text = |number: u32| self.texts[index(number)].clone();
         let change = |it: &Kept| Change {
@@ -170,9 +174,10 @@ impl Past {
         changes.map(|it| (it.id.clone(), change(it))).collect()
     }
 
-    /// The `limit` places whose changes fit `terms` best: BM25 of the message by the square root of how many places of sources the
-    /// change touched, and of a place that several touched the best. Equals in the order of their changes, the latest first.
-    /// O(words of all messages).
+    /// The `limit` places whose changes match `terms` best: BM25 of the message, divided by the
+    /// square root of the number of source places that the change touched; a place that several
+    /// changes touched has the best of their scores. Ties keep the order of the changes, the latest
+    /// first. O(words of all messages).
     pub(crate) fn touched(&self, terms: &[(String, f32)], limit: usize) -> Vec<Touched> {
         let mut worth = vec![0.0; self.texts.len()];
         for (term, weight) in terms {
@@ -189,7 +194,7 @@ impl Past {
                 fitting.extend(places.map(|it| (share, change, it)));
             }
         }
-        // The sort is stable: equals stay in the order of their changes.
+        // The sort is stable: ties keep the order of their changes.
         fitting.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut seen = rapidhash::RapidHashSet::default();
         let text = |&number: &u32| self.texts[index(number)].clone();
@@ -219,12 +224,12 @@ impl Past {
         (1.0 + (all - saying + 0.5) / (saying + 0.5)).ln()
     }
 
-    /// Reads what is kept in the file at `path`, `None` where there is none.
+    /// Reads the changes stored in the file at `path`; `None` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be read, or is not as it was written; then what is wrong with it is told.
+    /// What is wrong with the file, if it cannot be read or is damaged.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, String> {
-        // Whoever made the folder may have made a link of it, to what has no end.
+        // Whoever made the folder may have made this a link to something that never ends.
         let metadata = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata.map_err(|it| it.to_string())?,
@@ -275,7 +280,7 @@ impl Past {
         Ok(file)
     }
 
-    /// Writes it to `path`, where what was there is until all of it is.
+    /// Writes the changes to `path` atomically.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let bytes = self.encode().map_err(io::Error::other)?;
         if bytes.len() > LARGEST {
@@ -300,7 +305,7 @@ fn hash(bytes: &[u8]) -> blake3::Hash {
     hasher.update(bytes).finalize()
 }
 
-/// Removes what was being written to `folder` when its process ended.
+/// Removes temporary files in `folder` that were left over by processes that have ended.
 fn sweep(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {

@@ -1,9 +1,10 @@
-//! Whether what is read of a repository is plain files.
+//! Checks that what is read of a repository is plain files.
 //!
-//! Git's own files are opened by name and read to their end. A pipe that nobody writes to would be waited for without end,
-//! and a device may have none. No clone has such, but an archive that is unpacked may. So each file that is about to be
-//! read is looked at first, and what is read whole is read here to its limit: its length says little, as files of the
-//! system have none. What is put in place of a file between the look and the reading is not seen.
+//! Git's own files are opened by name and read to their end. Opening a pipe without a writer blocks
+//! forever, and a device may never end. No clone contains such, but an unpacked archive may. So
+//! each file is checked before it is read, and files that are read whole are read here first, up to
+//! their limit: the reported length is not reliable, since some system files report none. A file
+//! that is replaced between check and use goes unnoticed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileType, Metadata};
@@ -17,7 +18,7 @@ use gix::quote::ansi_c;
 
 use crate::error::GitError;
 
-/// Those of a git folder that are read whole, besides references and objects.
+/// Files of a git folder that are read whole, besides references and objects.
 const FILES: [&str; 6] = [
     "HEAD",
     "commondir",
@@ -26,11 +27,11 @@ const FILES: [&str; 6] = [
     "config.worktree",
     "shallow",
 ];
-/// No such file is larger, in bytes, nor a reference, nor a list of other folders of objects,
+/// The most bytes of such a file, of a reference, and of a list of other object folders.
 const LARGEST: u64 = 16 << 20;
-/// nor are all references in one file: room for a million.
+/// The most bytes of `packed-refs`: room for a million references.
 const LARGEST_PACKED: u64 = 64 << 20;
-/// A reference is looked for below these, with what comes after it,
+/// Where git looks for a reference: a prefix, and a suffix.
 const BELOW: [(&str, &str); 6] = [
     ("", ""),
     ("refs", ""),
@@ -39,19 +40,19 @@ const BELOW: [(&str, &str); 6] = [
     ("refs/remotes", ""),
     ("refs/remotes", "HEAD"),
 ];
-/// and so many that point to each other are followed: git follows five.
+/// The longest chain of symbolic references that is followed; git follows five.
 const MOST_REFERENCES: usize = 16;
-/// So many folders of objects may borrow from each other.
+/// The most object folders that may borrow from each other.
 const MOST_BORROWED: usize = 256;
 
-/// What holds the objects of a repository: its own folder, and those it borrows from.
+/// The object folders of a repository: its own, and those it borrows from.
 #[derive(Debug)]
 pub(crate) struct Objects(Vec<PathBuf>);
 
-/// That what finding the repository around `root` reads is plain files, in each folder on the way up to the first
-/// repository, or to one of `ceilings`.
+/// Checks that all files are plain that are read to find the repository around `root`, in each
+/// folder upwards until the first repository, or one of `ceilings`.
 pub(crate) fn around(root: &Path, ceilings: &[PathBuf]) -> Result<(), GitError> {
-    // A ceiling is no ceiling of itself.
+    // A ceiling does not apply to itself.
     let is_end = |folder: &Path| ceilings.iter().any(|it| it == folder && it != root);
     for folder in root.ancestors() {
         let git = folder.join(".git");
@@ -68,7 +69,8 @@ pub(crate) fn around(root: &Path, ceilings: &[PathBuf]) -> Result<(), GitError> 
     Ok(())
 }
 
-/// That what opening the repository at `folder`, its git folder or its work tree, reads is plain files.
+/// Checks that all files are plain that are read to open the repository at `folder`, a git folder
+/// or a work tree.
 pub(crate) fn at(folder: &Path) -> Result<Objects, GitError> {
     let mut objects = repository(folder)?;
     let git = folder.join(".git");
@@ -78,12 +80,12 @@ pub(crate) fn at(folder: &Path) -> Result<Objects, GitError> {
     Ok(objects)
 }
 
-/// That what opening the repository at `git`, a git folder or a file that names one, reads is plain files. References
-/// that `HEAD` does not lead to are not looked at, nor are loose objects, which are for [`Objects::one`] and
-/// [`Objects::all`].
+/// Checks that all files are plain that are read to open the repository at `git`, a git folder or a
+/// file that names one. Does not check references that `HEAD` does not lead to, or loose objects,
+/// which [`Objects::one`] and [`Objects::all`] check.
 fn repository(git: &Path) -> Result<Objects, GitError> {
     let own = if small(git)? {
-        // What it does not name is not there, which is for whoever opens it to say.
+        // If it does not name a folder, opening the repository will report that.
         from_gitdir_file(git).unwrap_or_else(|_| git.to_owned())
     } else {
         git.to_owned()
@@ -105,7 +107,7 @@ fn repository(git: &Path) -> Result<Objects, GitError> {
     objects(&common.join("objects"))
 }
 
-/// Those that `HEAD` leads to, in any of `folders`.
+/// Checks the references to which `HEAD` leads, in any of `folders`.
 fn references(folders: &[&Path]) -> Result<(), GitError> {
     let mut names = vec!["HEAD".to_owned()];
     for _ in 0..MOST_REFERENCES {
@@ -133,12 +135,13 @@ fn references(folders: &[&Path]) -> Result<(), GitError> {
     Ok(())
 }
 
-/// The folder `objects` and those that it borrows from, of which all but the loose objects is looked at.
+/// The folder `objects` and those that it borrows from; checks all of their files except loose
+/// objects.
 fn objects(objects: &Path) -> Result<Objects, GitError> {
     let mut pending = vec![objects.to_owned()];
     let (mut known, mut folders) = (BTreeSet::new(), Vec::new());
     while let Some(folder) = pending.pop() {
-        // One that is not there has nothing to read.
+        // A folder that does not exist has nothing to read.
         let Ok(canonical) = folder.canonicalize() else {
             continue;
         };
@@ -157,7 +160,7 @@ fn objects(objects: &Path) -> Result<Objects, GitError> {
     Ok(Objects(folders))
 }
 
-/// The folders that a list of them names, as git reads it.
+/// The folders named in an `alternates` file, parsed as git does.
 fn borrowed(mut bytes: &[u8]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     while !bytes.is_empty() {
@@ -177,7 +180,7 @@ fn borrowed(mut bytes: &[u8]) -> Vec<PathBuf> {
 }
 
 impl Objects {
-    /// That the object `id` is a plain file, wherever it is one.
+    /// Checks that the object `id` is a plain file, in every folder where it is loose.
     pub(crate) fn one(&self, id: &oid) -> Result<(), GitError> {
         let id = id.to_string();
         let (folder, file) = id.split_at(2);
@@ -185,7 +188,7 @@ impl Objects {
         all.try_for_each(|it| plain(&it).map(drop))
     }
 
-    /// That all loose objects are plain files. O(loose objects).
+    /// Checks that all loose objects are plain files. O(loose objects).
     pub(crate) fn all(&self) -> Result<(), GitError> {
         let mut folders = (0..=u8::MAX).flat_map(|first| {
             let name = format!("{first:02x}");
@@ -195,24 +198,25 @@ impl Objects {
     }
 }
 
-/// The bytes of the file at `path`, if there is one that can be read.
+/// The bytes of the file at `path`, if it exists and can be read.
 fn said(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
     let mut bytes = Vec::new();
     Ok(copied(path, LARGEST, &mut bytes)?.then_some(bytes))
 }
 
-/// Whether there is a file at `path` that can be read, and that it is none of those that nobody means.
+/// Whether there is a readable file at `path`; an error if it is too large or not a plain file.
 fn small(path: &Path) -> Result<bool, GitError> {
     copied(path, LARGEST, io::sink())
 }
 
-/// Whether there is a file at `path` that can be opened: `to` is given its bytes, of which there are no more than `limit`.
+/// Copies the file at `path` to `to`, and returns whether it could be opened. An error if it has
+/// more than `limit` bytes.
 fn copied(path: &Path, limit: u64, mut to: impl Write) -> Result<bool, GitError> {
     let is_file = plain(path)?.is_some_and(|it| it.is_file());
     let Some(file) = is_file.then(|| File::open(path)).and_then(Result::ok) else {
         return Ok(false);
     };
-    // Some files of the system are read by whole words alone, and not one byte beyond the limit.
+    // Some system files can only be read in whole words, so reads are buffered.
     let mut bytes = BufReader::new(file).take(limit + 1);
     let count = io::copy(&mut bytes, &mut to);
     if count.map_err(|error| GitError::repository(path, error))? > limit {
@@ -224,13 +228,13 @@ fn copied(path: &Path, limit: u64, mut to: impl Write) -> Result<bool, GitError>
     Ok(true)
 }
 
-/// That all that is in `folder`, if it is one, is plain files.
+/// Checks that everything in `folder`, if it is a folder, is a plain file.
 fn all_plain(folder: &Path) -> Result<(), GitError> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Ok(());
     };
     for entry in entries.filter_map(Result::ok) {
-        // Most file systems tell with the name.
+        // Most file systems report the type with the name.
         let is_plain = entry.file_type().is_ok_and(|it| it.is_file());
         if !is_plain {
             plain(&entry.path())?;
@@ -239,7 +243,8 @@ fn all_plain(folder: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// That what `path` leads to is a file or a folder, or nothing: these can be opened at once, and have an end.
+/// Checks that `path` leads to a file or a folder, or to nothing: these can be opened without
+/// blocking, and have an end.
 fn plain(path: &Path) -> Result<Option<Metadata>, GitError> {
     let Ok(metadata) = fs::metadata(path) else {
         return Ok(None);

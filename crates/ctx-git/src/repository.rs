@@ -1,4 +1,4 @@
-//! What a git repository says: commits, their messages, and the places that they touched.
+//! Reads a git repository: commits, their messages, and the places that they touched.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,75 +25,80 @@ use crate::heads::{heads, names};
 use crate::past::{Change, Extent, Place};
 use crate::plain::{self, Objects};
 
-/// So many changes at most, the latest. `docs/record/eval.md` has what fewer and more show.
+/// The most changes that are kept, the latest ones. `docs/record/eval.md` shows the effect of fewer
+/// and more.
 pub(crate) const MOST_CHANGES: usize = 2_000;
-/// So many commits at most are looked at for them: merges are no changes.
+/// The most commits inspected to find them; merges do not count as changes.
 const MOST_COMMITS: usize = 10 * MOST_CHANGES;
-/// What touches more files is about none of them.
+/// A change that touches more files than this has no places: it is about none of them.
 const MOST_FILES: usize = 20;
-/// So many differences between two trees are looked at, folders and new files included.
+/// The most differences between two trees that are inspected, including folders and new files.
 const MOST_DIFFERENCES: usize = 400;
-/// What touches more places is about none of them,
+/// A change that touches more places than this has none.
 const MOST_PLACES: usize = 40;
-/// nor is what differs in more runs of lines, of all files together,
+/// A change with more runs of changed lines than this, in all files together, has no places.
 const MOST_HUNKS: usize = 200;
-/// or in lines that are further apart, of all files together, before and after.
+/// A change whose differences extend over more lines than this (before and after, in all files
+/// together) has no places.
 const MOST_LINES: usize = 8_000;
-/// No path is longer, in bytes: no system has one.
+/// The longest path, in bytes; no system supports longer ones.
 const LONGEST_PATH: usize = 4_096;
-/// So many bytes of trees are looked at for one change, and the last of them whole,
+/// The most bytes of trees that are read for one change; the last tree is read whole.
 const MOST_TREES: usize = 8 << 20;
-/// so many bytes of its files are looked through for secrets,
+/// The most bytes of a change's files that are scanned for secrets.
 const MOST_MASKED: usize = 256 << 10;
-/// and so many bytes of paths and names are kept of it: all changes fit into their file.
+/// The most bytes of a change's paths and names that are stored, so that all changes fit into their
+/// file.
 const MOST_KEPT: usize = 8 << 10;
-/// A larger file is nobody's code, in bytes.
+/// A larger file, in bytes, is not taken for code.
 const LARGEST: u64 = 512 << 10;
-/// In so many first bytes a file that is no text has a NUL.
+/// A NUL within this many leading bytes marks a file as binary.
 const TELLING: usize = 8_000;
-/// A message is read so far, in bytes,
+/// The most bytes of a message that are indexed.
 const LONGEST_MESSAGE: usize = 4_096;
-/// and looked through for secrets so far, as one may begin before that and end behind it.
+/// The most bytes of a message that are scanned for secrets: one may begin before
+/// [`LONGEST_MESSAGE`] and end after it.
 const LONGEST_MASKED: usize = 64 << 10;
-/// So many bytes before and after a line tell whether it has a secret: more than any rule looks at, but for keys.
+/// How many bytes before and after a line are scanned with it for secrets: more than any rule
+/// needs, except rules for keys.
 const NEAR_SECRET: usize = 1 << 10;
-/// Objects that several commits share are kept, in bytes for each thread.
+/// The size of each thread's cache for objects that several commits share, in bytes.
 const CACHE: usize = 16 << 20;
 
-/// Which repository, and what of it.
+/// A repository, and the part of it that is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The git folder.
     pub(crate) at: PathBuf,
-    /// What paths begin with of the files that are asked for: empty, or it ends in a slash.
+    /// The prefix of the paths that count: empty, or with a final slash.
     pub(crate) prefix: String,
-    /// The last commit; that of `HEAD` where none is given.
+    /// The last commit; `None` for that of `HEAD`.
     tip: Option<ObjectId>,
 }
 
-/// A repository as it is now.
+/// A repository in its present state.
 pub(crate) struct Opened<'s> {
     source: &'s Source,
     repository: ThreadSafeRepository,
     objects: Objects,
-    /// The commits at which a shallow repository ends, in order.
+    /// The commits at which a shallow repository ends, sorted.
     shallow: Vec<ObjectId>,
-    /// The last commit; `None` where there is none yet.
+    /// The last commit; `None` if there is no commit yet.
     tip: Option<ObjectId>,
 }
 
-/// Why a change has touched no place.
+/// Why the places of a change are not known.
 #[derive(Debug, PartialEq, Eq)]
 enum Untold {
-    /// It touched too much, or what is no code.
+    /// It touched too much.
     Much,
-    /// Something of it cannot be read. It may be there another time.
+    /// Some of it cannot be read. It may be there another time.
     Missing,
 }
 
 impl Source {
-    /// The repository that the folder `root`, whose path is canonical, is in; `None` if it is in none. As git does, it looks no
-    /// further up than `GIT_CEILING_DIRECTORIES` says.
+    /// The repository around the folder `root`, whose path must be canonical; `None` if there is
+    /// none. Like git, searches no further up than `GIT_CEILING_DIRECTORIES`.
     pub(crate) fn around(root: &Path) -> Result<Option<Self>, GitError> {
         let search = upwards::Options {
             trust: TrustPolicy::Assume(Trust::Reduced),
@@ -111,7 +116,7 @@ impl Source {
         let repository = match ThreadSafeRepository::discover_opts(root, search, trust) {
             Ok(found) => found.to_thread_local(),
             Err(error) => {
-                // One that is there and cannot be read is not found either.
+                // Discovery reports a repository that exists but cannot be read as not found, too.
                 let end = match error.downcast_any_ref() {
                     Some(upwards::Error::NoGitRepositoryWithinFs { limit, .. }) => Some(limit),
                     _ => None,
@@ -130,7 +135,7 @@ impl Source {
         let at = at.map_err(|error| GitError::repository(root, error))?;
         let top = repository.workdir().and_then(|it| it.canonicalize().ok());
         let below = top.and_then(|it| root.strip_prefix(it).ok().map(Path::to_owned));
-        // What is in the git folder is no file of the repository.
+        // Folders within the git folder are not part of the work tree.
         let Some(below) = below.filter(|_| !root.starts_with(&at)) else {
             return Ok(None);
         };
@@ -156,7 +161,7 @@ impl Source {
         })
     }
 
-    /// Opens it as it is now.
+    /// Opens the repository in its present state.
     pub(crate) fn open(&self) -> Result<Opened<'_>, GitError> {
         let failed = |error| GitError::repository(&self.at, error);
         let objects = plain::at(&self.at)?;
@@ -179,11 +184,11 @@ impl Source {
     }
 }
 
-/// The commit of `HEAD`; `None` where there is none yet.
+/// The commit of `HEAD`; `None` if there is no commit yet.
 fn head(repository: &Repository, objects: &Objects) -> Result<Option<ObjectId>, GitError> {
     let failed = |error| GitError::repository(repository.git_dir(), error);
     let mut head = repository.head().map_err(failed)?;
-    // What it points to is read, as it may be a tag, and then what that points to.
+    // `HEAD` may point to a tag, which is read to find what it points to.
     let is_commit = match head.id() {
         Some(id) => {
             objects.one(&id)?;
@@ -198,16 +203,16 @@ fn head(repository: &Repository, objects: &Objects) -> Result<Option<ObjectId>, 
     Ok(id.map(gix::Id::detach))
 }
 
-/// Whoever wrote the repository is not trusted: nothing is run, no other settings are read than its own, and what its objects say
-/// they take is bounded.
+/// The repository is not trusted: nothing is executed, no settings but its own are read, and the
+/// size of objects is bounded.
 fn options() -> open::Options {
     let options = open::Options::isolated().with(Trust::Reduced);
-    // What stands for something else may change while the commits stay.
+    // Replacement objects may change while the commits stay the same.
     options.config_overrides(["core.useReplaceRefs=false"])
 }
 
 impl Opened<'_> {
-    /// What [`Opened::list`] depends on.
+    /// Everything on which [`Opened::list`] depends.
     pub(crate) fn extent(&self) -> Extent {
         Extent {
             tip: (self.tip.iter())
@@ -220,9 +225,9 @@ impl Opened<'_> {
         }
     }
 
-    /// The last changes below the prefix, by when they were committed, the latest first: the commits with one parent, and that. Where the
-    /// repository ends before its history, as a shallow one does, so do they. `goes_on` is asked before each is looked at; what
-    /// `is_known` is below the prefix.
+    /// The last changes below the prefix, by commit time, the latest first: commits with one
+    /// parent, and that parent. In a shallow repository, those that it has. `goes_on` is called
+    /// before each commit is inspected. Commits that `is_known` accepts are below the prefix.
     pub(crate) fn list(
         &self,
         is_known: &dyn Fn(&ObjectId) -> bool,
@@ -245,7 +250,7 @@ impl Opened<'_> {
         let walk = walk.all();
         let walk = walk.map_err(|error| GitError::repository(&self.source.at, error))?;
         let mut commits = Vec::new();
-        // One that is missing has no parents to go on with; others may have.
+        // A missing commit has no parents to continue with, but other branches may.
         for commit in walk.take(MOST_COMMITS).filter_map(Result::ok) {
             if goes_on().is_break() {
                 return Err(GitError::Cancelled);
@@ -264,7 +269,7 @@ impl Opened<'_> {
         Ok(commits)
     }
 
-    /// Whether `commit` changed anything below the prefix, or that cannot be told.
+    /// Whether `commit` changed anything below the prefix, or this is unknown.
     fn is_below(&self, repository: &Repository, commit: ObjectId, parent: ObjectId) -> bool {
         let trees = Trees::of(repository);
         let folder = |commit| {
@@ -281,7 +286,7 @@ impl Opened<'_> {
         self.source.prefix.is_empty() || !is_same().unwrap_or(false)
     }
 
-    /// Who reads changes on one thread.
+    /// A reader of changes, for one thread.
     pub(crate) fn reader(&self) -> Reader<'_> {
         let mut repository = self.repository.to_thread_local();
         repository.object_cache_size(CACHE);
@@ -303,7 +308,8 @@ pub(crate) struct Reader<'o> {
 }
 
 impl Reader<'_> {
-    /// What `commit` changed of its `parent`. One of which something cannot be read, or that touches too much, has touched nothing.
+    /// What `commit` changed relative to `parent`. Has no places if something cannot be read, or
+    /// too much was touched.
     pub(crate) fn read(&mut self, commit: ObjectId, parent: ObjectId) -> Change {
         let places = self.places(commit, parent);
         Change {
@@ -314,7 +320,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The words of its message, without its trailers; each as often as it is said, in their order.
+    /// The words of its message without trailers, sorted, with their counts.
     fn message(&mut self, commit: ObjectId) -> Option<Vec<(String, u32)>> {
         let commit = self.repository.find_commit(commit).ok()?;
         let mut whole = commit.message_raw().ok()?.to_str_lossy().into_owned();
@@ -370,7 +376,7 @@ impl Reader<'_> {
         Ok(places)
     }
 
-    /// The files that were changed: before, after, and where.
+    /// The modified files: old object, new object, path.
     fn files(
         &mut self,
         commit: ObjectId,
@@ -398,7 +404,7 @@ impl Reader<'_> {
                 path,
                 ..
             } if entry_mode.is_blob() => Some((previous_oid, oid, path)),
-            // What is new says itself what it is for.
+            // New files describe themselves.
             _ => None,
         });
         let files: Vec<_> = files.collect();
@@ -408,7 +414,7 @@ impl Reader<'_> {
         Ok(files)
     }
 
-    /// What a file said, if it is a text and no large one.
+    /// The content of a file; `None` if it is binary or too large.
     fn text(&self, id: ObjectId) -> Result<Option<String>, Untold> {
         let header = self.repository.find_header(id);
         if header.map_err(|_| Untold::Missing)?.size() > LARGEST {
@@ -424,7 +430,7 @@ impl Reader<'_> {
     }
 }
 
-/// How much more of a change is looked at.
+/// What is left of the limits of a change.
 struct Room {
     lines: usize,
     hunks: usize,
@@ -441,10 +447,10 @@ impl Default for Room {
     }
 }
 
-/// The trees of a repository, read until so many bytes of them were. What is over that is not found.
+/// The trees of a repository, read up to [`MOST_TREES`] bytes. A tree beyond that is not found.
 struct Trees<'r> {
     repository: &'r Repository,
-    /// How many bytes more are read; 0 when something was not read for it.
+    /// The bytes that may still be read; 0 if a tree may have been refused.
     left: Cell<usize>,
 }
 
@@ -468,7 +474,7 @@ impl<'r> Trees<'r> {
         tree.map_err(|_| Untold::Missing)
     }
 
-    /// The tree that the tree `id` has at `name`.
+    /// The subtree `name` of the tree `id`.
     fn entry(&self, id: ObjectId, name: &str) -> Result<Option<ObjectId>, Untold> {
         let mut bytes = Vec::new();
         for entry in self.tree(id, &mut bytes)? {
@@ -494,9 +500,9 @@ impl Find for Trees<'_> {
     }
 }
 
-/// The heads of what each run of lines is in that differs between two texts, each once, by the numbers of their lines.
-/// `None` if that is too much: comparing takes the square of the lines where they are alike, of which as many are taken from `room`
-/// as there are between the first and the last that differ.
+/// For each run of lines that differs between two texts, the indices of its heads (without
+/// duplicates). `None` if the limits in `room` are exceeded: comparing takes quadratic time where
+/// lines are alike, so all lines from the first to the last difference are charged to `room`.
 fn changed(old: &str, lines: &[&str], room: &mut Room) -> Option<Vec<Vec<usize>>> {
     let mut new = lines;
     let mut old: Vec<&str> = old.lines().collect();
@@ -524,8 +530,9 @@ fn changed(old: &str, lines: &[&str], room: &mut Room) -> Option<Vec<Vec<usize>>
     Some(places)
 }
 
-/// The lines of `text` with the numbers `heads`, in which secrets are masked as in the file at `path`: by what is near them,
-/// and by the whole where it may have a key, which takes many lines. `None` if there is no `room` to look at so much.
+/// The lines of `text` with the indices `heads`, with secrets masked as in the file at `path`:
+/// judged by the text near them, or by the whole text if it may have a key, which spans many lines.
+/// `None` if `room` does not suffice.
 fn masked(
     path: &str,
     text: &str,
@@ -563,7 +570,7 @@ fn masked(
     Some(said)
 }
 
-/// Whether a key may begin in `text`, as its rules have it.
+/// Whether a key may begin in `text`, by the rules for keys.
 fn has_key(text: &str) -> bool {
     let text = text.as_bytes();
     memmem::find_iter(text, b"-----").any(|at| {
@@ -572,7 +579,7 @@ fn has_key(text: &str) -> bool {
     })
 }
 
-/// Notes what differs between two trees, and stops where that is too much.
+/// Records the differences between two trees, up to the limits.
 #[derive(Default)]
 struct Few {
     recorder: Recorder,

@@ -1,4 +1,4 @@
-//! Changes of repositories, read and asked for.
+//! Reading and searching the changes of repositories.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
