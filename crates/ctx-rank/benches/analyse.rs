@@ -1,4 +1,4 @@
-//! An issue report of 4 kB taken apart, 10,000 items scored, and six lists of 200 fused.
+//! Analyses an issue report of 4 kB, scores 10,000 items, and fuses six lists of 200.
 
 use std::fmt::Write as _;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What is in a text, without its order.
+//! Bags of words: the terms of a text, without their order.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,40 +8,40 @@ use rapidhash::RapidHashMap;
 
 use crate::words::{LONGEST, Words, runs, says_nothing};
 
-/// The terms of a text, each once and with how often it is said: all that a [`Corpus`](crate::Corpus) needs to know of
-/// it, and what to keep of a text that is weighed again and again.
+/// The terms of a text with their counts: all that a [`Corpus`](crate::Corpus) needs to know of it,
+/// and what to store of a text that is scored repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bag {
-    /// All terms, in their order and without anything between them.
+    /// All terms, sorted and concatenated.
     text: Box<str>,
     terms: Box<[Term]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Term {
-    /// Where it ends; it begins where the one before it ends.
+    /// Where the term ends in the text; it begins where the previous one ends.
     end: usize,
-    /// How often it occurs as other than a stop word.
+    /// The count of its occurrences that are not stop words.
     said: u32,
 }
 
 impl Bag {
-    /// That of `text`. O(bytes), and O(t log t) for t terms.
+    /// The bag of `text`. O(bytes), and O(t log t) for t terms.
     pub fn of(text: &str) -> Self {
         Vocabulary::default().bag(text)
     }
 
-    /// How many terms there are, those that are stop words alone among them.
+    /// The number of terms, including those that are only stop words.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Bytes of memory it holds.
+    /// The memory it takes, in bytes.
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.terms)
     }
@@ -62,7 +62,7 @@ impl Bag {
         }
     }
 
-    /// Each term, in their order, and how often it is said.
+    /// The terms in order, with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         let mut start = 0;
         self.terms.iter().map(move |it| {
@@ -72,7 +72,7 @@ impl Bag {
         })
     }
 
-    /// Where `term` is in their order, and how often it is said. O(log n).
+    /// The index of `term`, and its count. O(log n).
     pub(crate) fn find(&self, term: &str) -> Option<(usize, u32)> {
         let (mut low, mut high) = (0, self.terms.len());
         while low < high {
@@ -86,31 +86,31 @@ impl Bag {
         None
     }
 
-    /// The term at this place in their order.
+    /// The term at this index.
     pub(crate) fn term(&self, at: usize) -> &str {
         let start = at.checked_sub(1).map_or(0, |before| self.terms[before].end);
         &self.text[start..self.terms[at].end]
     }
 }
 
-/// A term of the text that is taken apart.
+/// A term of the text that is being analysed.
 #[derive(Clone, Copy)]
 struct Count {
-    /// Its number among all terms.
+    /// The index of the term in the vocabulary.
     term: usize,
-    /// How often it occurs as other than a stop word.
+    /// The count of its occurrences that are not stop words.
     said: u32,
 }
 
-/// A vocabulary that takes more bytes than this forgets all.
+/// A vocabulary that takes more bytes than this is cleared.
 const MOST: usize = 8 << 20;
-/// After so many words it is asked whether they are wanted.
+/// The callback is called after every this many words.
 const ASKED_AFTER: usize = 1 << 16;
-/// What a word or a term takes beside its bytes, about.
+/// The approximate memory of a word or a term beyond its text, in bytes.
 const OF_EACH: usize = 64;
 
-/// The words of texts, and the terms that each of them comes to. It remembers those that it has met, up to some 8 MiB:
-/// for many texts, keep it.
+/// The words of texts, with the terms of each. Remembers the words it has met, up to some 8 MiB:
+/// reuse one for many texts.
 ///
 /// # Examples
 /// ```
@@ -124,14 +124,14 @@ const OF_EACH: usize = 64;
 #[derive(Clone, Default)]
 pub struct Vocabulary {
     words: Words,
-    /// Terms by their number.
+    /// Terms by their index.
     terms: Vec<Arc<str>>,
     numbers: RapidHashMap<Arc<str>, usize>,
-    /// The terms of each word that was met: the number, and whether it is other than a stop word.
+    /// The terms of each known word: the index, and whether it is not a stop word.
     met: RapidHashMap<Box<str>, Box<[(usize, bool)]>>,
-    /// Where each term is in the bag that is being filled; [`NOWHERE`] if it is not.
+    /// The position of each term in the bag that is being filled, or [`NOWHERE`].
     places: Vec<usize>,
-    /// Bytes that terms and words take, about.
+    /// The approximate bytes that terms and words take.
     held: usize,
 }
 
@@ -153,7 +153,8 @@ impl Vocabulary {
         bag.expect("it is wanted to the end")
     }
 
-    /// The same, as long as it `is_wanted`, which is asked after every 65,536 words; `None` once it is not.
+    /// Like [`Vocabulary::bag`], for as long as `is_wanted` returns true; it is called after every
+    /// 65,536 words. `None` once it returns false.
     pub fn bag_while(&mut self, text: &str, is_wanted: impl Fn() -> bool) -> Option<Bag> {
         let mut bag: Vec<Count> = Vec::new();
         let mut is_whole = true;
@@ -163,7 +164,7 @@ impl Vocabulary {
                 break;
             }
             if word.len() > LONGEST {
-                // Data, which is not met again.
+                // Encoded data, which will not recur.
                 let its = self.take_apart(word);
                 add(&mut bag, &mut self.places, &its);
                 continue;
@@ -189,7 +190,7 @@ impl Vocabulary {
         Some(bag)
     }
 
-    /// The terms of `word`: the number of each, and whether it is other than a stop word.
+    /// The terms of `word`: the index of each, and whether it is not a stop word.
     fn take_apart(&mut self, word: &str) -> Box<[(usize, bool)]> {
         let Vocabulary {
             words,

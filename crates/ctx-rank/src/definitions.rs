@@ -1,12 +1,12 @@
-//! Definitions as whoever comes from `grep` types them: `def get`, `pub fn layer`, `class Session`.
+//! Definitions as `grep` users type them: `def get`, `pub fn layer`, `class Session`.
 
 use crate::Query;
 use crate::names::{Name, may_be_name};
 use crate::words::{Analyzer, says_nothing};
 
-/// Keywords of code, behind which any word is a name;
+/// Keywords of code after which any word is a name.
 const KEYWORDS: [&str; 5] = ["def", "defn", "defun", "fn", "func"];
-/// others, which sentences have as well or put plain words behind.
+/// Keywords that also occur in sentences, or before plain words.
 const KINDS: [&str; 10] = [
     "class",
     "enum",
@@ -19,7 +19,7 @@ const KINDS: [&str; 10] = [
     "trait",
     "type",
 ];
-/// What may stand before either.
+/// Modifiers that may precede a keyword.
 const MODIFIERS: [&str; 17] = [
     "abstract",
     "async",
@@ -39,24 +39,26 @@ const MODIFIERS: [&str; 17] = [
     "unsafe",
     "virtual",
 ];
-/// What asks where something is defined.
+/// Words that ask where something is defined.
 const DEFINED: [&str; 2] = ["declared", "defined"];
 
-/// A definition that a question has.
+/// A definition in a question.
 struct Defined {
     name: Name,
-    /// The words that say that it is one, where it is all that the question is about.
+    /// The words that mark it as a definition, if the question is about nothing else.
     said: Option<Vec<String>>,
 }
 
 impl Query {
-    /// Whether it is [typed](Query::typed) and nothing but a definition, as it begins: `def get`, `pub fn layer<L>(self`, `class
-    /// Session`, or asks where a name is defined. Its [names](Query::names) are what is defined alone.
+    /// Whether it is [typed](Query::typed), and is only the beginning of a definition (`def get`,
+    /// `pub fn layer<L>(self`, `class Session`), or asks where a name is defined. Its only
+    /// [name](Query::names) is then the defined one.
     pub fn asks_for_definition(&self) -> bool {
         self.is_definition
     }
 
-    /// Takes in the name behind the keyword of a definition, and leaves out what says that it is one.
+    /// Adds the name after the keyword of a definition, and removes the terms that only mark it as
+    /// one.
     pub(crate) fn note_definition(&mut self) {
         let Some(line) = self.typed.clone() else {
             return;
@@ -80,7 +82,7 @@ impl Query {
     }
 }
 
-/// `where is NAME defined`, with a word for what it is before it.
+/// Parses `where is NAME defined`, with an optional word for the kind of thing before the name.
 fn asked_where(tokens: &[&str]) -> Option<Defined> {
     let lower: Vec<String> = tokens.iter().map(|it| it.to_lowercase()).collect();
     let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
@@ -108,7 +110,7 @@ fn asked_where(tokens: &[&str]) -> Option<Defined> {
     })
 }
 
-/// The name behind the first keyword that has one.
+/// The name after the first keyword that has one.
 fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
     let begins = tokens.iter().take_while(|it| MODIFIERS.contains(*it));
     let begins = begins.count();
@@ -119,7 +121,7 @@ fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
             return None;
         }
         let behind = tokens.get(at + 1..)?;
-        // Go has what a method is of before its name.
+        // In Go, a method's receiver precedes its name.
         let receiver = match behind.first() {
             Some(it) if keyword == "func" && it.starts_with('(') => {
                 1 + behind.iter().position(|it| it.ends_with(')'))?
@@ -145,7 +147,7 @@ fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
         if !is_name || rest.starts_with(['.', '\'', '"']) || rest.starts_with("::") {
             return None;
         }
-        // What goes on in words asks something of it.
+        // If words follow, the question asks something about the definition.
         let is_code_behind = rest.starts_with(['(', '<', '{', ':'])
             || next.starts_with(['(', '<', '{', ':', '='])
             || KINDS.contains(&next)
@@ -164,7 +166,7 @@ fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
     })
 }
 
-/// The identifier that `token` begins with, and what follows it there.
+/// The identifier at the start of `token`, and the rest of it.
 fn identifier(token: &str) -> Option<(&str, &str)> {
     let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
     let end = token.find(|it| !is_of_name(it)).unwrap_or(token.len());

@@ -1,19 +1,19 @@
-//! Lines of a report that say what failed, as compilers, logs and stack traces write them.
+//! Lines of a report that say what failed, in the forms of compilers, logs and stack traces.
 
 use crate::traces::is_call;
 
-/// So many are kept, the first.
+/// The most messages that are kept, the first ones.
 const MOST: usize = 8;
-/// Of a longer one, in bytes, the rest is left out.
+/// The most bytes of a message; the rest is cut off.
 const LONGEST: usize = 200;
-/// No longer line, in bytes, is looked at.
+/// The longest line that is examined, in bytes.
 const LONGEST_LINE: usize = 2000;
-/// So many words a label has that is no sentence.
+/// The most words of a label; with more, it is a sentence.
 const MOST_OF_LABEL: usize = 3;
-/// What stands before a message on its line is no longer, in bytes.
+/// The most bytes before a message on its line.
 const LONGEST_BEFORE: usize = 120;
 
-/// Words that say of themselves that something failed, in lower case.
+/// Words for failures, in lower case.
 const FAILS: [&str; 7] = [
     "error",
     "err",
@@ -23,26 +23,26 @@ const FAILS: [&str; 7] = [
     "fatal",
     "panic",
 ];
-/// What a name ends with that says so, with a capital.
+/// Endings of names of errors.
 const NAMED: [&str; 5] = ["Error", "Exception", "Failure", "Panic", "Warning"];
 /// Levels of a log that need no colon.
 const LEVELS: [&str; 4] = ["ERROR", "FATAL", "CRITICAL", "ERR!"];
-/// What stands before a name that is handled, and did not fail.
+/// Words before the name of an error that is handled, not raised.
 const HANDLES: [&str; 7] = [
     "except", "catch", "case", "rescue", "raises", "throws", "when",
 ];
-/// What a comment begins with.
+/// Beginnings of comments.
 const COMMENTS: [&str; 6] = ["//", "#", "/*", "*", "--", "\"\"\""];
 
-/// Notes lines that say what failed.
+/// Collects lines that say what failed.
 #[derive(Debug, Default)]
 pub(crate) struct Failures<'t> {
     found: Vec<&'t str>,
-    /// The line before, where it may be what a trace begins with.
+    /// The previous line, if it may precede the calls of a trace.
     before: Option<&'t str>,
-    /// How far the call of a trace of Python is indented that was met last.
+    /// The indentation of the last call of a Python trace.
     indent: Option<usize>,
-    /// Whether the line before says that this one has the message.
+    /// Whether the previous line announces that this one has the message.
     is_announced: bool,
 }
 
@@ -51,14 +51,15 @@ impl<'t> Failures<'t> {
         self.found.iter().map(|&it| it.to_owned()).collect()
     }
 
-    /// Looks at a line of a block of code. O(bytes).
+    /// Examines a line of a block of code. O(bytes).
     pub(crate) fn code(&mut self, line: &'t str) {
         if self.is_looked_at(line) && !self.is_of_trace(line) {
             self.note(in_code(line.trim()));
         }
     }
 
-    /// Looks at a line of text, which is no sentence if it begins with the name of an error. O(bytes).
+    /// Examines a line of text, which is a message if it begins with the name of an error.
+    /// O(bytes).
     pub(crate) fn text(&mut self, line: &'t str) {
         if self.is_looked_at(line) && !self.is_of_trace(line) {
             let is_mark = |it: char| it.is_whitespace() || "#>*-".contains(it);
@@ -73,7 +74,7 @@ impl<'t> Failures<'t> {
         self.found.len() < MOST && line.len() <= LONGEST_LINE && !line.trim().is_empty()
     }
 
-    /// Whether `line` is of a stack trace; notes what that begins or ends with.
+    /// Whether `line` belongs to a stack trace; notes the message at its beginning or end.
     fn is_of_trace(&mut self, line: &'t str) -> bool {
         let text = line.trim();
         let indent = line.len() - line.trim_start().len();
@@ -81,7 +82,7 @@ impl<'t> Failures<'t> {
         if std::mem::take(&mut self.is_announced) {
             self.note(Some(text));
         } else if text.starts_with("thread '") && text.contains(" panicked at ") {
-            // Since 2023 the message has a line of its own.
+            // Since 2023, Rust prints the message on the next line.
             self.is_announced = text.ends_with(':');
             self.note(Some(text).filter(|it| !it.ends_with(':')));
         } else if text.starts_with("File \"") && indent > 0 {
@@ -112,14 +113,14 @@ impl<'t> Failures<'t> {
     }
 }
 
-/// What the `line` before the calls of a trace says, if it is no sentence.
+/// The message in the `line` before the calls of a trace, unless it is a sentence.
 fn before_calls(line: &str) -> Option<&str> {
     let is_label = |it: &str| it.split_whitespace().count() <= MOST_OF_LABEL;
     let is_labelled = line.split_once(": ").is_some_and(|(it, _)| is_label(it));
     in_code(line).or(Some(line).filter(|_| is_labelled))
 }
 
-/// The message that `line` of a block of code has, from the word on that says that something failed.
+/// The message in `line` of a block of code, from the word that indicates a failure.
 fn in_code(line: &str) -> Option<&str> {
     // `** (ArgumentError) cannot …` of Elixir, `what():  cannot …` of C++.
     let form = ["** (", "what():"];
@@ -159,8 +160,8 @@ fn in_code(line: &str) -> Option<&str> {
     None
 }
 
-/// `line`, which begins with the `name` of an error, if it says enough of it: a field that is called `error` may have a type of two
-/// words.
+/// Returns `line`, which begins with the `name` of an error, if enough words follow: a field called
+/// `error` may have a type of two words.
 fn said_of<'l>(name: &str, line: &'l str) -> Option<&'l str> {
     let is_name = last_name(name).starts_with(|it: char| it.is_ascii_uppercase());
     let least = if is_name { 2 } else { 3 };
@@ -168,7 +169,7 @@ fn said_of<'l>(name: &str, line: &'l str) -> Option<&'l str> {
     (count == least).then_some(line)
 }
 
-/// The words of `line`, and where each begins.
+/// The words of `line`, with their offsets.
 fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     line.split_inclusive(char::is_whitespace)
@@ -180,12 +181,13 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
         })
 }
 
-/// What `word` is with a colon behind it.
+/// `word` without its final colon; `None` if it has none.
 fn label(word: &str) -> Option<&str> {
     word.strip_suffix(':').filter(|it| !it.is_empty())
 }
 
-/// Whether `name` says that something failed: `error`, `error[E0599]`, `ValueError`, `java.io.IOException`.
+/// Whether `name` is that of an error: `error`, `error[E0599]`, `ValueError`,
+/// `java.io.IOException`.
 fn fails(name: &str) -> bool {
     let name = match name.split_once('[') {
         Some((name, rest)) if rest.ends_with(']') => name,

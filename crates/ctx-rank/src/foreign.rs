@@ -1,12 +1,14 @@
-//! Questions in German, French and Spanish about code in English: which words of theirs say nothing.
+//! Questions in German, French and Spanish about code in English: the stop words of these
+//! languages.
 
 use crate::words::says_nothing;
 
 /// The function words of a language.
 struct Language {
-    /// Words that hardly stand in English or in code. Sorted.
+    /// Words that hardly occur in English or in code. Sorted.
     clear: &'static [&'static str],
-    /// Others, which do: they say nothing where the clear ones tell that it is this language. Sorted.
+    /// Words that do occur there: they are stop words only if clear ones show that the text is in
+    /// this language. Sorted.
     others: &'static [&'static str],
 }
 
@@ -54,22 +56,24 @@ const LANGUAGES: [Language; 3] = [
     },
 ];
 
-/// So many words tell the language, the first.
+/// The number of leading words by which the language is decided.
 const MOST: usize = 2_000;
-/// Of so many words of a text one is a function word of its language, at least.
+/// At least one in this many words of a text is a function word of its language.
 const SHARE: usize = 4;
 
-/// The words that say nothing in a text of another language than English; of one in English there are none.
+/// The stop words of a text in a language other than English; none for English.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Foreign(Option<&'static Language>);
 
 impl Foreign {
-    /// Those of the language that the `lines` of a text are evidently in: one word in four at least is one of its function words, two at
-    /// least and more than are of English are of no other, and one of them is hardly anything else. `die` and `con` alone may be
-    /// names, and `a`, `in` and `was` tell nothing. O(bytes of the first 2,000 words).
+    /// Decides the language of the `lines` of a text: at least one word in four is one of its
+    /// function words; at least two words are so that are no English stop words, and more than
+    /// there are English stop words that are not; and at least one is a clear one. `die` and `con`
+    /// alone may be names, and `a`, `in` and `was` prove nothing. O(bytes of the first 2,000
+    /// words).
     pub(crate) fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let is_around = |c: char| !c.is_alphanumeric() && c != '_';
-        // What is quoted may be in any language.
+        // Quoted text may be in any language.
         let pieces = lines.flat_map(|line| line.split(['"', '`']).step_by(2));
         let words = pieces.flat_map(|it| it.split(is_around));
         let words = words.filter(|it| it.contains(char::is_alphabetic));
@@ -88,7 +92,7 @@ impl Foreign {
             }
             let own = clear + others;
             let is_it = clear > 0 && own > 1 && own > english && (own + both) * SHARE >= all;
-            // What is made of function words alone asks for one of them.
+            // A question that consists of function words alone asks about one of them.
             if is_it && own + both + english < all && own > best.0 {
                 best = (own, Some(language));
             }
@@ -96,7 +100,7 @@ impl Foreign {
         Foreign(best.1)
     }
 
-    /// Whether `word` says nothing, in any case.
+    /// Whether `word` is a stop word of the language, ignoring case.
     pub(crate) fn says_nothing(self, word: &str) -> bool {
         self.0
             .is_some_and(|it| it.has(&word.to_lowercase()).is_some())

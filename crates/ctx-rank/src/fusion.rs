@@ -1,19 +1,20 @@
-//! Several ranked lists into one.
+//! Fuses several ranked lists into one.
 
-/// What is added to each rank, from Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
-/// Condorcet and individual rank learning methods" (SIGIR 2009).
+/// The constant added to each rank, from Cormack, Clarke and Büttcher, "Reciprocal rank fusion
+/// outperforms Condorcet and individual rank learning methods" (SIGIR 2009).
 pub const K: f64 = 60.0;
 
-/// A ranked list, and what its voice is worth.
+/// A ranked list with its weight.
 #[derive(Clone, Debug)]
 pub struct List<I> {
     /// Its weight, finite and not below 0.
     pub weight: f64,
-    /// Items and their scores, in any order. Of an item that is in it twice, the better score counts.
+    /// Items and their scores, in any order. If an item occurs twice, the better score counts.
     pub items: Vec<(I, f64)>,
 }
 
-/// What an item came to. `C` is `[f64; N]` where the number of lists is known, else `Vec<f64>`.
+/// The result for one item. `C` is `[f64; N]` if the number of lists is known at compile time, else
+/// `Vec<f64>`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fused<I, C = Vec<f64>> {
@@ -21,7 +22,7 @@ pub struct Fused<I, C = Vec<f64>> {
     pub item: I,
     /// The sum of its contributions.
     pub score: f64,
-    /// What each list added, in the order of the lists.
+    /// The contribution of each list, in the order of the lists.
     pub contributions: C,
 }
 
@@ -32,27 +33,27 @@ pub enum FusionError {
     /// A score or weight is NaN or infinite, or a weight is below 0.
     #[error("fuse list {list}: {value} is not a {what}")]
     NotANumber {
-        /// Which list, from 0.
+        /// The index of the list.
         list: usize,
-        /// What it holds.
+        /// The invalid value.
         value: f64,
         /// `score` or `weight`.
         what: &'static str,
     },
-    /// An item is a number, and not one of those that there are.
+    /// An item is a number, and not below the given number of items.
     #[error("fuse list {list}: item {item} is not one of {items}")]
     Unknown {
-        /// Which list, from 0.
+        /// The index of the list.
         list: usize,
-        /// What it holds.
+        /// The invalid item.
         item: usize,
-        /// So many items there are.
+        /// The number of items.
         items: usize,
     },
-    /// What is to be added to ranks is NaN, infinite or below 0.
+    /// The constant to add to ranks is NaN, infinite or below 0.
     #[error("fuse by reciprocal ranks: {k} is not a number to add to ranks")]
     Constant {
-        /// What was given.
+        /// The invalid constant.
         k: f64,
     },
 }
@@ -70,7 +71,7 @@ pub fn reciprocal_rank<I: Ord + Clone, const N: usize>(
     by_rank(lists, k, || [0.0; N])
 }
 
-/// [`reciprocal_rank`] of any number of lists; of none nothing comes.
+/// [`reciprocal_rank`] for any number of lists; without lists, the result is empty.
 ///
 /// # Errors
 /// Those of [`reciprocal_rank`].
@@ -100,11 +101,11 @@ fn by_rank<I: Ord + Clone, C: AsMut<[f64]>>(
     )
 }
 
-/// The sum of `weight × normalised score`. Scores are normalised by list, to 0..=1: divided by the list's
-/// highest, the least that a score can be taken as 0 (Bruch, Gai and Ingber, "An analysis of fusion
-/// functions for hybrid retrieval", 2023, call that the theoretical minimum). A list whose highest score is
-/// 0 or less says nothing. An item that a list lacks gets 0 from it. The result is ordered by descending
-/// score, then by item. O(n log n).
+/// The sum of `weight × normalised score`. Scores are normalised per list to 0..=1: divided by the
+/// list's highest, taking 0 as the least possible score (the theoretical minimum of Bruch, Gai and
+/// Ingber, "An analysis of fusion functions for hybrid retrieval", 2023). A list whose highest
+/// score is 0 or less contributes nothing, and neither does a list to an item that it lacks. The
+/// result is ordered by descending score, then by item. O(n log n).
 ///
 /// # Errors
 /// [`FusionError::NotANumber`].
@@ -114,7 +115,7 @@ pub fn convex<I: Ord + Clone, const N: usize>(
     fuse(lists, |list| shares(list).collect(), || [0.0; N])
 }
 
-/// [`convex`] of any number of lists; of none nothing comes.
+/// [`convex`] for any number of lists; without lists, the result is empty.
 ///
 /// # Errors
 /// Those of [`convex`].
@@ -126,8 +127,8 @@ pub fn convex_of<I: Ord + Clone>(lists: &[List<I>]) -> Result<Vec<Fused<I>>, Fus
     )
 }
 
-/// What [`convex`] has each list add to each of `items` items, which are numbers from 0: by their numbers, in no other
-/// order. O(`items` + what the lists hold).
+/// The contributions of each list to each of `items` items as in [`convex`], where items are
+/// numbers from 0: indexed by item, and not sorted by score. O(`items` + lengths of the lists).
 ///
 /// # Errors
 /// [`FusionError::NotANumber`] and [`FusionError::Unknown`].
@@ -166,12 +167,13 @@ fn shares<I>(list: &List<I>) -> impl Iterator<Item = (&I, f64)> {
     items.map(move |(item, score)| (item, share(*score)))
 }
 
-/// Of what a list says of one item, the loudest is heard.
+/// Keeps the highest contribution of a list to an item.
 fn hear(heard: &mut f64, voice: f64) {
     *heard = f64::max(*heard, voice);
 }
 
-/// `voices` gives what a list says for its items, and `silence` what all lists say of what none has.
+/// Fuses lists: `voices` returns the contributions of a list before weighting, and `silence` an
+/// item's contributions before any are known.
 fn fuse<I: Ord + Clone, C: AsMut<[f64]>>(
     lists: &[List<I>],
     voices: impl Fn(&List<I>) -> Vec<(&I, f64)>,
@@ -227,7 +229,7 @@ fn ranked<I: Ord>(list: &List<I>) -> Vec<(&I, f64)> {
     let mut items: Vec<(&I, f64)> = list
         .items
         .iter()
-        // -0 is 0.
+        // Turns -0 into 0.
         .map(|(item, score)| (item, *score + 0.0))
         .collect();
     items.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));

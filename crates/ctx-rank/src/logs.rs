@@ -1,16 +1,16 @@
-//! Lines of logs: what of them tells when and by whom something was logged, and not what.
+//! Lines of logs: removes parts that say when and by whom something was logged, not what.
 
 use std::borrow::Cow;
 
-/// Levels of logs, as they are written in them.
+/// Levels of logs, as written in them.
 const LEVELS: [&str; 10] = [
     "CRITICAL", "DEBUG", "ERROR", "FATAL", "INFO", "NOTICE", "SUCCESS", "TRACE", "WARN", "WARNING",
 ];
-/// Lengths of the groups of a UUID, in hexadecimal digits.
+/// The lengths of the groups of a UUID, in hexadecimal digits.
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// `line` of a log with blanks for what labels it: the process beside its level in brackets (`ERROR/MainProcess]`), and the
-/// UUIDs of what it is about. Any other line is as it was. O(bytes).
+/// Replaces labels in the `line` of a log by blanks: the process after the level in brackets
+/// (`ERROR/MainProcess]`), and UUIDs. Other lines are returned unchanged. O(bytes).
 pub(crate) fn without_label(line: &str) -> Cow<'_, str> {
     if !line.split_whitespace().any(has_clock) {
         return Cow::Borrowed(line);
@@ -41,7 +41,7 @@ fn is_uuid(word: &str) -> bool {
     groups.clone().map(str::len).eq(GROUPS) && groups.clone().all(is_group)
 }
 
-/// Whether a time of day to the second is in `word`.
+/// Whether `word` contains a time of day with seconds.
 pub(crate) fn has_clock(word: &str) -> bool {
     let is_clock = |it: &[u8]| {
         let mut bytes = it.iter().enumerate();

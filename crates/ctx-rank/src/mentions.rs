@@ -1,4 +1,4 @@
-//! Files that a text names.
+//! Files that a question mentions.
 
 use std::ops::Range;
 
@@ -7,31 +7,32 @@ use crate::query::Region;
 use crate::role::is_prose;
 use crate::words::is_unspaced;
 
-/// A file, and a line of it or a definition in it where one is named.
+/// A mention of a file, with a line or a definition in it if one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// As it is written, with `/` between its parts, and without `./` before it.
+    /// The path as written, with `/` as separator, and without a leading `./`.
     pub path: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: Option<u32>,
-    /// Where `line` is the first of several, the last: no less.
+    /// The last line, if `line` is the first of several: not below `line`.
     pub end: Option<u32>,
-    /// What a [typed](crate::Query::typed) question has behind the path: `test_a` of `tests/a.py::test_a`, `get` of `api.py#get`.
+    /// The name after the path in a [typed](crate::Query::typed) question: `test_a` of
+    /// `tests/a.py::test_a`, `get` of `api.py#get`.
     pub name: Option<Name>,
 }
 
 impl Place {
-    /// Whether it is a part of the file.
+    /// Whether it refers to a part of the file.
     pub fn is_part(&self) -> bool {
         self.line.is_some() || self.name.is_some()
     }
 }
 
-/// No pattern of names is longer.
+/// The most bytes of a pattern of file names.
 const MOST_PATTERN_BYTES: usize = 200;
 
-/// Extensions of what people write by hand. Sorted.
+/// Extensions of files that people write by hand. Sorted.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
     "gradle", "h", "hcl", "hh", "hpp", "hs", "html", "ini", "ipynb", "java", "js", "json", "jsx",
@@ -45,8 +46,8 @@ pub(crate) fn is_written(extension: &str) -> bool {
     EXTENSIONS.binary_search(&extension).is_ok()
 }
 
-/// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file
-/// on a code host names the file. An `@` before it is how agents and editors are told that it is one.
+/// The file that `word` names, by a known extension. A link to a file on a code host names that
+/// file. A leading `@`, by which agents and editors mark files, is dropped.
 pub(crate) fn place_of(word: &str) -> Option<Place> {
     let word = word
         .trim_end_matches(['.', ':', '!', '?', '*'])
@@ -67,7 +68,8 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     let (stem, extension) = name.rsplit_once('.')?;
     let is_known = is_written(&extension.to_lowercase());
     let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
-    // `e.g` and `console.c` are not told from files; a letter and a dot are none.
+    // `console.c` cannot be told from a file, and is taken for one; with a single letter before the
+    // dot, as in `e.c`, it is not.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
     (is_path
         && !stem.is_empty()
@@ -81,8 +83,8 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     })
 }
 
-/// The file that `word` names with a definition in it: `tests/a.py::TestA::test_b`, as pytest prints it, and `src/api.py#get`. Of a document
-/// a link has the heading there, in a spelling of its own.
+/// The file and the definition in it that `word` names: `tests/a.py::TestA::test_b`, as pytest
+/// prints it, or `src/api.py#get`. In a document, `#` leads to a heading, not to a definition.
 pub(crate) fn definition_of(word: &str) -> Option<Place> {
     let word = word.trim_end_matches(['.', ':', '!', '?', '*']);
     let (path, text) = word.split_once("::").or_else(|| word.split_once('#'))?;
@@ -109,8 +111,8 @@ pub(crate) fn definition_of(word: &str) -> Option<Place> {
     Some(place)
 }
 
-/// The files that `word` names where scripts without spaces are joined to their names: what stands between those, and all of it, where
-/// that may be one.
+/// The files that `word` names if text in a script without spaces may adjoin their names: the
+/// pieces between such text, and the whole word, that may be files.
 pub(crate) fn places_among(word: &str) -> Vec<Place> {
     let is_of_other = |c: char| {
         let is_sign = matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff5e}');
@@ -124,14 +126,15 @@ pub(crate) fn places_among(word: &str) -> Vec<Place> {
 }
 
 impl Place {
-    /// Whether it is `other` with a script without spaces joined to it.
+    /// Whether it is `other` with text in a script without spaces before it.
     pub(crate) fn is_joined_to(&self, other: &Place) -> bool {
         let before = self.path.strip_suffix(&other.path);
         before.is_some_and(|it| it.ends_with(is_unspaced))
     }
 }
 
-/// Where in `piece` the lines of the first file stand that it names with any, with what is before them.
+/// The byte range in `piece` of the line numbers, with the sign before them, of the first file that
+/// has any.
 pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
     let mut at = 0;
     piece.split_inclusive(is_between).find_map(|word| {
@@ -147,7 +150,8 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The path that an editor or a browser opens on this machine: `file:///a/b.rs`, `vscode://file/a/b.rs:12:3`.
+/// The local path in a link of an editor or a browser: `file:///a/b.rs`,
+/// `vscode://file/a/b.rs:12:3`.
 fn opened<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     let path = match scheme {
         "file" => address.get(address.find('/')?..)?,
@@ -157,7 +161,7 @@ fn opened<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     Some(without_drive(path.strip_prefix('/')?))
 }
 
-/// The path in its repository that the `address` of a code host leads to: what follows the branch.
+/// The path within a repository in the `address` of a code host: the part after the branch.
 fn linked(address: &str) -> Option<&str> {
     let behind = ["/blob/", "/tree/", "/src/"];
     let path = behind
@@ -166,14 +170,14 @@ fn linked(address: &str) -> Option<&str> {
     Some(path.split_once('/')?.1)
 }
 
-/// What of `piece`, a word with what stands around it, names something in the repository that it is a link into: the path of a
-/// file or a folder.
+/// The path of the file or folder that a link into a repository in `piece`, a word with adjoining
+/// signs, leads to.
 pub(crate) fn path_of_link(piece: &str) -> Option<String> {
     let mut words = piece.split(is_between).filter(|it| it.contains("://"));
     words.find_map(|it| place_of(it).map(|it| it.path).or_else(|| folder_of(it)))
 }
 
-/// Whether `c` stands between words of a line, and in none that names a file.
+/// Whether `c` separates words of a line, and never belongs to the name of a file.
 pub(crate) fn is_between(c: char) -> bool {
     c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)
 }
@@ -186,8 +190,8 @@ pub(crate) fn without_drive(path: &str) -> &str {
     }
 }
 
-/// The line of a file that is told `before` its name or `after` it, and the last of several: `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line
-/// 12`, `lines 12-40 of a.py`.
+/// The line that is given `before` or `after` the name of a file, and the last of several:
+/// `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `lines 12-40 of a.py`.
 pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
     if let Some(place) = after.strip_prefix('(') {
         let rest = behind_digits(place);
@@ -229,9 +233,10 @@ pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32
     is_line.then(|| leading_lines(number)).flatten()
 }
 
-/// Whether `place`, in brackets a blank behind the name of a file, is one as compilers print it: a line and a column with nothing else
-/// between them (`12,5)`, `12:5)`), or a line that a verdict follows (`12) : error C2065`). People write `(12 lines)`, `(2019)` and
-/// `(2, 3)` there, and mean no line.
+/// Whether `place`, which follows the name of a file and ` (`, is a line as compilers print it: a
+/// line and a column with nothing else in the brackets (`12,5)`, `12:5)`), or a line followed by a
+/// verdict (`12) : error C2065`). People write `(12 lines)`, `(2019)` and `(2, 3)` there, and do
+/// not mean lines.
 fn is_printed(place: &str) -> bool {
     let rest = behind_digits(place);
     if let Some(column) = rest.strip_prefix([',', ':']) {
@@ -249,9 +254,10 @@ fn behind_digits(text: &str) -> &str {
     text.trim_start_matches(|it: char| it.is_ascii_digit())
 }
 
-/// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it; of a pattern
-/// the one that all it fits is in, as `src` of `src/**/*.rs`; and the one that a link to a code host leads to. `and/or` is told
-/// from one by whoever knows what folders there are.
+/// The folder that `word` may name: at least two names with slashes between them, or one with a
+/// slash after it; for a pattern, the folder that contains all matches, as `src` for `src/**/*.rs`;
+/// for a link to a code host, the folder it leads to. The caller has to tell `and/or` from a folder
+/// by the folders that exist.
 pub(crate) fn folder_of(word: &str) -> Option<String> {
     let word = match word.split_once("://") {
         Some((_, address)) => linked(address)?.split(['?', '#']).next()?,
@@ -274,8 +280,9 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
         .then(|| bare.to_owned())
 }
 
-/// The pattern of names of files that `word` is: with a `*` in it and an extension, as `*.toml`, `test_*.py` and `crates/*/Cargo.toml`
-/// are. `*this.rs*` and `**this.rs` are as Markdown stresses what they say.
+/// The pattern of file names that `word` is: it has a `*` and an extension, as `*.toml`,
+/// `test_*.py` and `crates/*/Cargo.toml`. `*this.rs*` and `**this.rs` are emphasis in Markdown, not
+/// patterns.
 pub(crate) fn pattern_of(word: &str) -> Option<String> {
     let pattern = word.trim_end_matches(['.', ':', '!', '?']);
     let is_stressed = pattern.starts_with('*') && pattern.ends_with('*');
@@ -300,13 +307,13 @@ pub(crate) fn may_be_file_name(word: &str) -> bool {
     has_letter && word.len() <= 100 && word.chars().all(is_of_name) && place_of(word).is_none()
 }
 
-/// `path:12`, `path:12:3`, `path#L12`, `path(12`: the path, and the line.
+/// Splits `path:12`, `path:12:3`, `path#L12` into the path and the line.
 pub(crate) fn with_line(word: &str) -> (&str, Option<u32>) {
     let (path, lines) = with_lines(word);
     (path, lines.map(|it| it.0))
 }
 
-/// The same with the last of several lines: `path:12-40`, `path#L12-L40`.
+/// Like [`with_line`], with the last of several lines: `path:12-40`, `path#L12-L40`.
 fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
     if let Some((path, lines)) = word.split_once("#L") {
         return (path, leading_lines(lines));
@@ -315,7 +322,7 @@ fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
     let mut lines = None;
     while let Some((path, number)) = rest.rsplit_once(':') {
         match leading_lines(number) {
-            // What stands before a slash is a port there.
+            // A number before a slash is a port.
             Some(_) if number.contains('/') && word.contains("://") => break,
             Some(found) if !path.is_empty() => {
                 (rest, lines) = (path, Some(found));
@@ -326,12 +333,14 @@ fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
     (rest, lines)
 }
 
-/// The line that `text` begins with, and where another follows that is no less, the last of them: `12-40`, `12-L40`, `12C5-L40C9`.
+/// The line at the start of `text`, and the last line of a range that is not reversed: `12-40`,
+/// `12-L40`, `12C5-L40C9`.
 fn leading_lines(text: &str) -> Option<(u32, Option<u32>)> {
     lines_joined(text, &[])
 }
 
-/// The same where these signs may join the two as well: behind one line ` - ` begins what is said of it.
+/// Like [`leading_lines`], with further `signs` that may join the two: after a single line, ` - `
+/// would begin a remark.
 fn lines_joined(text: &str, signs: &[&str]) -> Option<(u32, Option<u32>)> {
     let first = leading_number(text)?;
     let rest = behind_digits(text);

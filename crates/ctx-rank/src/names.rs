@@ -4,31 +4,31 @@ use crate::mentions::is_written;
 use crate::query::Region;
 use crate::words::{is_unspaced, says_nothing, sub_words};
 
-/// What is longer is encoded data and no name.
+/// The most bytes of a name; longer ones are encoded data.
 const MOST_NAME_BYTES: usize = 256;
 
-/// An identifier, as it is written.
+/// An identifier, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Name {
-    /// All of it: `Session.resolve_redirects`.
+    /// The whole text: `Session.resolve_redirects`.
     pub text: String,
     /// The last of its names: `resolve_redirects`.
     pub last: String,
     /// The name before that: `Session`.
     pub within: Option<String>,
-    /// The most telling place that it stands in.
+    /// The most significant region where it occurs.
     pub region: Region,
 }
 
-/// Stop words that are no names, wherever they stand,
+/// Stop words that are never names.
 const NEVER: [&str; 46] = [
     "am", "an", "are", "been", "being", "doing", "don", "etc", "had", "having", "he", "her",
     "hers", "him", "his", "how", "however", "ie", "isn", "it", "its", "itself", "ll", "me", "my",
     "our", "ours", "please", "she", "that", "the", "their", "theirs", "them", "these", "they",
     "this", "those", "ve", "were", "what", "which", "who", "why", "you", "your",
 ];
-/// and others that are none beside words that are not of these.
+/// Stop words that are names only if the question has no other words.
 const SELDOM: [&str; 46] = [
     "about", "above", "also", "although", "and", "as", "at", "be", "because", "but", "by", "can",
     "could", "did", "do", "does", "during", "for", "if", "in", "is", "just", "maybe", "more",
@@ -36,7 +36,8 @@ const SELDOM: [&str; 46] = [
     "very", "was", "we", "when", "where", "whether", "while", "will", "would",
 ];
 
-/// Whether `word`, which nothing marks as a name, may be one: a stop word, of a question that has no other words.
+/// Whether `word`, which is not marked as a name, may be one; `is_alone` if the question has no
+/// other words.
 pub(crate) fn may_be_name(word: &str, is_alone: bool) -> bool {
     let is_one = |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(word));
     let is_identifier = word.chars().all(|it| it.is_alphanumeric() || it == '_');
@@ -44,19 +45,20 @@ pub(crate) fn may_be_name(word: &str, is_alone: bool) -> bool {
     is_long_enough && is_identifier && !is_one(&NEVER) && (is_alone || !is_one(&SELDOM))
 }
 
-/// Whether `name` is a stop word or shorter than three bytes, as many names are and most such words are not.
+/// Whether `name` is a stop word or shorter than three bytes: many names are, but most such words
+/// are no names.
 fn is_common(name: &str) -> bool {
     name.len() < 3 || says_nothing(name)
 }
 
 impl Name {
-    /// Whether its last is a stop word or shorter than three bytes: more is called so, and more says so that is not called so, than of
-    /// others.
+    /// Whether its last part is a stop word or shorter than three bytes: such a name has more
+    /// definitions than others, and more words of texts equal it by accident.
     pub fn is_common(&self) -> bool {
         is_common(&self.last)
     }
 
-    /// One that is all of a question.
+    /// A name that is all of a question.
     pub(crate) fn alone(text: &str) -> Name {
         Name {
             text: text.to_owned(),
@@ -67,9 +69,10 @@ impl Name {
     }
 }
 
-/// The identifiers of `line`. In code each name is one; in text, those that no other word looks like:
-/// with an underscore, a change of case, a call, or a dot or colons between names. Stop words and those of two letters are
-/// names in a question that `is_typed`, where something marks them.
+/// The identifiers of `line`. In code, every name is one; in text, only those that do not look like
+/// a word: with an underscore, a change of case, a call, or a dot or colons between names. Stop
+/// words and names of two letters count only in a question that `is_typed`, if something marks them
+/// as names.
 pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> {
     let mut names = Vec::new();
     let bytes = line.as_bytes();
@@ -77,7 +80,7 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
     let mut at = 0;
     while let Some(first) = line[at..].chars().next() {
         if !starts_name(first) {
-            // What begins with a digit is a number, also `0x1f` and `10ms`.
+            // A word that begins with a digit is a number, as are `0x1f` and `10ms`.
             if first.is_ascii_digit() {
                 segment(line, &mut at);
             } else {
@@ -93,7 +96,7 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         }
         let is_called = bytes.get(at) == Some(&b'(');
         let last = segments[segments.len() - 1];
-        // In a block of code what is of scripts without spaces is mostly what comments say.
+        // In a block of code, text in scripts without spaces is mostly from comments.
         let is_code = match region {
             Region::InlineCode => true,
             Region::CodeBlock | Region::Trace => !last.starts_with(is_unspaced),
@@ -108,7 +111,7 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             let is_all = region == Region::InlineCode && at - start == length;
             let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
             let is_path = is_of_path(line, start, at);
-            // `a.ts(12,5)` is a line.
+            // In `a.ts(12,5)`, the brackets have a line.
             let is_line = is_path && has_digit(line, at + 1);
             is_called && !is_line || stands_alone && !is_path
         };
@@ -129,7 +132,8 @@ fn has_digit(line: &str, at: usize) -> bool {
     line.as_bytes().get(at).is_some_and(u8::is_ascii_digit)
 }
 
-/// Whether the names from `start` to `end`, which nothing calls, are those of a file or of a site: `api.py`, `a/b.of`, `crates.io`.
+/// Whether the uncalled names from `start` to `end` are those of a file or a site: `api.py`,
+/// `a/b.of`, `crates.io`.
 fn is_of_path(line: &str, start: usize, end: usize) -> bool {
     let text = &line[start..end];
     let extension = text.rsplit_once('.').map_or("", |(_, it)| it);
@@ -141,11 +145,11 @@ fn starts_name(c: char) -> bool {
     c == '_' || c.is_alphanumeric() && !c.is_ascii_digit()
 }
 
-/// One name: where the script changes to one without spaces, or from it, it ends.
+/// One name; it ends where the text changes to or from a script without spaces.
 fn segment<'l>(line: &'l str, at: &mut usize) -> &'l str {
     let start = *at;
     let rest = &line[start..];
-    // Marks belong to the letter before them.
+    // Combining marks belong to the letter before them.
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}');
     let is_first = rest.starts_with(is_unspaced);
     let end = rest.find(|c| !is_part(c) || is_unspaced(c) != is_first);
@@ -154,7 +158,7 @@ fn segment<'l>(line: &'l str, at: &mut usize) -> &'l str {
     &rest[..length]
 }
 
-/// Where the next name begins, when `.`, `::`, `->` or `#` joins it to the one before `at`.
+/// Where the next name begins, if `.`, `::`, `->` or `#` joins it to the one before `at`.
 fn joined(line: &str, at: usize) -> Option<usize> {
     let rest = &line[at..];
     let joint = [".", "::", "->", "#"]
@@ -168,7 +172,7 @@ fn joined(line: &str, at: usize) -> Option<usize> {
     (begins && !is_line).then_some(next)
 }
 
-/// `v2`, `3rd` and `x86` change from letters to digits and are no identifiers.
+/// `v2`, `3rd` and `x86` change between letters and digits, but are no identifiers.
 fn is_number_like(name: &str) -> bool {
     let letters = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
     sub_words(name).filter(letters).count() < 2

@@ -3,9 +3,10 @@
 use crate::Query;
 use crate::words::says_nothing;
 
-/// What a project is called, whatever it is,
+/// Words for a project of any kind.
 const PROJECTS: [&str; 4] = ["codebase", "project", "repo", "repository"];
-/// and what this one may be called; of others of that kind its files may speak.
+/// Words for a kind of project; they mean the project at hand only in some contexts, since its
+/// files may be about others of the kind.
 const KINDS: [&str; 12] = [
     "app",
     "application",
@@ -20,22 +21,22 @@ const KINDS: [&str; 12] = [
     "software",
     "tool",
 ];
-/// What folders of projects are called, and things in them, too.
+/// Names of project folders that name things within projects, too.
 const ANYTHING: [&str; 38] = [
     "admin", "api", "auth", "backend", "build", "cache", "cli", "client", "code", "common",
     "config", "core", "data", "database", "docs", "engine", "frontend", "gateway", "index",
     "infra", "main", "parser", "router", "scripts", "search", "server", "service", "services",
     "session", "shared", "source", "src", "test", "tests", "utils", "web", "work", "worker",
 ];
-/// What archives of a branch add to the name of the folder.
+/// What archives of a branch append to the name of the folder.
 const BRANCHES: [&str; 2] = ["-main", "-master"];
-/// What stands before the name of one among many,
+/// Words before the name of one project among many.
 const SOME: [&str; 10] = [
     "a", "an", "another", "any", "each", "every", "one", "other", "some", "which",
 ];
-/// and before that of the one at hand.
+/// Words before the name of the project at hand.
 const THIS: [&str; 5] = ["entire", "our", "this", "whole", "your"];
-/// Words that ask for the whole,
+/// Words that ask for an overview.
 const OVERVIEW: [&str; 8] = [
     "description",
     "goal",
@@ -46,7 +47,7 @@ const OVERVIEW: [&str; 8] = [
     "purpose",
     "summary",
 ];
-/// words that go along with those,
+/// Words that accompany those of [`OVERVIEW`].
 const ASKING: [&str; 21] = [
     "brief",
     "contain",
@@ -70,16 +71,18 @@ const ASKING: [&str; 21] = [
     "work",
     "works",
 ];
-/// and what asks how to begin.
+/// Words that ask how to begin.
 const START: [&str; 4] = ["begin", "start", "started", "starting"];
-/// Who begins: how the program does is another question.
+/// Subjects of such a question: how the program itself starts is another question.
 const WHO: [&str; 4] = ["i", "one", "to", "we"];
-/// Who does with a project at hand: `getting started` alone may be the title of a page.
+/// Verbs of such a question when the project is named: `getting started` alone may be the title of
+/// a page.
 const GETTING: [&str; 2] = ["get", "getting"];
-/// The names, without extensions, of the files that a question about a [project](Query::is_of_project) or its
-/// [news](Query::is_of_news) asks for: first what tells of it as a whole, and then what tells what became of it, from the last on.
+/// The names, without extensions, of the files that answer a question about a
+/// [project](Query::is_of_project) or its [news](Query::is_of_news): first the file about the
+/// project as a whole, then those about its changes, which begin with the latest.
 pub const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
-/// Words that ask what is new,
+/// Words that ask what is new.
 const NEWS: [&str; 10] = [
     "added",
     "changed",
@@ -92,20 +95,22 @@ const NEWS: [&str; 10] = [
     "notes",
     "updates",
 ];
-/// and since when.
+/// Words for the latest release.
 const LATEST: [&str; 5] = ["last", "latest", "newest", "recent", "recently"];
 const RELEASES: [&str; 5] = ["release", "released", "releases", "version", "versions"];
-/// What asks how it came there, or is to.
+/// Words that ask how something came about, or is to be done, and not what is new.
 const HOW: [&str; 4] = ["how", "to", "where", "who"];
-/// What asks for a part of it: where the library is used is no question about what it is.
+/// Words that ask about a part of the project: where a library is used is not a question about what
+/// it is.
 const OF_PARTS: [&str; 14] = [
     "get", "gets", "make", "makes", "need", "needs", "use", "used", "uses", "using", "when",
     "where", "who", "whom",
 ];
 
 impl Query {
-    /// The same, asked of the project of this `name`, which is mostly that of its folder: `what is flask?` is then a question
-    /// [about it](Query::is_of_project). A name that things within a project have, such as `server`, says nothing.
+    /// Sets the project's `name`, mostly that of its folder: `what is flask?` is then a question
+    /// [about it](Query::is_of_project). A name that parts of a project often have, such as
+    /// `server`, is ignored.
     #[must_use]
     pub fn in_project(mut self, name: &str) -> Self {
         let name = plain(name);
@@ -119,9 +124,10 @@ impl Query {
         self
     }
 
-    /// Whether it is [typed](Query::typed) and asks for nothing but what the project is as a whole, or how to begin with it: `what
-    /// does this repo do?`, `overview`, `how do I get started`. What says that is its `README`, which is among the
-    /// [names of files](Query::file_names) then. What the project is called is known [where it is told](Query::in_project).
+    /// Whether it is [typed](Query::typed), and asks only about the project as a whole, or how to
+    /// begin with it: `what does this repo do?`, `overview`, `how do I get started`. The `README`
+    /// answers that, which is then among the [names of files](Query::file_names). The project is
+    /// known by name after [`in_project`](Query::in_project).
     pub fn is_of_project(&self) -> bool {
         self.fronts.first() == FRONTS.first()
     }
@@ -145,7 +151,7 @@ impl Query {
                 if is_use && !has(&START) {
                     return false;
                 }
-                // `The flask project` is one.
+                // `The flask project` counts as one mention.
                 let goes_on = words.get(at + 1).is_some_and(|it| is_kind(it));
                 projects += usize::from(!goes_on);
             } else if is_kind(word) {
@@ -172,8 +178,8 @@ impl Query {
         }
     }
 
-    /// Whether it is [typed](Query::typed) and asks for nothing but what is new in the last release, of no version that it names: its
-    /// changelog says that first.
+    /// Whether it is [typed](Query::typed), and asks only what is new in the last release, without
+    /// naming a version: the changelog says that first.
     pub fn is_of_news(&self) -> bool {
         self.fronts.first() == FRONTS.get(1)
     }
@@ -186,7 +192,7 @@ impl Query {
             let known: [&[&str]; 4] = [&NEWS, &LATEST, &RELEASES, &PROJECTS];
             says_nothing(it) || self.is_name(it) || known.iter().any(|list| is_one(list, it))
         };
-        // In the project, which need not be said.
+        // Words that only say that it is about the project, which is implied.
         let is_of_it = |it: &&String| {
             let it = it.as_str();
             PROJECTS.contains(&it)
@@ -201,7 +207,8 @@ impl Query {
         words.iter().all(is_known) && !asks_more && (is_what_is_new || has_cues > 1)
     }
 
-    /// Puts the names of the files that tell of the project in the place of others, where it asks for nothing but what those say.
+    /// Replaces the names of files by those that answer a question about the project or its news,
+    /// if it is one.
     pub(crate) fn name_fronts(&mut self) {
         self.fronts = if self.asks_of_project() {
             &FRONTS[..1]
@@ -215,13 +222,14 @@ impl Query {
         }
     }
 
-    /// Whether the project is called `word`, which is in lower case.
+    /// Whether the project has the name `word`, given in lower case.
     fn is_name(&self, word: &str) -> bool {
         let project = self.project.as_deref();
         project.is_some_and(|it| it == word || it == plain(word))
     }
 
-    /// The words of a typed question in lower case, without what an apostrophe joins to them: `what's the project's purpose`.
+    /// The words of a typed question in lower case, without an apostrophe and what follows it:
+    /// `what's the project's purpose`.
     fn bare_words(&self) -> Vec<String> {
         let bare = |it: &str| -> String {
             let end = it.find(['\'', '\u{2019}']).unwrap_or(it.len());
@@ -231,12 +239,12 @@ impl Query {
     }
 }
 
-/// A name as it is compared: people write `my-app` for `my_app`.
+/// A name in the form in which names are compared: people write `my-app` for `my_app`.
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
 }
 
-/// Whether `word`, in lower case, is one of those that ask.
+/// Whether `word`, in lower case, is one of those that ask about a project.
 fn is_cue(word: &str) -> bool {
     let lists: [&[&str]; 3] = [&OVERVIEW, &ASKING, &START];
     lists.iter().any(|it| it.contains(&word))

@@ -1,4 +1,4 @@
-//! What a question asks for.
+//! Takes a question apart: what it asks for and mentions.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,28 @@ use crate::traces::{
 };
 use crate::words::{Analyzer, Part, says_nothing};
 
-/// So many bytes of a question are read.
+/// The most bytes of a question that are read.
 pub const MOST_BYTES: usize = 256 << 10;
-/// So many terms are kept, the heaviest.
+/// The most terms that are kept, the heaviest ones.
 pub const MOST_TERMS: usize = 128;
-/// So many names, places, frames and phrases are kept, of each the first.
+/// The most names, places, frames and phrases that are kept, the first of each.
 pub const MOST_MENTIONS: usize = 128;
 
-/// A question of one line and so many words at most is typed as it comes to mind.
+/// The most words of a question of one line that counts as typed spontaneously.
 const FEW_WORDS: usize = 24;
 
-/// What a version is worth in a typed question, against another word.
+/// The factor for the weight of a version in a typed question.
 const OF_VERSION: f64 = 2.0;
 
-/// So many terms are looked for in each text.
+/// The most terms that are used as keywords.
 const KEYWORDS: usize = 32;
 
-/// A number of so many digits is looked for wherever it stands,
+/// The most digits of a number that is a term anywhere.
 const FEW_DIGITS: usize = 4;
-/// and one of so many in text: those of 64 bits.
+/// The most digits of a number that is a term in text: enough for 64 bits.
 const MOST_DIGITS: usize = 20;
 
-/// Words that ask for all that a file has to say.
+/// Words that ask for the whole content of a file.
 const ASKING: [&str; 19] = [
     "contain",
     "contains",
@@ -59,27 +59,27 @@ const ASKING: [&str; 19] = [
     "written",
 ];
 
-/// Where in a question something stands.
+/// The part of a question where something occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Region {
-    /// The first line: what it is about.
+    /// The first line: the topic.
     Title,
     /// Text.
     Prose,
     /// Between backticks, in a line of text.
     InlineCode,
-    /// A block of code, by its fence.
+    /// In a fenced block of code.
     CodeBlock,
     /// A line of a stack trace.
     Trace,
-    /// A heading, and what tells of versions and machines.
+    /// A heading, and statements about versions and machines.
     Setting,
 }
 
 impl Region {
-    /// What a term is worth here, against prose. Chosen on issue reports: a title is deliberate, a block of
-    /// code is mostly setting.
+    /// The weight of a term in this region, relative to prose. Chosen on issue reports: a title is
+    /// deliberate, a block of code is mostly context.
     pub fn weight(self) -> f64 {
         match self {
             Region::Title => 2.5,
@@ -96,14 +96,14 @@ impl Region {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Term {
-    /// As [`Analyzer::words`] gives it.
+    /// The term as [`Analyzer::words`] gives it.
     pub text: String,
-    /// What it is worth, above 0: a saturated sum over where it occurs.
+    /// Its weight, above 0: a saturated sum over its occurrences.
     pub weight: f64,
 }
 
 impl Term {
-    /// `text`, as [`Analyzer::words`] gives it, and what it is worth.
+    /// A term with this `text`, as [`Analyzer::words`] gives it, and this weight.
     pub fn new(text: impl Into<String>, weight: f64) -> Self {
         let text = text.into();
         Term { text, weight }
@@ -114,59 +114,64 @@ impl Term {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Query {
-    /// All of it as it was asked, as far as it was read.
+    /// The question as asked, up to [`MOST_BYTES`].
     pub text: String,
-    /// What to look for, the heaviest first; equal weights in the order of their text.
+    /// Terms to search for, the heaviest first; ties in the order of their text.
     pub terms: Vec<Term>,
-    /// The same of its first line alone.
+    /// The terms of the first line alone.
     pub title: Vec<Term>,
-    /// Identifiers, in the order they are met. One whose last name is a stop word or shorter than three bytes is left out
-    /// of a report as a whole, whatever stands before it, also in code: `Pool.get` and `pool.id` are, `Session.send` is not. Too
-    /// much is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. In
-    /// a [typed](Query::typed) question it is one where it is called, all that stands between backticks, or of something: `get()`,
-    /// `pool.id`. A letter that is all of a question is a name, and where it has stop words alone, so are those that more than
-    /// sentences have: `get` of `what does get do`. So is what stands behind the keyword of a definition there: `def get`.
+    /// Identifiers, in the order of the question. In a report, one whose last part is a stop word
+    /// or shorter than three bytes is left out, with all that precedes that part, also in code:
+    /// `Pool.get` and `pool.id` are, `Session.send` is not. Too many things have such a name for
+    /// their definitions to be significant. Its other words are still among the terms. In a
+    /// [typed](Query::typed) question, such a name counts if it is called (`get()`), is all of a
+    /// text in backticks, or belongs to something (`pool.id`). A letter that is the whole question
+    /// is a name, and of a question with only stop words, those that are common as names, too:
+    /// `get` of `what does get do`. So is the word after the keyword of a definition: `def get`.
     pub names: Vec<Name>,
-    /// Files that are named, with a line, several, or a definition where they are.
+    /// Files that are mentioned, with lines or a definition if given.
     pub places: Vec<Place>,
-    /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out; and what
-    /// patterns of paths begin with, as `src` of `src/**/*.rs`. So may `and/or`; only what a store has folders of is meant.
+    /// Possible paths of folders in text: at least two names, or one with a slash after it, which
+    /// is removed; and the fixed prefixes of patterns, as `src` of `src/**/*.rs`. `and/or` may be
+    /// among them: the caller keeps those that exist.
     pub folders: Vec<String>,
-    /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
-    /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
-    /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`, and of
-    /// one about [what is new](Query::is_of_news), what changelogs are called.
+    /// Possible names of files without a known extension, as written: a single word in quotation
+    /// marks or backticks without an underscore, each word of a typed question with a capital
+    /// letter or a dot, and its only word. The caller keeps those that exist: `README`,
+    /// `Cargo.lock`. For a question [about the project](Query::is_of_project), `README`, and for
+    /// one about [what is new](Query::is_of_news), the names of changelogs.
     pub file_names: Vec<String>,
-    /// Patterns of names of files in a [typed](Query::typed) question: `*.toml`, `test_*.py`, `src/**/*.rs`. Such a word is no
-    /// place; a folder it may name, too.
+    /// Patterns of file names in a [typed](Query::typed) question: `*.toml`, `test_*.py`,
+    /// `src/**/*.rs`. Such a word is not a place, but may give a folder, too.
     pub patterns: Vec<String>,
-    /// Calls of stack traces.
+    /// The calls of stack traces.
     pub frames: Vec<Frame>,
-    /// What stands between quotation marks, or backticks, and holds more than one word.
+    /// Texts of more than one word in quotation marks or backticks.
     pub phrases: Vec<String>,
-    /// What failed, as lines of its code blocks and traces say it, and lines of text that begin with the name of an error: the
-    /// first eight, each up to 200 bytes.
+    /// Failures: messages in code blocks and traces, and lines of text that begin with the name of
+    /// an error. The first eight, each up to 200 bytes.
     pub failures: Vec<String>,
-    /// All of it, where it is a single line of at most 24 words: such a question is typed as it comes to mind, and says
-    /// of itself what it is for.
+    /// The whole question if it is a single line of at most 24 words: such a question is typed
+    /// spontaneously, and states its purpose.
     pub typed: Option<String>,
-    /// What the project is called that it is asked of, in lower case, where that [was told](Query::in_project).
+    /// The name of the project that it is about, in lower case, if it [was set](Query::in_project).
     pub project: Option<String>,
     /// The text of its code blocks.
     pub code: Vec<String>,
-    /// How many terms there were beyond the limit.
+    /// The number of terms beyond the limit.
     pub terms_left_out: usize,
-    /// How many bytes there were beyond the limit.
+    /// The number of bytes beyond the limit.
     pub bytes_left_out: usize,
-    /// The names of the files that tell of the project what it asks, where it asks for nothing else, without their extensions.
+    /// The names, without extensions, of the files that answer a question about the project, if it
+    /// asks for nothing else.
     pub(crate) fronts: &'static [&'static str],
-    /// Whether it is nothing but a definition.
+    /// Whether it is only a definition.
     pub(crate) is_definition: bool,
 }
 
 impl Query {
-    /// Takes `text` apart: free text, or an issue report in Markdown. O(bytes), and never more than
-    /// [`MOST_BYTES`] of them. No term may be left; that is no error.
+    /// Takes `text` apart: free text, or an issue report in Markdown. O(bytes), of which at most
+    /// [`MOST_BYTES`] are read. The result may have no terms; this is not an error.
     pub fn analyse(text: &str) -> Query {
         let end = text.floor_char_boundary(MOST_BYTES);
         let body = without_comments(&text[..end]);
@@ -211,7 +216,8 @@ impl Query {
         query
     }
 
-    /// The words of a question that is [typed](Query::typed), without what stands around them; else none.
+    /// The words of a [typed](Query::typed) question, without signs around them; none for other
+    /// questions.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let is_around = |it: char| !it.is_alphanumeric();
         let words = self.typed.iter().flat_map(|it| it.split_whitespace());
@@ -219,9 +225,9 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
-    /// The names of the files that a [typed](Query::typed) question calls by a part or a folder of theirs, without the folders: such
-    /// a file is meant, whether it is there or not. A name by itself may be that of something else (`Node.js`), and reports name files
-    /// of others.
+    /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
+    /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
+    /// name may be that of something else (`Node.js`), and reports mention files of other projects.
     pub fn meant_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);
@@ -230,9 +236,10 @@ impl Query {
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
     }
 
-    /// Whether it is [typed](Query::typed), names files and asks for nothing of them in particular: `what does CONTRIBUTING.md
-    /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that
-    /// one, and what is new in it for a changelog.
+    /// Whether it is [typed](Query::typed), mentions files, and asks for nothing specific about
+    /// them: `what does CONTRIBUTING.md say?`. A file without an extension has no small letter:
+    /// `README`. A question about the project asks for its `README`, and one about its news for a
+    /// changelog.
     pub fn is_of_files_alone(&self) -> bool {
         if !self.fronts.is_empty() {
             return true;
@@ -254,12 +261,14 @@ impl Query {
             && self.words().all(is_of_one)
     }
 
-    /// The heaviest of its terms, 32 at most: those of which a text has a share by [`keyword_match`](crate::keyword_match).
+    /// Its heaviest terms, at most 32, which [`keyword_match`](crate::keyword_match) looks for in a
+    /// text.
     pub fn keywords(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().take(KEYWORDS).map(|it| it.text.as_str())
     }
 
-    /// Whether it is [typed](Query::typed) and asks for files by [patterns](Query::patterns) alone: `which *.toml files are there?`.
+    /// Whether it is [typed](Query::typed) and only asks for files by [patterns](Query::patterns):
+    /// `which *.toml files are there?`.
     pub fn is_of_patterns_alone(&self) -> bool {
         let words = self.typed.iter().flat_map(|it| it.split(is_between));
         let words = words.filter(|it| pattern_of(it).is_none());
@@ -275,14 +284,15 @@ impl Query {
         self.terms.iter().any(|it| it.text.contains('.'))
     }
 
-    /// Whether there is nothing to look for. A typed question of stop words is not, where one of them may be a name.
+    /// Whether there is nothing to search for. A typed question of stop words is not empty if one
+    /// of them may be a name.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
         self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
     }
 
-    /// Who types a version asks for that one, and says with the other words what to tell of it: texts of other versions have those,
-    /// too.
+    /// Raises the weight of versions in a typed question: it is about that version, and its other
+    /// words also occur in texts about other versions.
     fn weigh_versions(&mut self) {
         if self.typed.is_none() || !self.has_version() {
             return;
@@ -297,10 +307,10 @@ impl Query {
         }
     }
 
-    /// Takes in what a typed question may name: files, and what has a single letter for its name.
+    /// Adds names that only a typed question may have: names of files, and single letters.
     fn note_typed(&mut self) {
         let words: Vec<String> = self.words().map(str::to_owned).collect();
-        // Of a pattern its words are none by themselves.
+        // The words of a pattern are not considered alone.
         let is_alone = words.len() == 1 && self.patterns.is_empty();
         for word in words {
             let is_letter = is_alone && word.len() == 1 && may_be_file_name(&word);
@@ -324,17 +334,18 @@ impl Query {
     }
 }
 
-/// Whether `word` may be the name of a file, and says something.
+/// Whether `word` may be the name of a file, and is no stop word.
 fn is_file_name(word: &str) -> bool {
     !says_nothing(word) && may_be_file_name(word)
 }
 
-/// The same of one that is quoted: reports quote names of code, of which underscores tell.
+/// Like [`is_file_name`], for a quoted word: reports quote names of code, which underscores give
+/// away.
 fn is_quoted_file_name(word: &str) -> bool {
     is_file_name(word) && !word.contains('_')
 }
 
-/// What a trace begins with, whatever failed.
+/// Whether `line` is the generic first line of a trace.
 fn is_head_of_trace(line: &str) -> bool {
     const HEADS: [&str; 3] = [
         "Traceback (most recent call last):",
@@ -344,7 +355,7 @@ fn is_head_of_trace(line: &str) -> bool {
     HEADS.contains(&line.trim())
 }
 
-/// The only line of `text`, if its words are few.
+/// The only line of `text`, if it has few words.
 fn typed(text: &str) -> Option<String> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else {
@@ -354,7 +365,8 @@ fn typed(text: &str) -> Option<String> {
     is_short.then(|| line.trim().to_owned())
 }
 
-/// The terms of the first line that says something; where a trace stands first, of what follows it.
+/// The terms of the first line that is not blank; if a trace comes first, of the first line after
+/// it.
 fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let is_form = |line: &str| is_call(line, None) && said_behind(line).is_none();
@@ -372,17 +384,17 @@ fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     heaviest(reader.weights).0
 }
 
-/// A line of a report.
+/// A line of a report, by its place in blocks of code.
 enum Line<'t> {
     Text(&'t str),
-    /// One in a block of code, between one that opens it
+    /// A line within a block of code.
     Code(&'t str),
     Open,
-    /// and one that closes it.
+    /// The line that closes a block of code.
     Close,
 }
 
-/// The lines of `text`, but for the heads of traces.
+/// The lines of `text`, except for generic first lines of traces.
 fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut fence: Option<&str> = None;
     let lines = text.lines().filter(|it| !is_head_of_trace(it));
@@ -403,7 +415,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The lines of `text` that stand in no block of code.
+/// The lines of `text` outside blocks of code.
 fn text_of(text: &str) -> impl Iterator<Item = &str> {
     lines_of(text).filter_map(|line| match line {
         Line::Text(line) => Some(line),
@@ -411,7 +423,7 @@ fn text_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Issue templates bring comments for those who write them.
+/// Removes comments, which issue templates contain for their authors.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -433,12 +445,12 @@ fn fence_of(line: &str) -> Option<&str> {
     (!line[length..].contains('`')).then_some(mark)
 }
 
-/// Whether `word` asks for all that there is to say, in any case.
+/// Whether `word` asks for the whole content, ignoring case.
 pub(crate) fn is_asking(word: &str) -> bool {
     ASKING.iter().any(|it| it.eq_ignore_ascii_case(word))
 }
 
-/// Whether nothing follows the `mark` of a fence: the one that closes a block has no language.
+/// Whether nothing follows the `mark` of a fence: a closing fence has no language.
 fn is_bare(line: &str, mark: &str) -> bool {
     line[mark.len()..].trim().is_empty()
 }
@@ -454,14 +466,14 @@ struct Reader {
     query: Query,
     analyzer: Analyzer,
     weights: BTreeMap<String, f64>,
-    /// Whether it is a single line that says what it is for.
+    /// Whether it is a typed question.
     is_typed: bool,
-    /// Words that say nothing in the language that it is in.
+    /// The stop words of its language.
     foreign: Foreign,
     has_title: bool,
-    /// Whether this part of the report is about versions and machines.
+    /// Whether the current section of the report is about versions and machines.
     is_setting: bool,
-    /// The function that a Go trace names in the line before its place.
+    /// The function that the previous line of a Go trace named, before its place.
     last_function: Option<String>,
     /// The call whose function the next line may name.
     recovered: Option<Frame>,
@@ -480,7 +492,7 @@ impl Reader {
             Region::Title
         };
         let region = self.about(line, region);
-        // Text and code take turns between backticks; one that is not closed is text.
+        // Text and code alternate between backticks; an unclosed backtick is text.
         let mut pieces: Vec<&str> = line.split('`').collect();
         if pieces.len().is_multiple_of(2) {
             pieces = vec![line];
@@ -494,7 +506,7 @@ impl Reader {
             at += piece.len() + 1;
             if index % 2 == 1 {
                 self.piece(piece, around, Region::InlineCode);
-                // In a title it is in the title too.
+                // Code in a title also counts as title.
                 if region == Region::Title {
                     self.terms(piece, Region::Title);
                 }
@@ -509,7 +521,7 @@ impl Reader {
         }
     }
 
-    /// The region of a line of text, as its form and the heading above it tell.
+    /// The region of a line of text, by its form and by the heading above it.
     fn about(&mut self, line: &str, region: Region) -> Region {
         if region == Region::Title {
             return region;
@@ -540,7 +552,8 @@ impl Reader {
         self.piece(line, ("", ""), region);
     }
 
-    /// A piece of a line, or all of it, between what stands before it there and behind it.
+    /// Reads a piece of a line, or all of it; `beside` is the text before and after it on that
+    /// line.
     fn piece(&mut self, line: &str, beside: (&str, &str), region: Region) {
         if let Some(mut frame) = self.recovered.take() {
             let function = recovered_function(line);
@@ -566,7 +579,7 @@ impl Reader {
             }
         };
         match &frame.function {
-            // All else in the line is the form of a trace.
+            // The rest of the line is trace syntax.
             Some(function) => {
                 self.says(function, Region::Trace);
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
@@ -582,7 +595,7 @@ impl Reader {
         keep(&mut self.query.frames, frame);
     }
 
-    /// A piece that tells of no call.
+    /// Reads a piece that is not a call of a trace.
     fn untraced(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
         let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
         let line = without_label(line);
@@ -607,7 +620,7 @@ impl Reader {
             for mut place in places {
                 let (left, right) = line.split_at(start);
                 let right = &right[word.len()..];
-                // What is quoted has nothing beside it in its piece.
+                // A quoted piece has nothing beside its words but the text around the piece.
                 let left = if left.is_empty() { before } else { left };
                 let right = if right.is_empty() { behind } else { right };
                 if !place.is_part()
@@ -621,7 +634,7 @@ impl Reader {
                 && is_text
                 && let Some(folder) = folder_of(word)
             {
-                // It may be called so: `@scope/package`.
+                // The folder itself may have this name: `@scope/package`.
                 let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
                 let bare = bare.map(|it| it.trim_start_matches('/').to_owned());
                 keep(&mut self.query.folders, folder);
@@ -640,7 +653,7 @@ impl Reader {
         self.says(line, region);
     }
 
-    /// Takes in the names and the terms of `text`.
+    /// Adds the names and the terms of `text`.
     fn says(&mut self, text: &str, region: Region) {
         for name in names_in(text, region, self.is_typed) {
             match self.query.names.iter_mut().find(|it| it.text == name.text) {
@@ -657,17 +670,17 @@ impl Reader {
         let is_text = matches!(region, Region::Title | Region::Prose | Region::Setting);
         let is_of_log = text.split_whitespace().any(has_clock);
         for piece in text.split_inclusive(char::is_whitespace) {
-            // What stands behind `https://` is an address, and says little; so does when something was logged. Of a link into a
-            // repository only the path in it is of this one.
+            // A URL says little, and so does the time of a log entry. Of a link into a repository,
+            // only the path counts.
             let is_address = piece.contains("://");
             let path = is_address.then(|| path_of_link(piece)).flatten();
             let piece = path.as_deref().unwrap_or(piece);
             let says_little = is_address || is_of_log && is_time(piece);
             let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
-            // Who types a line asks for a place, and no number.
+            // In a typed question, a line number is a place, not a term.
             let lines = self.is_typed.then(|| lines_in(piece)).flatten();
             let is_line = |at: usize| lines.as_ref().is_some_and(|it| it.contains(&at));
-            // Where the version ends that was met last: beside all of it, its parts say nothing.
+            // The end of the last version: within it, its parts are not terms.
             let mut end_of_version = 0;
             self.analyzer.words(piece, &mut |term, part, bytes| {
                 let is_within_version = bytes.end <= end_of_version;
@@ -675,7 +688,7 @@ impl Reader {
                     end_of_version = end_of_version.max(bytes.end);
                 }
                 let word = &piece[bytes.clone()];
-                // What is called or quoted is no word of any language.
+                // A called or quoted word is not a word of a natural language.
                 let is_name = || {
                     let is_quoted = piece[..bytes.start].ends_with(['"', '`']);
                     is_quoted || piece[bytes.end..].starts_with(['(', '"', '`'])
@@ -711,8 +724,8 @@ impl Reader {
     }
 }
 
-/// Whether `term` is a number that nobody means by itself: a part of a word, or one of code, traces and settings, that has more than
-/// four digits; elsewhere one that no number of a text has.
+/// Whether `term` is a number that is not meaningful alone: one with more than four digits that is
+/// a part of a word, or in code, traces or settings; in text, one with more than 20 digits.
 fn is_data(term: &str, part: Part, region: Region) -> bool {
     let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
     let most = if is_text && part == Part::Word {
@@ -723,21 +736,21 @@ fn is_data(term: &str, part: Part, region: Region) -> bool {
     term.len() > most && term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The terms of most weight, and how many there are besides.
+/// The heaviest terms, and the number of the others.
 fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
     let saturate = |weight: f64| weight / (weight + 5.0) * 2.0;
     let mut terms: Vec<Term> = weights
         .into_iter()
         .map(|(text, weight)| Term::new(text, saturate(weight)))
         .collect();
-    // Stable: they come in the order of their text.
+    // The sort is stable: ties keep the order of their text.
     terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let left_out = terms.len().saturating_sub(MOST_TERMS);
     terms.truncate(MOST_TERMS);
     (terms, left_out)
 }
 
-/// Whether a heading or a label announces versions, machines and settings.
+/// Whether a heading or a label announces versions, machines or settings.
 fn is_about_setting(text: &str) -> bool {
     const WORDS: [&str; 13] = [
         "environment",
@@ -759,13 +772,13 @@ fn is_about_setting(text: &str) -> bool {
     words.any(|word| WORDS.contains(&word))
 }
 
-/// What stands between double quotation marks in `line`.
+/// The texts between double quotation marks in `line`.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     let mut pieces = line.split('"');
     pieces.next();
     let inner = std::iter::from_fn(move || {
         let inner = pieces.next()?;
-        // The last piece has no mark behind it.
+        // The last piece has no closing mark.
         pieces.next().map(|_| inner)
     });
     inner.filter(|it| it.len() <= 200)

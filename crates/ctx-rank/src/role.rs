@@ -1,4 +1,4 @@
-//! What a file is for, by its path and by what it says of itself.
+//! What a file is for, by its path and its text.
 
 use crate::Query;
 use crate::generated::{is_minified, says_generated};
@@ -10,19 +10,19 @@ use crate::words::says_nothing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// What the project is made of.
+    /// The project's own code.
     Source,
-    /// Tests, and what they read.
+    /// Tests, and their data.
     Test,
     /// Examples, benchmarks and demonstrations.
     Example,
-    /// What people read.
+    /// Text for people to read.
     Documentation,
     /// Settings of tools, manifests.
     Configuration,
-    /// What machines wrote.
+    /// Files written by machines.
     Generated,
-    /// What others wrote, kept as a copy.
+    /// Copies of other people's files.
     Vendored,
 }
 
@@ -37,7 +37,7 @@ impl Role {
         (Role::Vendored, "vendored"),
     ];
 
-    /// The word for it.
+    /// The word for the role.
     pub fn as_str(self) -> &'static str {
         let mut words = Self::WORDS.into_iter();
         words
@@ -45,15 +45,15 @@ impl Role {
             .map_or("source", |(_, word)| word)
     }
 
-    /// The role of this word.
+    /// The role with this word.
     pub fn of_word(word: &str) -> Option<Role> {
         let mut words = Self::WORDS.into_iter();
         words.find(|(_, it)| *it == word).map(|(role, _)| role)
     }
 
-    /// The role of the file at `path`, whose parts are separated by `/`. Names alone decide.
+    /// The role of the file at `path`, whose parts are separated by `/`. Decided by names alone.
     pub fn of(path: &str) -> Role {
-        // The names that say something are ASCII, and few paths have a capital.
+        // All names in the lists are ASCII, and few paths have a capital.
         let has_upper = path.bytes().any(|it| it.is_ascii_uppercase());
         let lower = has_upper.then(|| path.to_ascii_lowercase());
         if has_upper && is_below_pods(path) {
@@ -62,9 +62,10 @@ impl Role {
         Role::of_lower(lower.as_deref().unwrap_or(path))
     }
 
-    /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
-    /// [`Generated`](Role::Generated), and so is a script or style sheet that is nearly all long lines, unless it is a copy of what others
-    /// wrote. Looks at the first KiB for comments and at the first 16 for lines.
+    /// The role of the file at `path` with this `text`: one whose first comments say that a machine
+    /// wrote it is [`Generated`](Role::Generated), and so is a script or style sheet that consists
+    /// mostly of long lines, unless it is vendored. Examines the first KiB for comments and the
+    /// first 16 KiB for lines.
     pub fn of_text(path: &str, text: &str) -> Role {
         let role = Role::of(path);
         let is_known = matches!(role, Role::Generated | Role::Vendored);
@@ -75,9 +76,9 @@ impl Role {
         role
     }
 
-    /// Whether the file at `path` is written to explain the project: prose, and no licence, translation or source that lies among
-    /// documents. Text without markup counts at the root and below a folder of documentation: elsewhere it is mostly what tests
-    /// read. Names alone decide.
+    /// Whether the file at `path` explains the project: prose that is not a licence, a translation,
+    /// or source among documents. Plain text counts only at the root and below a folder of
+    /// documentation: elsewhere it is mostly test data. Decided by names alone.
     pub fn explains(path: &str) -> bool {
         if Role::of(path) != Role::Documentation {
             return false;
@@ -98,8 +99,9 @@ impl Role {
         }
     }
 
-    /// Whether the file at `path` tells what became of the project, release by release: a changelog, or one of many below a folder for them.
-    /// It has words for all that there is, and explains none of it. Names alone decide.
+    /// Whether the file at `path` records the changes of the project by release: a changelog, or
+    /// one of many in a folder for them. Such a file mentions everything, and explains nothing.
+    /// Decided by names alone.
     pub fn is_of_changes(path: &str) -> bool {
         if Role::of(path) != Role::Documentation {
             return false;
@@ -110,7 +112,7 @@ impl Role {
         let is_notes = ["release-notes", "release_notes", "releasenotes"]
             .iter()
             .any(|it| name.starts_with(it));
-        // Further down it may be a chapter about what is so called.
+        // Further down, such a file may be a chapter on that topic.
         let is_at_root = folders.is_empty() && matches!(stem, "history" | "news");
         is_at_root
             || is_notes
@@ -118,9 +120,9 @@ impl Role {
             || folders.split('/').any(is_folder_of_changes)
     }
 
-    /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
-    /// tests of something wants tests, and who asks what is new in a version what was written of it. Reports have such words in
-    /// passing.
+    /// Whether a [typed](Query::typed) question asks for files of this role: by a word for it, by
+    /// the name of such a file or folder, or, for documentation, by a version with a word about
+    /// changes. Reports have such words in passing.
     pub fn is_asked_for(self, query: &Query) -> bool {
         if query.typed.is_some() && self != Role::Source && self.is_named(query) {
             return true;
@@ -131,15 +133,16 @@ impl Role {
         query.words().any(|it| self.is_called(it))
     }
 
-    /// Whether the first word of a [typed](Query::typed) question that says something is one for it: `which tests cover the parser`
-    /// wants tests before all else, where `what is done when a test fails` may have its answer anywhere.
+    /// Whether the first meaningful word of a [typed](Query::typed) question is a word for this
+    /// role: `which tests cover the parser` wants tests before all else, while
+    /// `what is done when a test fails` may be answered anywhere.
     pub fn is_asked_for_first(self, query: &Query) -> bool {
         let says_something = |it: &&str| !says_nothing(it) && !is_asking(it);
         let mut telling = query.words().filter(says_something);
         telling.next().is_some_and(|it| self.is_called(it))
     }
 
-    /// Whether `word` is one for it.
+    /// Whether `word` is a word for this role.
     fn is_called(self, word: &str) -> bool {
         let words: &[&str] = match self {
             Role::Test => &[
@@ -171,7 +174,7 @@ impl Role {
         words.iter().any(|it| it.eq_ignore_ascii_case(word))
     }
 
-    /// Whether `query` names a file of it, or a folder.
+    /// Whether `query` names a file or a folder of this role.
     fn is_named(self, query: &Query) -> bool {
         let files = query.places.iter().map(|it| it.path.as_str());
         let names = query.file_names.iter().chain(&query.patterns);
@@ -183,7 +186,7 @@ impl Role {
 
     fn of_lower(path: &str) -> Role {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // A bit for each role.
+        // The bit that represents a role.
         let bit = |role: Role| 1_u32 << role as u32;
         let below = folders.as_bytes().split(|&it| it == b'/');
         let below = below.filter_map(of_folder);
@@ -210,8 +213,9 @@ impl Role {
 }
 
 impl Query {
-    /// Whether it is [typed](Query::typed) and asks what became of something: it has a version, asks for a changelog or for [what is
-    /// new](Query::is_of_news), or when or in which release something came.
+    /// Whether it is [typed](Query::typed), and asks about changes: it has a version, asks for a
+    /// changelog or for [what is new](Query::is_of_news), or when or in which release something was
+    /// changed.
     pub fn asks_of_changes(&self) -> bool {
         const CAME: [&str; 7] = [
             "added",
@@ -241,7 +245,7 @@ impl Query {
     }
 }
 
-/// Whether a typed question is a version, or asks what became of one.
+/// Whether a typed question is a version, or asks about changes in one.
 fn is_about_version(query: &Query) -> bool {
     const WORDS: [&str; 17] = [
         "added",
@@ -267,8 +271,8 @@ fn is_about_version(query: &Query) -> bool {
     query.has_version() && (is_alone || query.words().any(is_it))
 }
 
-/// The role of what is in a folder of this name, in lower case. A folder `testing` holds tests where it is at the root;
-/// further down it is mostly source that tests use.
+/// The role of files in a folder of this name, given in lower case. A folder `testing` has tests
+/// only at the root; further down it is mostly source that tests use.
 fn of_folder(name: &[u8]) -> Option<Role> {
     Some(match name {
         b"_vendor" | b"bower_components" | b"node_modules" | b"site-packages" | b"third_party"
@@ -283,7 +287,8 @@ fn of_folder(name: &[u8]) -> Option<Role> {
     })
 }
 
-/// Whether it is in the folder in which `CocoaPods` keeps copies. A folder `pods` may be anything.
+/// Whether it is in the folder where `CocoaPods` keeps copies. A folder `pods` in lower case may be
+/// anything.
 fn is_below_pods(path: &str) -> bool {
     path.starts_with("Pods/") || path.contains("/Pods/")
 }
@@ -293,7 +298,7 @@ fn is_prose_path(path: &str) -> bool {
     is_prose(&extension.to_ascii_lowercase())
 }
 
-/// Whether it is a script or a style sheet as browsers take them.
+/// Whether it is a script or a style sheet for browsers.
 fn is_script(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
     let known = ["js", "mjs", "cjs", "css"];
@@ -340,7 +345,7 @@ fn is_generated(name: &str, extension: &str) -> bool {
         "h" => name.ends_with(".pb.h"),
         "cs" => name.ends_with(".generated.cs") || name.ends_with(".g.cs"),
         "dart" => name.ends_with(".g.dart"),
-        // Lock files without an extension that says so.
+        // Lock files that are not known by their extension.
         _ => matches!(
             name,
             "go.sum"
@@ -352,7 +357,7 @@ fn is_generated(name: &str, extension: &str) -> bool {
     }
 }
 
-/// `jquery-3.5.1.js`: a script with its version in its name is a copy.
+/// Whether it is named like `jquery-3.5.1.js`: a script with a version in its name is a copy.
 fn is_release(stem: &str, extension: &str) -> bool {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit());
     let is_version = |(_, it): (&str, &str)| it.contains('.') && it.split('.').all(is_number);
@@ -361,7 +366,7 @@ fn is_release(stem: &str, extension: &str) -> bool {
 
 fn is_test(name: &str, extension: &str) -> bool {
     let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
-    // What stands before the extension, with the dot between them.
+    // The parts between stem and extension, with a dot after each.
     let words = &rest[..rest.len() - extension.len()];
     stem.starts_with("test_")
         || stem.ends_with("_test")
@@ -388,7 +393,7 @@ fn is_folder_of_changes(name: &str) -> bool {
     )
 }
 
-/// Whether it says under which rights the project may be used, and whose it is: much prose, about nothing that the project does.
+/// Whether it is about licences and authors: much prose, but nothing about what the project does.
 fn is_legal(name: &str) -> bool {
     let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
     matches!(
@@ -404,7 +409,8 @@ fn is_legal(name: &str) -> bool {
     )
 }
 
-/// Whether it is what stands at the front of a project, and no code or data of that name: `history.rs` is a source.
+/// Whether it is a front page of a project, and not code or data of that name: `history.rs` is
+/// source.
 fn is_front(name: &str, extension: &str) -> bool {
     let stem = name.split(['.', '-']).next().unwrap_or_default();
     let is_one = matches!(

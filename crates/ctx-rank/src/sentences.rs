@@ -1,40 +1,41 @@
-//! How likely a sentence is part of an answer.
+//! The probability of sentences to be part of an answer.
 
 use std::collections::BTreeMap;
 
 use crate::query::Term;
 use crate::words::Analyzer;
 
-/// How far the words around a sentence speak for it, in sentences, and how much that counts. What a sentence
-/// is about is often said before it, and by its title.
+/// How far a term counts for the sentences around it (the decay distance, in sentences), and the
+/// weight of this scale. The topic of a sentence is often given before it, and by its title.
 const SCALES: [(f64, f64); 4] = [(0.0, 1.0), (1.5, 1.0), (6.0, 1.0), (20.0, 0.5)];
-/// A term that occurs so often counts half.
+/// The frequency at which a term reaches half of its weight.
 const HALF: f64 = 0.6;
-/// The logarithm of the odds of a sentence that shares nothing with the question and stands beside none better.
+/// The log-odds of a sentence that shares nothing with the question, with none better around.
 const BIAS: f64 = -4.0;
-/// What is added to it for a sentence that covers all of the question.
+/// The log-odds added for a sentence that covers the whole question.
 const COVERED: f64 = 8.0;
-/// What is taken from it for one that covers nothing of what the best one does.
+/// The log-odds subtracted for a sentence that covers nothing of what the best one covers.
 const BEHIND: f64 = 18.0;
-/// The chance that all of a section is the answer, where it is the first that was found and a sentence of it is sure to be
-/// part of the answer.
+/// The probability that a whole section is the answer, if it was found first and one of its
+/// sentences is certain to be part of the answer.
 const WHOLE: f64 = 0.6;
 
-/// The chance that each of `texts` is part of the answer to a question of `terms`, above 0 and below 1. `texts` are the
-/// sentences of passages that were found for it: each passage, or passages that follow each other, in one run.
+/// The probability of each of `texts` to be part of the answer to a question with these `terms`,
+/// above 0 and below 1. `texts` are the sentences of the passages that were found: one run for each
+/// passage, or for consecutive passages.
 ///
-/// A sentence *covers* a term by how often it occurs in the sentence and around it, the less the further
-/// away, with saturation; and the question by the terms that it covers, each by its weight and its rarity
-/// among all these sentences, at four scales. A logistic regression of two numbers, this coverage and how far
-/// it is behind the best, makes the chance. `docs/record/passages.md` says how it was fitted. O(bytes + terms ×
-/// sentences).
+/// A sentence *covers* a term by the number of its occurrences in the sentence and around it,
+/// decaying with distance, with saturation; and the question by its covered terms, each by its
+/// weight and its rarity among all these sentences, at four scales. A logistic regression on two
+/// numbers, this coverage and its distance from the best coverage, gives the probability.
+/// `docs/record/passages.md` says how it was fitted. O(bytes + terms × sentences).
 pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
     let count = texts.iter().map(Vec::len).sum();
     let occurrences = occurrences(terms, texts);
     let mut covered = vec![0.0; count];
     let mut total = 0.0;
     for (term, places) in terms.iter().zip(&occurrences) {
-        // What no sentence says tells none from another.
+        // A term that no sentence has does not distinguish them.
         if places.is_empty() {
             continue;
         }
@@ -67,27 +68,28 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The chances of the sentences of one section, where the answer may be all of the section as well as single sentences
-/// of it. `chances` are those of the sentences by themselves, `lengths` are in bytes, and `place`, 0..=1, is what the
-/// place of the section among all that was found says for it: 1 for the first.
+/// The probabilities of the sentences of one section, if the answer may be the whole section as
+/// well as single sentences. `chances` are those of the sentences by themselves, `lengths` are in
+/// bytes, and `place`, 0..=1, is the evidence from the section's rank among the results: 1 for the
+/// first.
 ///
-/// That all of it is the answer has 0.6 times the geometric mean of its place and its likeliest sentence for a chance.
-/// Each sentence has a share of that by its length: so much of the answer does it show. A short section soon is worth
-/// showing in full, and a long one by the sentences that stand out. `docs/design/0013-prose.md` has what that shows.
-/// O(sentences).
+/// The whole section is the answer with a probability of 0.6 times the geometric mean of `place`
+/// and its best sentence. Each sentence gets a share of that by its length, as it shows that much
+/// of the answer. So a short section with a high rank is worth showing in full, and a long one by
+/// its best sentences. `docs/design/0013-prose.md` has the measurements. O(sentences).
 pub fn chances_in_section(chances: &[f64], lengths: &[usize], place: f64) -> Vec<f64> {
     let best = chances.iter().copied().fold(0.0, f64::max);
     let whole = WHOLE * (place.clamp(0.0, 1.0) * best).sqrt();
     let all = number(lengths.iter().sum::<usize>().max(1));
     let of = |(&chance, &length): (&f64, &usize)| {
         let share = whole * number(length) / all;
-        // One or the other.
+        // The probability of either event (independent).
         chance + share - chance * share
     };
     chances.iter().zip(lengths).map(of).collect()
 }
 
-/// For each term the sentences that have it, by their number among all, and how often.
+/// For each term, the indices of the sentences that have it, with counts.
 fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
     let numbers: BTreeMap<&str, usize> = terms
         .iter()
@@ -110,14 +112,14 @@ fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
     found
 }
 
-/// Inverse document frequency, as BM25 has it.
+/// Inverse document frequency, as in BM25.
 pub(crate) fn rarity(count: usize, with: usize) -> f64 {
     let (count, with) = (number(count), number(with));
     (1.0 + (count - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// Adds to each sentence of one run, the first of which is number `first`, what it has of a term that is at
-/// `places`.
+/// Adds to each sentence of a run, whose first sentence has the index `first`, its coverage of a
+/// term with the occurrences `places`.
 fn spread(places: &[(usize, f64)], first: usize, weight: f64, covered: &mut [f64]) {
     if places.is_empty() {
         return;
@@ -135,7 +137,7 @@ fn spread(places: &[(usize, f64)], first: usize, weight: f64, covered: &mut [f64
     }
 }
 
-/// Each number with those around it, by e^(-distance / `reach`).
+/// Each number plus its neighbours, decayed by e^(-distance / `reach`).
 fn smoothed(times: &[f64], reach: f64) -> Vec<f64> {
     if reach <= 0.0 {
         return times.to_vec();

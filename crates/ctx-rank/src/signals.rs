@@ -1,23 +1,23 @@
-//! The five signals that what was found is scored by.
+//! The five signals by which results are scored.
 
 use ctx_model::Origin;
 
-/// What each signal is worth, and how fast things grow old. The default is that of the design: 0.35, 0.25,
-/// 0.15, 0.15 and 0.10, and λ = 0.01 an hour.
+/// The weight of each signal, and the decay of recency. The default is that of the original design:
+/// 0.35, 0.25, 0.15, 0.15 and 0.10, and λ = 0.01 per hour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Of text similarity.
+    /// The weight of text similarity.
     pub text_similarity: f64,
-    /// Of keyword match.
+    /// The weight of keyword match.
     pub keyword_match: f64,
-    /// Of recency.
+    /// The weight of recency.
     pub recency: f64,
-    /// Of source priority.
+    /// The weight of source priority.
     pub source_priority: f64,
-    /// Of usage frequency.
+    /// The weight of usage frequency.
     pub usage_frequency: f64,
-    /// How fast recency decays, in 1/hours.
+    /// The decay λ of recency, in 1/hours.
     pub decay: f64,
 }
 
@@ -34,19 +34,22 @@ impl Default for Profile {
     }
 }
 
-/// The signals of one item, each in 0..=1. By default nobody looked for keywords or how often it was of use, and the others are 0.
+/// The signals of one item, each in 0..=1. By default, keyword match and usage frequency are not
+/// looked up, and the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Signals {
-    /// How alike its text and the question are: [`Corpus::similarity`](crate::Corpus::similarity).
+    /// The similarity of its text and the question:
+    /// [`Corpus::similarity`](crate::Corpus::similarity).
     pub text_similarity: f64,
-    /// The share of the question's [keywords](crate::Query::keywords) that it has: [`keyword_match`]; `None` where that was not looked up.
+    /// The share of the question's [keywords](crate::Query::keywords) that it has:
+    /// [`keyword_match`]; `None` if not looked up.
     pub keyword_match: Option<f64>,
-    /// [`recency`].
+    /// How recent it is: [`recency`].
     pub recency: f64,
-    /// What kind of thing it is: [`source_priority`].
+    /// The priority of its kind: [`source_priority`].
     pub source_priority: f64,
-    /// [`usage_frequency`]; `None` where that was not looked up.
+    /// How often it was used: [`usage_frequency`]; `None` if not looked up.
     pub usage_frequency: Option<f64>,
 }
 
@@ -54,16 +57,16 @@ pub struct Signals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Contribution {
-    /// Which signal.
+    /// The name of the signal, in camel case.
     pub name: &'static str,
-    /// Its value, 0..=1; `None` where it was not looked up.
+    /// Its value, 0..=1; `None` if it was not looked up.
     pub value: Option<f64>,
     /// Its weight, as a share of all weights.
     pub weight: f64,
 }
 
 impl Contribution {
-    /// What it adds to the score: nothing where it was not looked up.
+    /// The amount that it adds to the score: 0 if it was not looked up.
     pub fn amount(&self) -> f64 {
         self.value.unwrap_or(0.0) * self.weight
     }
@@ -75,13 +78,14 @@ impl Contribution {
 pub struct Score {
     /// The sum of the contributions, 0..=1.
     pub total: f64,
-    /// The five, in the order of [`Signals`].
+    /// The contributions of the five signals, in the order of [`Signals`].
     pub contributions: [Contribution; 5],
 }
 
 impl Profile {
-    /// The weighted mean of `signals`. Values outside 0..=1, NaN among them, count as the nearer end (NaN as
-    /// 0), so that the score is in 0..=1; so does what was not looked up. Weights that are not above 0, or infinite, count as 0.
+    /// The weighted mean of `signals`, in 0..=1. Values outside 0..=1 count as the nearer end, NaN
+    /// as 0, and so do signals that were not looked up. Weights that are infinite or not above 0
+    /// count as 0.
     pub fn score(&self, signals: &Signals) -> Score {
         let parts = [
             (
@@ -132,16 +136,17 @@ pub(crate) fn unit(value: f64) -> f64 {
     }
 }
 
-/// e^(−decay · hours): 1 for what is new or from the future. Half is left after ln 2 / decay hours, 69 by
-/// default.
+/// e^(−decay · hours): 1 for new items and those from the future. Halves every ln 2 / decay hours,
+/// which is 69 by default.
 pub fn recency(age_hours: f64, decay: f64) -> f64 {
     unit((-decay * age_hours.max(0.0)).exp())
 }
 
-/// The recency of what has no date.
+/// The recency of items without a date.
 pub const UNDATED: f64 = 0.5;
 
-/// The [`recency`] of what is of `at`, both times in milliseconds since 1970: [`UNDATED`] where one of them is not known.
+/// The [`recency`] of an item of time `at`, both times in milliseconds since 1970; [`UNDATED`] if
+/// one of them is unknown.
 pub fn recency_at(now: Option<i64>, at: Option<i64>, decay: f64) -> f64 {
     let Some((now, at)) = now.zip(at) else {
         return UNDATED;
@@ -154,12 +159,12 @@ pub fn recency_at(now: Option<i64>, at: Option<i64>, decay: f64) -> f64 {
     recency(milliseconds / 3_600_000.0, decay)
 }
 
-/// A tenth for each use, 1 at most.
+/// 0.1 per use, at most 1.
 pub fn usage_frequency(uses: u64) -> f64 {
     f64::from(u32::try_from(uses.min(10)).unwrap_or(10)) / 10.0
 }
 
-/// The share of `keywords` that `has` says are there; 0 where there are none.
+/// The share of `keywords` for which `has` returns true; 0 if there are none.
 pub fn keyword_match<'k>(
     keywords: impl IntoIterator<Item = &'k str>,
     has: impl Fn(&str) -> bool,
@@ -176,7 +181,7 @@ pub fn keyword_match<'k>(
     }
 }
 
-/// What an item is worth for where it comes from: 1.0 when the user named it, 0.7 for a file that was found,
+/// The priority of an item by its origin: 1.0 if the user named it, 0.7 for a file that was found,
 /// 0.6 for a part of one, 0.5 for a message.
 pub fn source_priority(origin: Origin) -> f64 {
     match origin {

@@ -1,4 +1,4 @@
-//! The line of a text that answers a question best.
+//! Snippets: the lines of a text that answer a question best.
 
 use std::ops::Range;
 
@@ -8,29 +8,30 @@ use crate::query::Query;
 use crate::sentences::rarity;
 use crate::words::Analyzer;
 
-/// No snippet has more bytes.
+/// The most bytes of a snippet.
 pub const LONGEST_SNIPPET: usize = 240;
-/// What a longer line is cut into, so that two such pieces are no longer than a snippet.
+/// The most bytes of the pieces into which longer lines are cut, so that two pieces fit into a
+/// snippet.
 const PIECE: usize = LONGEST_SNIPPET / 2;
-/// So many phrases are looked for, the first.
+/// The most phrases that are searched, the first ones.
 const PHRASES: usize = 16;
-/// A phrase of more terms is nothing that stands in a line or two.
+/// The most terms of a phrase; a longer one does not fit into two lines.
 const LONG: usize = 64;
-/// A typed question of fewer words is no phrase.
+/// A typed question with fewer words is not searched as a phrase.
 const FEW_WORDS: usize = 3;
-/// What a phrase is worth: as much as the heaviest term may be.
+/// The weight of a phrase: as much as the heaviest term can have.
 const PHRASE: f64 = 2.0;
 
-/// What of a text answers a question best: a line, or two that follow each other.
+/// The part of a text that answers a question best: a line, or two consecutive ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snippet {
-    /// Without control characters, and with one blank for any run of blanks and line ends. At most
+    /// The text without control characters, with one blank for any run of white space. At most
     /// [`LONGEST_SNIPPET`] bytes.
     pub text: String,
-    /// The line of the text that it begins on, from 0.
+    /// The index of the line on which it begins, from 0.
     pub line_index: usize,
-    /// Which bytes of `text` are words that have a term of the question, ascending and disjoint.
+    /// The byte ranges in `text` of words with a term of the question, ascending and disjoint.
     pub matches: Vec<Range<usize>>,
 }
 
@@ -38,7 +39,7 @@ pub struct Snippet {
 #[derive(Clone, Debug)]
 pub struct Snippets {
     analyzer: Analyzer,
-    /// The terms of the question, and those that its phrases have besides, by their text. 128 of the former are the first.
+    /// Numbers of terms: first those of the question, at most 128, then others in its phrases.
     numbers: RapidHashMap<String, usize>,
     weights: Vec<f64>,
     phrases: Vec<Phrase>,
@@ -49,11 +50,11 @@ struct Segment {
     bytes: Range<usize>,
     line: usize,
     found: Found,
-    /// Phrases that begin in the segment before it and end in it.
+    /// Phrases that begin in the previous segment and end in this one.
     across: u128,
 }
 
-/// Which terms and which phrases, a bit for each.
+/// Sets of terms and of phrases, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Found {
     terms: u128,
@@ -70,7 +71,8 @@ impl Found {
 }
 
 impl Snippets {
-    /// For `query`: its terms by their weights, and its phrases; of a [typed](Query::typed) question all of it is one.
+    /// Prepares the search for `query`: its weighted terms, and its phrases; a
+    /// [typed](Query::typed) question is a phrase as a whole.
     pub fn new(query: &Query) -> Self {
         let mut analyzer = Analyzer::default();
         let mut numbers = RapidHashMap::default();
@@ -96,10 +98,11 @@ impl Snippets {
         }
     }
 
-    /// What of `text` answers the question best: the line, or the two lines, with the most different terms of it, each by its
-    /// weight and its rarity among the lines of `text`, and with its phrases. Of equals the shortest is taken, then the first. A
-    /// line that is longer than a snippet is taken in pieces. `None` where no term of the question stands in `text`.
-    /// O(bytes), and O(lines) memory.
+    /// The line, or the two consecutive lines, of `text` that answer the question best: each
+    /// distinct term counts by its weight and its rarity among the matching lines of `text`, and so
+    /// do phrases. Ties go to the shorter one, then to the first. A line longer than a snippet is
+    /// cut into pieces. `None` if `text` has no term of the question. O(bytes), and O(lines)
+    /// memory.
     pub fn of(&mut self, text: &str) -> Option<Snippet> {
         let segments = self.segments(text);
         let worth = self.worth(&segments);
@@ -125,11 +128,12 @@ impl Snippets {
         Some(self.cut(text, &segments[window]))
     }
 
-    /// The lines of `text` that have a term of the question, and what they have.
+    /// The segments of `text` that have a term or a phrase of the question.
     fn segments(&mut self, text: &str) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         let mut phrases: Vec<usize> = vec![0; self.phrases.len()];
-        // Of the tokens so far, and where those of the segment, and of the one before it, begin.
+        // The number of tokens so far, and the number of the first token of the segment; below also
+        // that of the previous one.
         let (mut token, mut first) = (0, 0);
         for (line, bytes) in pieces(text) {
             let before = std::mem::replace(&mut first, token);
@@ -182,7 +186,7 @@ impl Snippets {
         }
     }
 
-    /// What is shown of `window`.
+    /// The snippet for `window`.
     fn cut(&mut self, text: &str, window: &[Segment]) -> Snippet {
         let mut matches: Vec<Range<usize>> = Vec::new();
         let (numbers, terms) = (&self.numbers, self.weights.len());
@@ -195,7 +199,8 @@ impl Snippets {
                 }
                 let bytes = start + bytes.start..start + bytes.end;
                 match matches.last_mut() {
-                    // All terms of an identifier are of the same bytes, and pairs of characters overlap.
+                    // All terms of an identifier have the same bytes, and pairs of characters
+                    // overlap.
                     Some(last) if bytes.start < last.end => last.end = last.end.max(bytes.end),
                     _ => matches.push(bytes),
                 }
@@ -213,7 +218,7 @@ impl Snippets {
 }
 
 impl Segment {
-    /// Whether `next` follows it, and both are no longer than a snippet.
+    /// Whether `next` follows this segment, and both fit into a snippet.
     fn is_before(&self, next: &Segment) -> bool {
         let follows = next.line == self.line && next.bytes.start == self.bytes.end
             || next.line == self.line + 1;
@@ -221,14 +226,14 @@ impl Segment {
     }
 }
 
-/// What each term and each phrase is worth in one text.
+/// The value of each term and each phrase in one text.
 struct Worth {
     terms: Vec<f64>,
     phrases: Vec<f64>,
 }
 
 impl Worth {
-    /// Summed in one order, so that equals are equal.
+    /// The value of what was found, summed in a fixed order, so that ties are exact.
     fn of(&self, found: Found) -> f64 {
         let sum = |worth: &[f64], bits: u128| -> f64 {
             let worth = worth.iter().enumerate();
@@ -239,12 +244,13 @@ impl Worth {
     }
 }
 
-/// The bit of number `at`; of no more than 128 there are any.
+/// The bit with number `at`; 0 for numbers of 128 and more.
 fn bit(at: usize) -> u128 {
     u32::try_from(at).map_or(0, |at| 1_u128.checked_shl(at).unwrap_or(0))
 }
 
-/// The lines of `text` without blanks around them, long ones in pieces, each with the number of its line from 0.
+/// The lines of `text` without white space around them, long ones in pieces, each with the index of
+/// its line.
 fn pieces(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
     let lines = text.split('\n').map(move |line| {
@@ -269,7 +275,7 @@ fn pieces(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     })
 }
 
-/// Where a piece of `line` ends: behind a word, unless a word is half a piece long.
+/// Where the first piece of `line` ends: after a word, unless a word is longer than half a piece.
 fn end_of_piece(text: &str, line: Range<usize>) -> usize {
     let rest = &text[line.clone()];
     if rest.len() <= PIECE {
@@ -281,7 +287,8 @@ fn end_of_piece(text: &str, line: Range<usize>) -> usize {
     line.start + between.unwrap_or(end)
 }
 
-/// `bytes` of `text` with what no line shows removed; `places` in `text`, ascending, become places in what is returned.
+/// `bytes` of `text` as plain text; `places` in `text`, ascending, are converted to places in the
+/// result.
 fn plain(text: &str, bytes: Range<usize>, places: &mut [Range<usize>]) -> String {
     let mut plain = String::with_capacity(bytes.len());
     let mut is_apart = false;
@@ -297,7 +304,7 @@ fn plain(text: &str, bytes: Range<usize>, places: &mut [Range<usize>]) -> String
     };
     for (at, c) in text[bytes.clone()].char_indices() {
         if c.is_whitespace() {
-            // A word that ended before the blank ends before it.
+            // A word that ended before the blank ends before it in the result, too.
             note(bytes.start + at, plain.len());
             is_apart = !plain.is_empty();
         } else if !c.is_control() {
@@ -312,16 +319,17 @@ fn plain(text: &str, bytes: Range<usize>, places: &mut [Range<usize>]) -> String
     plain
 }
 
-/// Terms that follow each other, and what is looked for them by: Knuth, Morris and Pratt.
+/// A sequence of terms, searched by the Knuth-Morris-Pratt algorithm.
 #[derive(Clone, Debug)]
 struct Phrase {
     terms: Vec<usize>,
-    /// How many terms, from the first on, are the last of so many and one, and not all of them.
+    /// For each prefix of the terms, the length of its longest proper prefix that is also its
+    /// suffix.
     borders: Vec<usize>,
 }
 
 impl Phrase {
-    /// `None` for what is one term, or too many.
+    /// Returns `None` for a single term, and for too many.
     fn new(terms: Vec<usize>) -> Option<Phrase> {
         if !(2..=LONG).contains(&terms.len()) {
             return None;
@@ -338,7 +346,7 @@ impl Phrase {
         Some(Phrase { terms, borders })
     }
 
-    /// Whether the phrase ends with `term`, `so_far` of its terms having stood before it.
+    /// Whether the phrase ends with `term`, if `so_far` of its terms were matched before it.
     fn goes_on(&self, so_far: &mut usize, term: Option<usize>) -> bool {
         let Some(term) = term else {
             *so_far = 0;

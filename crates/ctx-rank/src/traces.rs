@@ -1,4 +1,4 @@
-//! Calls of the stack traces of a text.
+//! Calls in the stack traces of a text.
 
 use crate::mentions::{leading_number, whole_number, with_line, without_drive};
 
@@ -6,30 +6,31 @@ use crate::mentions::{leading_number, whole_number, with_line, without_drive};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Frame {
-    /// The file, where it is named.
+    /// The path of the file, if given.
     pub path: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// The function, as the trace names it.
+    /// The function, as the trace writes it.
     pub function: Option<String>,
 }
 
-/// No line that tells of a call is longer.
+/// The most bytes of a line that is taken for a call.
 const MOST_FRAME_BYTES: usize = 2000;
 
-/// What a line of a stack trace tells.
+/// The content of a line of a stack trace.
 #[derive(Debug)]
 pub(crate) enum Traced {
     /// A call.
     Call(Frame),
-    /// The place of a call, as recovery of Gin prints it: the next line may have its function.
+    /// The place of a call, as Gin's recovery prints it: the next line may have its function.
     Place(Frame),
-    /// A function: the next line may tell its place.
+    /// A function: the next line may have its place.
     Function(String),
 }
 
-/// What `line` of a stack trace tells, if it is one, in the forms of Python, pytest, Rust, JavaScript, Java, .NET, Ruby, PHP and Go, also
-/// by recovery of Gin; `before` is the function that the line before told.
+/// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript, Java, .NET,
+/// Ruby, PHP and Go, including Gin's recovery; `before` is the function on the line before. `None`
+/// for other lines.
 pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     let text = line.trim();
     // A longer line is data, and its slashes would be looked up one by one.
@@ -55,7 +56,7 @@ pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     function_line(text).map(Traced::Function)
 }
 
-/// Whether `line` tells of a call, or of its place.
+/// Whether `line` has a call, or the place of one.
 pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
     matches!(
         traced(line, before),
@@ -63,7 +64,8 @@ pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
     )
 }
 
-/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
+/// Whether a call has nothing on its line but its path: `File "a/b.py", line 3`, as Python prints
+/// for syntax errors.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
     line.trim_start().starts_with("File \"")
 }
@@ -111,7 +113,7 @@ fn ruby(text: &str) -> Option<Frame> {
     })
 }
 
-/// What a line of a trace says beside its call: the error that Ruby tells behind the first.
+/// The rest of a line after its call: the error message that Ruby appends to the first call.
 pub(crate) fn said_behind(line: &str) -> Option<&str> {
     line.split_once(".rb:")?
         .1
@@ -119,7 +121,8 @@ pub(crate) fn said_behind(line: &str) -> Option<&str> {
         .map(|(_, said)| said)
 }
 
-/// `#0 /a/b.php(3): C->f()`: what is called there, and not what calls it.
+/// `#0 /a/b.php(3): C->f()`: the function is the one that is called there, not the caller, so it is
+/// left out.
 fn php(text: &str) -> Option<Frame> {
     let (number, rest) = text.strip_prefix('#')?.split_once(' ')?;
     number.parse::<u16>().ok()?;
@@ -171,7 +174,7 @@ fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     })
 }
 
-/// `    /a/b.go:3 +0x1d`, after the line that names the function.
+/// `    /a/b.go:3 +0x1d`, after the line with the function.
 fn go(line: &str) -> Option<Frame> {
     let text = line.trim();
     let (path, rest) = text.split_once(".go:")?;
@@ -183,7 +186,7 @@ fn go(line: &str) -> Option<Frame> {
     })
 }
 
-/// `/a/b.go:3 (0x1d2e)`, as recovery of Go's Gin prints it: the next line has the function.
+/// `/a/b.go:3 (0x1d2e)`, as the recovery of Go's Gin prints it: the next line has the function.
 fn recovered(line: &str) -> Option<Frame> {
     let (path, rest) = line.trim().split_once(".go:")?;
     let (number, counter) = rest.strip_suffix(')')?.split_once(" (0x")?;
@@ -196,7 +199,7 @@ fn recovered(line: &str) -> Option<Frame> {
     })
 }
 
-/// `\t(*T).f: code`, the line below: the function.
+/// `\t(*T).f: code`, the line after it, which has the function.
 pub(crate) fn recovered_function(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
     let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);

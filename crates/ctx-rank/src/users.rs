@@ -1,37 +1,39 @@
-//! Questions about what uses something.
+//! Questions about the users of something: what calls or uses it.
 
 use crate::Query;
 use crate::names::{Name, may_be_name};
 use crate::words::says_nothing;
 
-/// A question that names more asks for what they have in common.
+/// The most names; a question with more asks what they have in common.
 const MOST_NAMES: usize = 2;
-/// What says who uses something, and what says who calls it. Of the former most is used that is no name of code.
+/// Verbs for using and for calling something. Many things are used that are not names of code, so
+/// only calls imply a name.
 const USE: [&str; 5] = ["use", "uses", "reference", "references", "refers"];
 const CALL: [&str; 4] = ["call", "calls", "invoke", "invokes"];
-/// And the same of what is used.
+/// Participles for being used.
 const USED: [&str; 3] = ["used", "referenced", "instantiated"];
 const CALLED: [&str; 2] = ["called", "invoked"];
-/// Who does.
+/// Subjects of such questions.
 const WHO: [&str; 3] = ["who", "what", "which"];
-/// What may stand between those words and the name.
+/// Words that may stand between these and the name.
 const BETWEEN: [&str; 7] = ["a", "an", "class", "function", "method", "of", "the"];
-/// Stems of such words, which say nothing of what the question is about.
+/// Stems of such words, which are no topic of the question.
 const STEMS: [&str; 9] = [
     "call", "caller", "instanti", "invok", "refer", "referenc", "usag", "use", "user",
 ];
 
-/// What a question says of using something.
+/// A phrase of a question about using something.
 struct Cue {
-    /// Where in it the name of what is used stands, or something before it.
+    /// The index of the word where the name, or a word before it, is expected.
     at: usize,
-    /// Whether it is called: then any word is a name.
+    /// Whether it is about calls: then any word is taken for a name.
     is_call: bool,
 }
 
 impl Query {
-    /// Whether a [typed](Query::typed) question with one or two names asks what uses them: `callers of parse_header`, `who calls
-    /// parse`, `where is Session used`, `references to MAX_SIZE`.
+    /// Whether a [typed](Query::typed) question with one or two names asks for their users:
+    /// `callers of parse_header`, `who calls parse`, `where is Session used`,
+    /// `references to MAX_SIZE`.
     pub fn asks_for_users(&self) -> bool {
         let mut names: Vec<&str> = self.names.iter().map(|it| it.last.as_str()).collect();
         names.sort_unstable();
@@ -39,7 +41,8 @@ impl Query {
         (1..=MOST_NAMES).contains(&names.len()) && cue(&self.lower()).is_some()
     }
 
-    /// Takes in what is called, though it stands out as no name, and leaves out the words that ask for it.
+    /// Adds the called name even if it does not look like one, and removes the terms that only ask
+    /// for users.
     pub(crate) fn note_users(&mut self) {
         let Some(cue) = cue(&self.lower()) else {
             return;
@@ -58,7 +61,7 @@ impl Query {
         }
     }
 
-    /// The name behind `cue`.
+    /// The name after `cue`.
     fn used(&self, cue: &Cue) -> Option<Name> {
         let is_between = |it: &&str| BETWEEN.iter().any(|word| word.eq_ignore_ascii_case(it));
         let mut words = self.words().skip(cue.at).skip_while(is_between);
@@ -78,7 +81,7 @@ impl Query {
     }
 }
 
-/// What `words`, in lower case, say of using something.
+/// The phrase about using something in `words`, which are in lower case.
 fn cue(words: &[String]) -> Option<Cue> {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let is_one = |at: usize, of: &[&str]| of.contains(&word(at));

@@ -1,4 +1,4 @@
-//! Texts as vectors of their terms, each worth more the rarer it is among them.
+//! Texts as vectors of their terms, weighted by rarity (tf-idf).
 
 use std::fmt;
 use std::hash::BuildHasher as _;
@@ -11,22 +11,23 @@ use rapidhash::fast::RandomState;
 use crate::bags::{Bag, Vocabulary};
 use crate::signals::unit;
 
-/// How often the terms of some texts occur among them. Holds what all of these texts hold: O(terms of each).
+/// Document frequencies of the terms of some texts. Shares the bags of these texts: O(terms of
+/// each).
 #[derive(Clone, Default)]
 pub struct Corpus {
-    /// What the texts hold, and so each of their terms.
+    /// The bags of the texts, which hold the terms.
     bags: Vec<Arc<Bag>>,
     numbers: HashTable<Numbered>,
     hasher: RandomState,
-    /// By number, in how many texts it is.
+    /// The document frequency of each term, by its number.
     frequencies: Vec<u32>,
 }
 
-/// A term, and its number. It is not copied from where it was met first.
+/// A term with its number. Its text stays in the bag where it was met first.
 #[derive(Clone, Copy)]
 struct Numbered {
     bag: usize,
-    /// Its place in it.
+    /// The index of the term in that bag.
     at: usize,
     number: usize,
 }
@@ -47,8 +48,9 @@ impl Corpus {
         Corpus::with_vectors(bags).0
     }
 
-    /// The statistics of the texts that `bags` are of, and each of them as a vector by these, in their order: what
-    /// [`Corpus::of`] and [`Corpus::vector`] give, without taking any text apart. O(t) for t terms.
+    /// The statistics of the texts with these `bags`, and the vector of each of them, in order: the
+    /// results of [`Corpus::of`] and [`Corpus::vector`], without analysing any text. O(t) for t
+    /// terms.
     pub fn with_vectors(bags: impl IntoIterator<Item = Arc<Bag>>) -> (Self, Vec<Vector>) {
         let mut corpus = Corpus {
             bags: bags.into_iter().collect(),
@@ -56,9 +58,9 @@ impl Corpus {
         };
         let bags = corpus.bags.clone();
         let all = bags.iter().map(|it| it.len()).sum();
-        // Texts of one project have each of their terms some three times.
+        // In texts of one project, each term occurs in some three of them.
         corpus.reserve(all / 3);
-        // Of all bags, one after the other.
+        // The numbers of the terms of all bags, one bag after the other.
         let mut numbers = Vec::with_capacity(all);
         for (bag, its) in bags.iter().enumerate() {
             for (at, (term, _)) in its.iter().enumerate() {
@@ -90,7 +92,7 @@ impl Corpus {
         numbers.reserve(terms, |it| hasher.hash_one(bags[it.bag].term(it.at)));
     }
 
-    /// The number of `term`, which is at `at` in this bag.
+    /// The number of `term`, which has the index `at` in this bag.
     fn number(&mut self, term: &str, bag: usize, at: usize) -> usize {
         let Corpus {
             bags,
@@ -114,7 +116,8 @@ impl Corpus {
         }
     }
 
-    /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: rare terms tell more, and unknown ones most.
+    /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: the rarer a term, the higher, and
+    /// highest for unknown ones.
     pub fn inverse_document_frequency(&self, term: &str) -> f64 {
         let hash = self.hasher.hash_one(term);
         let is_it = |it: &Numbered| self.bags[it.bag].term(it.at) == term;
@@ -122,7 +125,7 @@ impl Corpus {
         self.rarity(known.map_or(0, |it| self.frequencies[it.number]))
     }
 
-    /// The same of a term that is in so many texts.
+    /// The inverse document frequency of a term that is in this many texts.
     fn rarity(&self, frequency: u32) -> f64 {
         let n = f64::from(frequency);
         let documents = u32::try_from(self.bags.len()).unwrap_or(u32::MAX);
@@ -130,7 +133,7 @@ impl Corpus {
         ((rest + 0.5) / (n + 0.5)).ln_1p()
     }
 
-    /// `text` as a vector. Stop words are left out. O(bytes); for many texts of the corpus itself see
+    /// The vector of `text`, without stop words. O(bytes); for many texts of the corpus itself use
     /// [`Corpus::with_vectors`].
     pub fn vector(&self, text: &str) -> Vector {
         let bag = Bag::of(text);
@@ -140,7 +143,7 @@ impl Corpus {
         Vector::of(Arc::new(bag), rarities.into_iter())
     }
 
-    /// The cosine between `a` and `b`, as vectors of this corpus.
+    /// The cosine of `a` and `b`, as vectors of this corpus.
     pub fn similarity(&self, a: &str, b: &str) -> f64 {
         self.vector(a).cosine(&self.vector(b))
     }
@@ -156,8 +159,8 @@ impl fmt::Debug for Corpus {
 }
 
 impl Vector {
-    /// Of the terms of `bag`, each with its inverse document frequency. Sums are taken in the order of terms: another
-    /// one has other last digits.
+    /// Builds the vector of `bag` from the inverse document frequency of each term. Sums are taken
+    /// in the order of terms: another order would change the last digits.
     fn of(bag: Arc<Bag>, rarities: impl Iterator<Item = f64>) -> Self {
         let mut weights: Box<[f64]> = (bag.iter().zip(rarities))
             .map(|((_, said), rarity)| f64::from(said) * rarity)
@@ -171,8 +174,8 @@ impl Vector {
         Vector { bag, weights }
     }
 
-    /// The cosine of the angle, 0..=1; 0 where either is empty. O(a log b) for a terms of this one and b of the
-    /// other.
+    /// The cosine of the angle, 0..=1; 0 if either is empty. O(a log b) for a terms of this vector
+    /// and b of the other.
     pub fn cosine(&self, other: &Vector) -> f64 {
         let both = self.weighted();
         let product: f64 = both
@@ -186,7 +189,7 @@ impl Vector {
         self.weight(term).is_some()
     }
 
-    /// Its terms, in their order.
+    /// Its terms, in order.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.weighted().map(|(term, _)| term)
     }

@@ -1,16 +1,16 @@
-//! Numbers with dots between them.
+//! Versions: numbers with dots between them.
 
 use std::ops::Range;
 
 use crate::words::{LONGEST, is_unspaced};
 
-/// A version has so many numbers at most: more are a table, or the name of an object.
+/// The most numbers of a version: more are a table, or an object identifier.
 const MOST_NUMBERS: usize = 6;
-/// A number of more digits is data,
+/// The most digits of a number in a version; longer numbers are data.
 const MOST_DIGITS: usize = 8;
-/// and of two numbers one of more is a fraction: `0.3333`.
+/// The most digits of each of two numbers; with more it is a fraction: `0.3333`.
 const FEW_DIGITS: usize = 3;
-/// What may stand behind the numbers, sorted. A letter that is alone needs a number.
+/// Suffixes that may follow the numbers, sorted. A suffix of one letter needs a number.
 const TAILS: [&str; 14] = [
     "a", "alpha", "b", "beta", "c", "canary", "dev", "m", "next", "post", "pre", "preview", "rc",
     "snapshot",
@@ -19,16 +19,18 @@ const TAILS: [&str; 14] = [
 /// A version in a text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Version {
-    /// All of it, also the letter before it.
+    /// The bytes of all of it, including a leading `v`.
     pub(crate) bytes: Range<usize>,
-    /// Its numbers with dots between them, and what stands behind them, in lower case and without separators: `8.2.0rc1`.
+    /// Its numbers with dots between them, and its suffix in lower case without separators:
+    /// `8.2.0rc1`.
     pub(crate) term: String,
-    /// The beginnings of it that are versions, the longest first: how many bytes of `term` each has, and where in the text it ends.
+    /// The prefixes of it that are versions, the longest first: the bytes of `term` in each, and
+    /// where it ends in the text.
     pub(crate) beginnings: Vec<(usize, usize)>,
 }
 
-/// The version that begins with `run`, a run of letters, digits and underscores in `text`: `8.2.1`, `v1.0.0-rc.1`, `3.12b2`. What
-/// has a dot before it is the end of something. O(1).
+/// The version that begins with `run`, a run of letters, digits and underscores in `text`: `8.2.1`,
+/// `v1.0.0-rc.1`, `3.12b2`. A run after a dot does not begin a version. O(1).
 pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
     let bytes = text.as_bytes();
     if bytes.get(run.end) != Some(&b'.') || run.start > 0 && bytes[run.start - 1] == b'.' {
@@ -53,7 +55,7 @@ pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
     })
 }
 
-/// Where the numbers end that begin at `at` with dots between them, if they may be those of a version.
+/// The ends of the numbers that begin at `at` with dots between them, if they may form a version.
 fn numbers_at(bytes: &[u8], mut at: usize) -> Option<Vec<usize>> {
     let (mut ends, mut longest) = (Vec::new(), 0);
     loop {
@@ -73,7 +75,7 @@ fn numbers_at(bytes: &[u8], mut at: usize) -> Option<Vec<usize>> {
     (ends.len() > 1 && !is_fraction).then_some(ends)
 }
 
-/// What stands behind the numbers of a version, and where it ends: `rc1` of `-rc.1`.
+/// The suffix after the numbers of a version, and where it ends: `rc1` of `-rc.1`.
 fn tail_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     let is_separator = |at: usize| matches!(bytes.get(at), Some(b'-' | b'.' | b'_'));
     let start = at + usize::from(is_separator(at));
@@ -95,14 +97,15 @@ fn tail_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     Some((tail, after))
 }
 
-/// How many digits there are from `at` on, one more than a number may have at most.
+/// The number of digits at `at`, counted up to one more than a number may have.
 fn digits_at(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default().iter();
     let digits = rest.take(MOST_DIGITS + 1);
     digits.take_while(|it| it.is_ascii_digit()).count()
 }
 
-/// Whether what stands at `at` goes on with a word. What is not ASCII is taken for a word, but for scripts that put no spaces before one.
+/// Whether a word continues at `at`. Non-ASCII characters count as words, except in scripts without
+/// spaces.
 fn is_of_word(text: &str, at: usize) -> bool {
     let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_' || !it.is_ascii();
     let next = text.get(at..).and_then(|it| it.chars().next());

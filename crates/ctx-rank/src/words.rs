@@ -1,4 +1,4 @@
-//! Text into terms: the same for what is searched and for what is asked.
+//! Splits text into terms, in the same way for documents and questions.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::versions::{Version, version_at};
 
-/// No term is longer, in bytes; longer words are encoded data.
+/// The most bytes of a term; longer words are encoded data.
 pub const LONGEST: usize = 64;
 
-/// What a term is of the word it comes from.
+/// How a term relates to the word it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All of a word that has no parts: `parser`.
+    /// A word without parts: `parser`.
     Word,
     /// A part of an identifier: `http` of `parseHTTPHeader`.
     SubWord,
-    /// The whole of an identifier that has parts, without underscores: `parsehttpheader`.
+    /// An identifier with parts as a whole, without underscores: `parsehttpheader`.
     Identifier,
-    /// Numbers with dots between them, or the first of them: `8.2.1` and `8.2`.
+    /// Numbers with dots between them, or the leading ones: `8.2.1` and `8.2`.
     Version,
 }
 
-/// So many stems, and so many identifiers, are remembered.
+/// The most stems, and the most identifiers, that are remembered.
 const KNOWN: usize = 1 << 16;
 
-/// Takes texts apart. It remembers the identifiers it has met and the stems of their words, up to some ten
-/// megabytes: keep it.
+/// Splits texts into terms. Remembers identifiers it has met and the stems of words, up to some ten
+/// megabytes: reuse it.
 #[derive(Clone, Debug, Default)]
 pub struct Analyzer {
     words: Words,
@@ -36,11 +36,12 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// Gives `note` each term of `text`, in their order: words in lower case and reduced to their English
-    /// stem; identifiers whole and in parts, cut at underscores, at changes of case and of digits
-    /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); versions whole, without a `v` before them, then as far as they
-    /// are versions, and then in parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
-    /// characters for scripts that put no spaces between words, in which an identifier ends where they begin. O(bytes).
+    /// Calls `note` with each term of `text`, in order: words in lower case and reduced to their
+    /// English stem; identifiers whole and in parts, cut at underscores, at changes of case and
+    /// between letters and digits (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`);
+    /// versions whole, without a leading `v`, then their prefixes that are versions, and then their
+    /// parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
+    /// characters for scripts without spaces, at which an identifier ends. O(bytes).
     pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let mut at = 0;
         while let Some(end) = self.first_words(text, at, note) {
@@ -48,8 +49,9 @@ impl Analyzer {
         }
     }
 
-    /// The same, for the first run of letters, digits and underscores from byte `at` on, and for a version that begins with it:
-    /// where the run ends, or `None` if there is none, or no character begins at `at`. O(bytes up to its end).
+    /// Like [`Analyzer::words`], for the first run of letters, digits and underscores at or after
+    /// byte `at`, and a version that begins with it. Returns the end of the run; `None` if there is
+    /// none, or `at` is within a character. O(bytes up to its end).
     pub fn first_words(
         &mut self,
         text: &str,
@@ -72,7 +74,7 @@ impl Analyzer {
         Some(end)
     }
 
-    /// The terms of `text`, each as often as it occurs.
+    /// The terms of `text`, with repetitions.
     pub fn terms(&mut self, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
         self.words(text, &mut |term, _, _| terms.push(term.to_owned()));
@@ -80,12 +82,12 @@ impl Analyzer {
     }
 }
 
-/// The identifiers that were met, and what their terms are.
+/// Identifiers that were met, with their terms.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// Which of `terms` are an identifier's.
+    /// The range in `terms` that belongs to each identifier.
     places: RapidHashMap<Box<str>, Range<usize>>,
-    /// Where in `text` each ends; it begins where the one before it ends.
+    /// Where each term ends in `text`; it begins where the previous one ends.
     terms: Vec<(usize, Part)>,
     text: String,
 }
@@ -121,7 +123,7 @@ impl Known {
     }
 }
 
-/// What takes words apart.
+/// Splits words into terms.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     stemmer: English,
@@ -145,7 +147,8 @@ impl std::fmt::Debug for English {
 }
 
 impl Words {
-    /// The terms of a run of letters, digits and underscores, or of a version, as [`runs`] gives them. It is `bytes` of its text.
+    /// The terms of a run of letters, digits and underscores, or of a version, as returned by
+    /// [`runs`]; `bytes` is its range in the text.
     pub(crate) fn run(
         &mut self,
         bytes: Range<usize>,
@@ -195,7 +198,7 @@ impl Words {
         }
         self.lower.clear();
         self.lower.extend(word.chars().flat_map(char::to_lowercase));
-        // A stem of three letters is an accident.
+        // Stems of words with three letters would be accidental.
         if self.lower.len() < 4 || self.lower.bytes().any(|byte| byte.is_ascii_digit()) {
             note(&self.lower, part);
         } else {
@@ -214,8 +217,8 @@ impl Words {
         &self.stems[self.lower.as_str()]
     }
 
-    /// A run that is not all ASCII: of scripts without spaces the pairs, of what else is all ASCII between them what an identifier has, and
-    /// of the rest the words, where Unicode says they end.
+    /// A run that is not all ASCII: gives pairs in scripts without spaces, the terms of identifiers
+    /// in ASCII parts, and words by Unicode boundaries in the rest.
     fn foreign(&mut self, at: usize, run: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let mut start = 0;
         while start < run.len() {
@@ -240,14 +243,16 @@ impl Words {
     }
 }
 
-/// How many bytes `text` begins with that are all of scripts without spaces, or none of them, and which.
+/// The bytes at the start of `text` that are all in scripts without spaces, or all not, and which
+/// of both.
 fn first_script(text: &str) -> (usize, bool) {
     let is_first = text.chars().next().is_some_and(is_unspaced);
     let end = text.find(|c| is_unspaced(c) != is_first);
     (end.unwrap_or(text.len()), is_first)
 }
 
-/// Each two neighbouring characters of `run` within `bytes`; a character that is alone there is a term itself.
+/// Gives each pair of adjacent characters of `run` within `bytes`; a single character is a term
+/// itself.
 fn pairs(
     at: usize,
     run: &str,
@@ -275,7 +280,7 @@ fn pairs(
 }
 
 impl Version {
-    /// Gives its terms.
+    /// Gives the terms of the version.
     fn note(&self, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let start = self.bytes.start;
         note(&self.term, Part::Version, self.bytes.clone());
@@ -285,8 +290,8 @@ impl Version {
     }
 }
 
-/// Runs of letters, digits and underscores, and where they begin; before one that a version begins with, that version. What an
-/// [`Analyzer`] makes of each does not depend on those beside it.
+/// Runs of letters, digits and underscores, with their offsets; a run that begins a version comes
+/// after that version. An [`Analyzer`] splits each independently of its neighbours.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     let mut first_of_version: Option<Range<usize>> = None;
@@ -305,13 +310,13 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where the first run of letters, digits and underscores is, from byte `at` on.
+/// The range of the first run of letters, digits and underscores at or after byte `at`.
 fn first_run(text: &str, at: usize) -> Option<Range<usize>> {
     let start = skip(text, at, false);
     (start < text.len()).then(|| start..skip(text, start, true))
 }
 
-/// Which ASCII characters are letters, digits and underscores.
+/// Whether each byte is an ASCII letter, digit or underscore.
 static IS_OF_RUN: [bool; 256] = {
     let mut all = [false; 256];
     let mut byte = 0_u8;
@@ -322,7 +327,8 @@ static IS_OF_RUN: [bool; 256] = {
     all
 };
 
-/// Where from byte `at` on the first character is that is of a run, or of none.
+/// The offset, at or after `at`, of the first character that is not (if `runs`) or is (if not) part
+/// of a run.
 fn skip(text: &str, mut at: usize, runs: bool) -> usize {
     let bytes = text.as_bytes();
     while let Some(&byte) = bytes.get(at) {
@@ -373,7 +379,8 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
             && after.is_some_and(u8::is_ascii_lowercase)
 }
 
-/// Whether `c` is of a script that puts no spaces between words, or as Hangul joins more to a word.
+/// Whether `c` belongs to a script without spaces between words, or to one like Hangul that appends
+/// particles to words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(
         c as u32,
@@ -382,7 +389,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     )
 }
 
-/// English words that say nothing of what a text is about. Sorted.
+/// English words that say nothing about the topic of a text. Sorted.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "although", "always", "am", "an",
     "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below",
@@ -402,18 +409,18 @@ const STOP_WORDS: &[&str] = &[
     "whom", "why", "will", "with", "within", "without", "won", "would", "you", "your", "yours",
 ];
 
-/// No stop word has more bytes.
+/// The most bytes of a stop word.
 const LONGEST_STOP_WORD: usize = 8;
 
-/// Whether `word`, in lower case and not stemmed, says nothing of what a text is about.
+/// Whether `word`, in lower case and not stemmed, says nothing about the topic of a text.
 pub fn is_stop_word(word: &str) -> bool {
     word.len() <= LONGEST_STOP_WORD && STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Whether `word` is a stop word in any case. Constant in its length: each part of an identifier asks this
-/// of all of the identifier, which may be as long as the text.
+/// Whether `word` is a stop word, ignoring case. Takes constant time: it is called with the whole
+/// identifier for each of its parts, and an identifier may be as long as the text.
 pub(crate) fn says_nothing(word: &str) -> bool {
-    // A character has at most three times the bytes of its lower case (the sign of Kelvin and k).
+    // A character has at most three times the bytes of its lower case (the Kelvin sign and k).
     word.len() <= 3 * LONGEST_STOP_WORD && is_stop_word(&word.to_lowercase())
 }
 

@@ -1,4 +1,4 @@
-//! Questions that are too long, or made to take long.
+//! Questions that are too long, or adversarial.
 
 use std::time::Duration;
 

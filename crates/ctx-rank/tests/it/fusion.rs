@@ -1,4 +1,4 @@
-//! Several ranked lists into one.
+//! Fusion of ranked lists.
 
 use ctx_rank::{
     Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,

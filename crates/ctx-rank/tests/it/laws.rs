@@ -1,4 +1,4 @@
-//! What holds of any text, list and signal.
+//! Laws that hold for any text, list and signal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

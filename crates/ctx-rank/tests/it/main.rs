@@ -1,4 +1,4 @@
-//! Texts into terms, reports into what they ask for, lists into one, signals into scores.
+//! Terms of texts, analysis of reports, fusion of lists, and scores.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(
     clippy::float_cmp,

@@ -1,4 +1,4 @@
-//! Issue reports, taken apart.
+//! Analysis of issue reports.
 
 use ctx_rank::{Query, Region, Role};
 

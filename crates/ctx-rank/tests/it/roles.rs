@@ -1,4 +1,4 @@
-//! What a file is for, by its path and by what it says of itself.
+//! What a file is for, by its path and its text.
 
 use ctx_rank::{Query, Role};
 

@@ -1,4 +1,4 @@
-//! What the original design did otherwise, and what came of it. Each of these fails there.
+//! Differences from the original design. Each of these tests fails there.
 
 use ctx_rank::{Corpus, List, Profile, Query, Signals, convex, keyword_match};
 

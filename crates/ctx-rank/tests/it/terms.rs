@@ -1,4 +1,4 @@
-//! Tokenisation: the same for what is searched and for what is asked.
+//! Tokenisation, the same for documents and questions.
 
 use ctx_rank::{Analyzer, LONGEST, Part, is_stop_word};
 
