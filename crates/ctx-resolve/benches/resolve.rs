@@ -1,4 +1,4 @@
-//! Ten hits in ten files of this workspace: on a fresh cache, and on one that has them.
+//! Resolves ten hits in ten files of this workspace: with an empty cache, and with a filled one.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Files that have changed since a store indexed them: what a hit names is looked for in the file as it is now.
+//! Files that have changed since they were indexed: the definition that a hit names is looked for
+//! in the present file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +8,8 @@ use ctx_model::{Chunk, LineSpan, Origin};
 use ctx_source::{Text, is_hash};
 use ctx_syntax::{Outline, Piece, lines, pieces};
 
-/// Tells the hash ([`Text::hash`]) of the text that a store has indexed of a file, where it knows; without one to tell, hits are
-/// of the file as it is.
+/// Returns the hash ([`Text::hash`]) of the text of a file that a store has indexed, if known.
+/// Without such a function, hits are taken to refer to the present file.
 #[derive(Clone, Default)]
 pub(crate) struct Indexed(Option<Arc<HashOf>>);
 
@@ -25,7 +26,7 @@ impl Indexed {
         Indexed(Some(Arc::new(hash_of)))
     }
 
-    /// Whether the file at `path`, which is `text` now, was another when it was indexed.
+    /// Whether the file at `path`, now `text`, had another text when it was indexed.
     pub(crate) fn is_of_another(&self, path: &str, text: &Text) -> bool {
         let hash_of = self.0.as_ref();
         let indexed = hash_of.and_then(|it| it(path));
@@ -33,18 +34,19 @@ impl Indexed {
     }
 }
 
-/// The parts of a file as it is now.
+/// The parts of the present file.
 #[derive(Debug)]
 pub(crate) struct Changed(Vec<Piece>);
 
 impl Changed {
-    /// O(lines + symbols).
+    /// Cuts the text into parts. O(lines + symbols).
     pub(crate) fn new(text: &str, outline: &Outline) -> Self {
         Changed(pieces(&lines(text), outline))
     }
 
-    /// Where what `chunk` names is now: of several that are called so and are of its kind, the nearest, and of two as
-    /// near the upper. `None` for lines without a name.
+    /// The present lines of the definition that `chunk` names: of several with this name and kind
+    /// of name, the nearest to `span`, and of two equally near the upper one. `None` if there is
+    /// none, or the chunk has no name.
     pub(crate) fn place(&self, chunk: &Chunk, span: LineSpan) -> Option<LineSpan> {
         let name = name_of(chunk)?;
         let is_it = |it: &&Piece| {
@@ -60,14 +62,14 @@ fn name_of(chunk: &Chunk) -> Option<&String> {
     chunk.qualified_name.as_ref().or(chunk.name.as_ref())
 }
 
-/// Whether the lines of `chunk` are those that a store told: neither its text nor somebody who asked for it says which
-/// lines they are.
+/// Whether a store gave the lines of `chunk` without any evidence: it has neither text nor a hash,
+/// and no user asked for these lines.
 pub(crate) fn is_by_lines(chunk: &Chunk) -> bool {
     let hash = chunk.content_hash.as_deref().filter(|it| is_hash(it));
     chunk.origin == Origin::Chunk && chunk.content.is_empty() && hash.is_none()
 }
 
-/// What a reader is told of a hit that was not found again.
+/// The message for a hit that was not found again.
 pub(crate) fn why(path: &str, chunk: &Chunk) -> String {
     match name_of(chunk) {
         Some(name) => format!("{path} has changed since it was indexed, and has no {name:?} now"),

@@ -1,10 +1,11 @@
-//! What stands at the beginning of a document and says nothing: pictures, badges and tags.
+//! Images, badges and tags at the beginning of a document.
 
-/// What may stand between two badges.
+/// Characters that may stand between two badges.
 const BETWEEN: [char; 5] = ['|', '·', '•', '\u{a0}', '\u{200b}'];
 
-/// How many lines at the beginning of `text`, which is Markdown or HTML, have nothing but pictures, badges, comments, and tags
-/// without a word between them; all, where no line has more. What is not closed is no such thing. O(bytes).
+/// The number of lines at the beginning of `text`, Markdown or HTML, that have only images, badges,
+/// comments, and tags without words between them; all lines if there are no others. Unclosed tags
+/// and comments do not count. O(bytes).
 pub fn lines_of_pictures(text: &str) -> usize {
     let (mut within, mut open) = (Within::Nothing, 0);
     let mut count = 0;
@@ -25,7 +26,7 @@ pub fn lines_of_pictures(text: &str) -> usize {
     }
 }
 
-/// What a line ends within.
+/// The construct in which a line ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Nothing,
@@ -33,7 +34,7 @@ enum Within {
     Comment,
 }
 
-/// What `line`, which begins within `within`, ends within; `None` where it says something.
+/// The construct in which `line` ends, if it begins within `within`; `None` if it has a word.
 fn rest_of(line: &str, mut within: Within) -> Option<Within> {
     let mut rest = line;
     loop {
@@ -61,7 +62,7 @@ fn rest_of(line: &str, mut within: Within) -> Option<Within> {
     }
 }
 
-/// What `text` opens: a comment, or a tag of HTML and no address between angle brackets.
+/// The construct that begins `text`: a comment, or an HTML tag, but not a URL in angle brackets.
 fn opened(text: &str) -> Option<Within> {
     if text.starts_with("<!--") {
         return Some(Within::Comment);
@@ -74,7 +75,7 @@ fn opened(text: &str) -> Option<Within> {
     is_tag.then_some(Within::Tag)
 }
 
-/// What follows the picture, or the link that has a picture and nothing else, that `text` begins with.
+/// The text after a leading image, or after a leading link that contains only an image.
 fn after_badge(text: &str) -> Option<&str> {
     let Some(linked) = text.strip_prefix('[') else {
         return after_picture(text);
@@ -87,7 +88,7 @@ fn after_picture(text: &str) -> Option<&str> {
     after_target(after)
 }
 
-/// What follows the address of a link, or the name of one.
+/// The text after the URL or the label of a link.
 fn after_target(text: &str) -> Option<&str> {
     let (inner, end) = match text.as_bytes().first() {
         Some(b'(') => (&text[1..], ')'),

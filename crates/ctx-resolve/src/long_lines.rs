@@ -1,4 +1,4 @@
-//! Lines that are too long to be shown whole: by the stretches of them that are asked about.
+//! Lines that are too long to be shown whole: excerpts show stretches of them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,34 +10,36 @@ use ctx_syntax::{Lines, is_mark};
 use crate::prose::MARK;
 use crate::renditions::MOST_TOLD;
 
-/// Of a line of more bytes an excerpt shows stretches: what stands between two marks is then a part of it, cut between any two characters.
+/// Of longer lines, in bytes, an excerpt shows only stretches: the text between two marks is then a
+/// part of a line, cut between any two characters.
 pub const LONGEST_LINE: usize = 4096;
-/// A stretch has so many bytes at most,
+/// The most bytes of a stretch.
 const STRETCH: usize = 2048;
-/// of which those in its middle tell what it is worth.
+/// A stretch is rated by the keywords within this many bytes in its middle.
 const MIDDLE: usize = 1024;
-/// So far in from its ends a stretch may begin and end where a value does.
+/// How many bytes at its ends a stretch may lose so that it begins and ends with a value.
 const NEAR: usize = 128;
-/// So many stretches of a line there are at most.
+/// The most stretches of a line.
 pub(crate) const MOST: usize = 8;
-/// So many places of a line are looked at, the first.
+/// The most matches in a line that are considered, the first ones.
 const MOST_PLACES: usize = 1 << 16;
 
-/// Stretches of long lines by their numbers, those of each first around which most is said.
+/// The stretches of long lines by line number; of each line, the best stretches first.
 #[derive(Debug, Default)]
 pub(crate) struct LongLines(BTreeMap<u32, Vec<Range<usize>>>);
 
-/// Lines of which some are shown in part.
+/// Lines some of which are shown in part.
 pub(crate) struct Cut {
     pub(crate) text: String,
-    /// The number of each line that is shown whole.
+    /// The number of each line that is shown in full.
     pub(crate) numbers: Vec<Option<u32>>,
-    /// How many stretches of lines there are.
+    /// The number of stretches.
     pub(crate) stretches: usize,
 }
 
 impl LongLines {
-    /// Takes note of line `number`, which is long: its stretches with any of `words`, or else how it begins. O(bytes × words).
+    /// Adds line `number`, which is long: its stretches with any of `words`, or else its beginning.
+    /// O(bytes × words).
     pub(crate) fn note(&mut self, number: u32, line: &str, words: Option<&AhoCorasick>) {
         self.0.insert(number, stretches(line, words));
     }
@@ -46,8 +48,8 @@ impl LongLines {
         self.0.is_empty()
     }
 
-    /// `lines` with at most so many stretches in the place of each that is long, and a mark alone where it is not among these; `None`
-    /// where none is long. O(bytes).
+    /// Replaces each long line of `lines` by at most `most` stretches, or by a mark alone if it was
+    /// not added; `None` if none is long. O(bytes).
     pub(crate) fn cut(&self, lines: &Lines<'_>, most: usize) -> Option<Cut> {
         let lines = lines.as_slice();
         if lines.iter().all(|it| it.text.len() <= LONGEST_LINE) {
@@ -74,7 +76,7 @@ impl LongLines {
             let mut joined: Vec<Range<usize>> = Vec::with_capacity(stretches.len());
             for it in stretches {
                 match joined.last_mut() {
-                    // What touches is one piece of the line.
+                    // Stretches that touch are one piece of the line.
                     Some(last) if last.end == it.start => last.end = it.end,
                     _ => joined.push(it),
                 }
@@ -91,7 +93,7 @@ impl LongLines {
                 shown.push((MARK, None));
             }
         }
-        // Chunks have their text without blank lines at its end.
+        // Chunks have their text without blank lines at the end.
         while shown.len() > 1 && shown.last().is_some_and(|it| it.0.trim().is_empty()) {
             shown.pop();
         }
@@ -104,15 +106,15 @@ impl LongLines {
     }
 }
 
-/// Where a word stands.
+/// A match of a word.
 struct Place {
-    /// Behind it.
+    /// The offset after it.
     at: usize,
     word: usize,
 }
 
-/// At most [`MOST`] stretches of `line`, no two of which share a character: those first with most of `words`, the rarer the better; how it
-/// begins where it has none.
+/// At most [`MOST`] disjoint stretches of `line`: those with most of `words` first, rare words
+/// counting more; the beginning of the line if no word matches.
 fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
     let found = words.map_or_else(Vec::new, |it| places(line, it));
     let mut counts = [0_usize; MOST_TOLD];
@@ -154,13 +156,13 @@ fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
     chosen
 }
 
-/// Where any of `words` stand in `line`, in any case, by where they end.
+/// The matches of `words` in `line`, ignoring case, in the order of their ends.
 fn places(line: &str, words: &AhoCorasick) -> Vec<Place> {
     let lower = line.to_lowercase();
     let mut characters = line.char_indices();
     let (mut below, mut at) = (0, 0);
     let found = words.find_overlapping_iter(&lower).map(|it| {
-        // Another case may have another length.
+        // The lower case of a character may have another length.
         while below < it.end()
             && let Some((start, c)) = characters.next()
         {
@@ -173,7 +175,8 @@ fn places(line: &str, words: &AhoCorasick) -> Vec<Place> {
     found.take(MOST_PLACES).collect()
 }
 
-/// The stretch of `line` around `middle`: whole characters, and from where a value begins to where one ends if that is near.
+/// The stretch of `line` around `middle`: whole characters, and from the beginning of a value to
+/// the end of one if these are near.
 fn around(line: &str, middle: usize) -> Range<usize> {
     let end = line.len().min(middle.saturating_sub(STRETCH / 2) + STRETCH);
     let start = line.ceil_char_boundary(end.saturating_sub(STRETCH));

@@ -1,4 +1,4 @@
-//! Secrets in what chunks bring along.
+//! Masks secrets in the texts of chunks.
 
 use std::collections::BTreeSet;
 use std::iter::once;
@@ -7,18 +7,19 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use ctx_model::{Chunk, Rendition, Warning, WarningCode, lines};
 use ctx_source::Text;
 
-/// A part of a secret that is shorter, in bytes, is looked for in no other text.
+/// The least bytes of a part of a secret that is searched for in other texts.
 const SHORTEST: usize = 8;
-/// Nor are more secrets of one chunk than have so many bytes together.
+/// The most bytes of secrets that are searched for in the other texts of one chunk.
 const MOST: usize = 1 << 20;
-/// What a byte of a secret is shown as.
+/// The character that replaces each byte of a secret.
 const MASK: char = '*';
 
-/// Masks the secrets in all that `chunk` brings along to be shown, but its id and its path, and tells how many there are: in its texts
-/// and renditions, its names, imports and relations. What is a secret in one of them is masked in all. One whose path has
-/// the name of a file of secrets ([`ctx_secrets::is_secret_file`]) is masked from beginning to end, as it cannot be left out here.
-/// Texts stay as long as they were. For chunks that no [`Resolver`](crate::Resolver) sees, which does so by itself; O as
-/// [`ctx_secrets::find`].
+/// Masks the secrets in all texts of `chunk` except its id and path, and returns a warning with
+/// their number: in its texts and renditions, names, imports and relations. A secret that is found
+/// in one of them is masked in all. If its path is that of a secret file
+/// ([`ctx_secrets::is_secret_file`]), everything is masked, as the chunk cannot be omitted here.
+/// Texts keep their length. For chunks that do not pass through a [`Resolver`](crate::Resolver),
+/// which does this itself. O as [`ctx_secrets::find`].
 pub fn mask(chunk: &mut Chunk) -> Option<Warning> {
     if is_of_secrets(chunk) {
         return whole(chunk);
@@ -28,7 +29,7 @@ pub fn mask(chunk: &mut Chunk) -> Option<Warning> {
     masked(chunk, found.secrets())
 }
 
-/// Whether it is of a file that is there to hold secrets, by its name.
+/// Whether the chunk's path is that of a secret file.
 pub(crate) fn is_of_secrets(chunk: &Chunk) -> bool {
     let path = chunk.path.as_deref();
     path.is_some_and(ctx_secrets::is_secret_file)
@@ -49,18 +50,18 @@ fn whole(chunk: &mut Chunk) -> Option<Warning> {
     is_there.then(|| Warning::new(WarningCode::Masked, detail).of(&*chunk.id))
 }
 
-/// The secrets that were found in what one chunk brings along.
+/// The secrets that were found in the texts of one chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
-    /// How many are in the text with the most.
+    /// The number in the text that has the most.
     most: usize,
-    /// Each of their lines, of those in texts,
+    /// The lines of secrets that were found in texts.
     of_texts: BTreeSet<String>,
-    /// and of those in names, imports and relations.
+    /// The lines of secrets that were found in names, imports and relations.
     of_names: BTreeSet<String>,
 }
 
-/// What is shown of a chunk.
+/// The kinds of text in a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Text,
@@ -68,7 +69,7 @@ enum Shown {
 }
 
 impl Brought {
-    /// Masks what rules find in `chunk`, in each text by itself.
+    /// Masks what rules find in `chunk`, in each text separately.
     pub(crate) fn of(chunk: &mut Chunk) -> Self {
         let path = chunk.path.clone().unwrap_or_default();
         let mut found = Brought::default();
@@ -76,7 +77,7 @@ impl Brought {
         found
     }
 
-    /// Masks what rules find in `text`, of the file at `path`; tells whether there is something.
+    /// Masks what rules find in `text`, of the file at `path`; returns whether there was anything.
     pub(crate) fn mask(&mut self, path: &str, text: &mut String) -> bool {
         let masked = self.masked(path, Shown::Text, text);
         let is_masked = masked.is_some();
@@ -98,13 +99,14 @@ impl Brought {
             }
             Shown::Name => self.of_names.extend(parts),
         }
-        // A copy is made of what has to change alone.
+        // Copies only texts that change.
         let mut masked = text.to_owned();
         ctx_secrets::mask(path, &mut masked);
         Some(masked)
     }
 
-    /// Notes what `stored` has where lines from `first` on are masked in the file, whether or not it is what the file has there.
+    /// Adds the parts of `stored` at the places that are masked in lines of the file from `first`
+    /// on, whether or not they equal the secrets there.
     pub(crate) fn note(&mut self, text: &Text, first: u32, stored: &str) {
         if text.masked().is_empty() {
             return;
@@ -117,12 +119,12 @@ impl Brought {
         }
     }
 
-    /// Counts those of the file that are shown.
+    /// Counts the secrets in the shown lines of the file.
     pub(crate) fn count(&mut self, in_file: usize) {
         self.most = self.most.max(in_file);
     }
 
-    /// Masks what was found in any text in all that `chunk` has.
+    /// Masks in all texts of `chunk` what was found in any of them.
     pub(crate) fn hide(&self, chunk: &mut Chunk) {
         let mut room = MOST;
         let parts = self.of_texts.union(&self.of_names);
@@ -149,20 +151,21 @@ impl Brought {
         });
     }
 
-    /// How many there are.
+    /// The number of secrets.
     pub(crate) fn secrets(&self) -> usize {
         self.most + self.of_names.difference(&self.of_texts).count()
     }
 }
 
-/// A line of a secret, where it may tell the secret by itself: marks of keys do not.
+/// A line of a secret, if it may reveal the secret by itself: marks of keys do not.
 fn part(line: &str) -> Option<String> {
     let line = line.trim();
     let is_secret = line.len() >= SHORTEST && !line.starts_with("-----");
     is_secret.then(|| line.to_owned())
 }
 
-/// Puts what `change` makes of each text of `chunk`, with as many bytes and the same lines, in its place.
+/// Replaces each text of `chunk` by the result of `change`, which must keep the number of bytes and
+/// the lines.
 fn each(chunk: &mut Chunk, change: &mut dyn FnMut(Shown, &str) -> Option<String>) {
     let mut put = |shown: Shown, text: &mut String| {
         if let Some(changed) = change(shown, text) {
@@ -197,7 +200,7 @@ fn with_text(rendition: &Rendition, text: String) -> Rendition {
     changed.expect("it has the share and the lines of what it was")
 }
 
-/// What is told of a chunk in which so many secrets are masked, if any are.
+/// The warning for a chunk with this many masked `secrets`, if any.
 pub fn masked(chunk: &Chunk, secrets: usize) -> Option<Warning> {
     let detail = match secrets {
         0 => return None,

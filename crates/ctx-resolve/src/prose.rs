@@ -1,18 +1,17 @@
-//! Prose by its sentences: excerpts that show the likeliest of them and leave the rest out.
+//! Excerpts of prose: they show the most likely sentences and omit the rest.
 
 use std::ops::Range;
 
 use ctx_model::{Chunk, ChunkKind, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
-/// Stands for sentences that are left out, on a line of its own.
+/// Marks omitted sentences, on a line of its own.
 pub(crate) const MARK: &str = "…";
-/// A longer first line of a table, in bytes, is not shown with every row.
+/// The most bytes of a table's first line that is shown with every row.
 const LONGEST_HEADING: usize = 500;
 
-/// Where the sentences of a chunk begin and end in its content, in bytes; none of what is not written for
-/// people to read. Of tables and notebooks they are the lines, but for those that are encoded: excerpts leave them out.
-/// O(bytes).
+/// The byte ranges of the sentences in the content of a chunk; none if it is not prose. For tables
+/// and notebooks, these are the lines, except for encoded ones, which excerpts omit. O(bytes).
 pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     let path = chunk.path.as_deref().unwrap_or_default();
     if is_table(path) {
@@ -27,8 +26,8 @@ pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     }
 }
 
-/// What the file at `path` is as a chunk, in `language`, by its path where that is not known: a document where it is written for people to
-/// read.
+/// The kind of a chunk for the file at `path`: a document if it is written for people to read.
+/// `language` is guessed from the path if it is not given.
 pub fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
     let language = language.or_else(|| language_name(path, ""));
     if is_prose(path, language) {
@@ -38,7 +37,7 @@ pub fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
     }
 }
 
-/// The lines that say something, without the white space around them.
+/// The lines with a letter or digit, except for encoded ones, without the white space around them.
 fn rows(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let rows = text.split_inclusive('\n').filter_map(|line| {
@@ -51,13 +50,14 @@ fn rows(text: &str) -> Vec<Range<usize>> {
     rows.collect()
 }
 
-/// Excerpts of `chunk`, the longest first: all its `sentences` that are worth `least` or more, then ever fewer
-/// of them, the best last (…, 8, 5, 3, 2, 1). Each keeps the share of what those are worth that it shows.
-/// Sentences are shown character for character, with what stands between two that follow each other; a line
-/// with `…` stands for what is left out. What is no shorter than the content is no excerpt. Of rows of values (`.csv`, `.tsv`) that begin with
-/// the first of the file, that one is in each excerpt, whatever it is worth: it says what the others have. Where `sentences` are
-/// not ranges of the content, whole characters and one after the other as [`sentences`] has them, there is none.
-/// O(bytes × log sentences).
+/// Excerpts of `chunk`, the longest first: all `sentences` with a `worth` of at least `least`, then
+/// ever fewer of them, the best ones last (…, 8, 5, 3, 2, 1). The information of each is its share
+/// of the worth of all these. Sentences are shown character for character, with the text between
+/// adjacent ones; a line with `…` stands for omitted text. Each excerpt is shorter than the content
+/// and the one before it. If the chunk is a table (`.csv`, `.tsv`) that begins with the first line
+/// of the file, each excerpt includes that line, whatever its worth, since it names the columns.
+/// Without excerpts if `sentences` are not disjoint ascending ranges of whole characters, as
+/// [`sentences`] returns them. O(bytes × log sentences).
 pub fn excerpts(
     chunk: &Chunk,
     sentences: &[Range<usize>],
@@ -70,14 +70,14 @@ pub fn excerpts(
     let mut order: Vec<usize> = (0..sentences.len().min(worth.len()))
         .filter(|&it| worth[it] >= least)
         .collect();
-    // Stable: of equals the first comes first.
+    // The sort is stable: of ties, the first sentence comes first.
     order.sort_by(|&a, &b| worth[b].total_cmp(&worth[a]));
     let all: f64 = order.iter().map(|&it| worth[it]).sum();
     let heading = has_headings(chunk, sentences).then_some(0);
     let mut excerpts: Vec<Rendition> = Vec::new();
     for count in counts(order.len()) {
         let mut chosen = order[..count].to_vec();
-        // In the order of `all`: those that are all of it are to be worth no less than it.
+        // Summed in the order of `all`, so that all sentences are worth exactly as much.
         let mut kept: f64 = chosen.iter().map(|&it| worth[it]).sum();
         if let Some(it) = heading.filter(|it| !chosen.contains(it)) {
             chosen.push(it);
@@ -91,7 +91,7 @@ pub fn excerpts(
         if text.len() >= shortest {
             continue;
         }
-        // Chunks have their text without it.
+        // Chunks have their text without the final line feed.
         text.pop();
         let rendition = Rendition::new(RenditionKind::Excerpt, text, (kept / all).clamp(0.0, 1.0));
         excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
@@ -99,13 +99,13 @@ pub fn excerpts(
     excerpts
 }
 
-/// Whether `ranges` are of characters of `content`, each after the one before it.
+/// Whether `ranges` are ascending and disjoint ranges of whole characters of `content`.
 fn are_of(content: &str, ranges: &[Range<usize>]) -> bool {
     let is_there = |it: &Range<usize>| content.get(it.clone()).is_some();
     ranges.iter().all(is_there) && ranges.windows(2).all(|it| it[0].end <= it[1].start)
 }
 
-/// Whether the first of the `sentences` of `chunk` are the headings of columns.
+/// Whether the first of the `sentences` of `chunk` has the names of columns.
 fn has_headings(chunk: &Chunk, sentences: &[Range<usize>]) -> bool {
     let path = chunk.path.as_deref().unwrap_or_default();
     let is_first = chunk.span.is_none_or(|it| it.start() == 1);
@@ -116,7 +116,7 @@ fn has_headings(chunk: &Chunk, sentences: &[Range<usize>]) -> bool {
         })
 }
 
-/// `most`, and the numbers of Fibonacci below it, the largest first.
+/// `most`, and the Fibonacci numbers below it, the largest first.
 pub(crate) fn counts(most: usize) -> Vec<usize> {
     let (mut low, mut high) = (1, 2);
     let mut counts = Vec::new();
@@ -129,7 +129,8 @@ pub(crate) fn counts(most: usize) -> Vec<usize> {
     counts
 }
 
-/// The text of `chosen` sentences, and which line of the file each of its lines is, where it is all of one.
+/// The text of the `chosen` sentences, and the line number of each of its lines that is shown in
+/// full.
 fn excerpt(
     chunk: &Chunk,
     sentences: &[Range<usize>],
@@ -138,7 +139,7 @@ fn excerpt(
     let content = &*chunk.content;
     let (mut text, mut lines) = (String::new(), Vec::new());
     let mut next = 0;
-    // Lines before a place are counted from the place before it.
+    // Line numbers are counted on from the previous place.
     let (mut counted, mut number) = (0, chunk.span.map_or(1, LineSpan::start));
     for run in chosen.chunk_by(|a, b| a + 1 == *b) {
         let (start, end) = (run[0], run[run.len() - 1]);
@@ -175,7 +176,7 @@ fn push(text: &mut String, lines: &mut Vec<Option<u32>>, line: &str, number: Opt
     lines.push(number);
 }
 
-/// `range` with the white space around it, where that is all there is up to the end of its line.
+/// Extends `range` by the white space around it, where that reaches the start or end of a line.
 fn to_line_ends(content: &str, range: Range<usize>) -> Range<usize> {
     let is_space = |c: char| c != '\n' && c.is_whitespace();
     let before = content[..range.start].trim_end_matches(is_space);

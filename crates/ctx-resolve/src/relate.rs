@@ -1,4 +1,4 @@
-//! What the files of the hits refer to, among each other.
+//! Adds relations between the files of the hits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use ctx_model::{Chunk, LineSpan, Relation};
 use ctx_syntax::{EdgeKind, Graph, Outline, Symbol, SymbolKind};
 
-/// So many relations are told of a chunk, the surest.
+/// The most relations of a chunk, those with the highest weight.
 const MOST: usize = 5;
 
-/// Gives each chunk without relations those of the symbol that its own lines are about, or of its file. `own` are those
-/// lines, for each chunk that shows lines of its file as it is now.
+/// Adds to each chunk without relations those of the symbol that its own lines are about, or of its
+/// file. `own` has these lines for each chunk that shows lines of the present file.
 pub(crate) fn relate(
     chunks: &mut [Chunk],
     own: &[Option<LineSpan>],
@@ -39,7 +39,7 @@ pub(crate) fn relate(
     let nodes = places.into_iter().map(|it| {
         let (path, symbol) = it?;
         let file = files.get(path)?;
-        // A file's symbols come right after it.
+        // The symbols of a file directly follow it.
         Some(symbol.map_or(*file, |symbol| file + 1 + symbol))
     });
     let nodes: Vec<Option<usize>> = nodes.collect();
@@ -62,7 +62,8 @@ pub(crate) fn relate(
     }
 }
 
-/// The file of a chunk that has no relations yet, and the number of the symbol that its lines `own` are about.
+/// The file of a chunk that has no relations yet, and the index of the symbol that its lines `own`
+/// are about.
 fn place<'o>(
     chunk: &Chunk,
     own: LineSpan,
@@ -75,8 +76,9 @@ fn place<'o>(
     Some((path, symbol_of(outline, own)))
 }
 
-/// The symbol that `own` lines are about: the one that the first of them says something of, else the innermost that it is
-/// in; but where that merely holds others, or there is none, the first that begins in them.
+/// The index of the symbol that the `own` lines are about: the one whose doc comment has the first
+/// of them; else the innermost around their first line; but if that only contains others, or there
+/// is none, the first that begins in them.
 fn symbol_of(outline: &Outline, own: LineSpan) -> Option<usize> {
     use SymbolKind::{Class, Enum, Impl, Interface, Module, Struct};
     let (first, symbols) = (own.start(), &outline.symbols);
@@ -86,7 +88,7 @@ fn symbol_of(outline: &Outline, own: LineSpan) -> Option<usize> {
     }
     let around = outline.enclosing(first);
     let is_about = around.map(|it| &symbols[it]).is_some_and(|it| {
-        // What begins here is meant, and so is what does not merely hold others.
+        // A symbol that begins here is meant, and so is one that does more than contain others.
         it.span.start() == first
             || !matches!(it.kind, Class | Struct | Enum | Interface | Impl | Module)
     });

@@ -1,4 +1,4 @@
-//! The ways to show a span, from an excerpt down to a mention.
+//! The renditions of a span, from excerpts down to a mention.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -10,39 +10,42 @@ use ctx_syntax::{CONTEXT, Source};
 use crate::long_lines::{LONGEST_LINE, LongLines, MOST};
 use crate::prose::counts;
 
-/// So many words are looked for, the first.
+/// The most keywords that are searched, the first ones.
 const MOST_WORDS: usize = 256;
-/// What is longer, in bytes, is no word.
+/// The most bytes of a keyword; longer ones are ignored.
 const LONGEST_WORD: usize = 1024;
-/// Bytes of words that may be compared wherever one may begin.
+/// The most bytes of keywords for which a prefilter is used.
 const MOST_LOOKED_AT: usize = 512;
-/// Lines are searched together until they have so many bytes.
+/// Lines are searched together in blocks of about this many bytes.
 const TOGETHER: usize = 64 << 10;
-/// What has fewer lines that say something has one excerpt: it is shown whole, or hardly longer in part.
+/// A hit with fewer non-blank lines than this has one excerpt: a shorter one would hardly save
+/// anything.
 pub(crate) const LONG: usize = 60;
-/// So many words tell which lines of a long span say most, the first.
+/// The most keywords that rank the lines of a long span, the first ones.
 pub(crate) const MOST_TOLD: usize = 128;
-/// So many lines before and after one that is asked about are shown with it, and what an excerpt shows around them.
+/// How many lines before and after a line that is asked about are shown, besides the context that
+/// excerpts show.
 const NEAR: u32 = 4;
-/// What the first place of an excerpt tells of a long part, and what any number of others does: see note 0006.
+/// The information of an excerpt of a long part with one place, and the most that further places
+/// add: see note 0006.
 const FIRST: f64 = 0.3;
 const MORE: f64 = 0.35;
-/// What a long line tells by how it begins, where nothing of it is asked about.
+/// The information of the beginning of a long line, if nothing of it is asked about.
 const UNASKED: f64 = 0.1;
 
-/// What a line is to have, to be what an excerpt is about: any of some words, in any case.
+/// Keywords that an excerpt is about: a line matches if it contains any of them, ignoring case.
 #[derive(Clone, Debug, Default)]
 pub struct Keywords {
     finder: Option<AhoCorasick>,
-    /// The first of them, in lower case,
+    /// The first [`MOST_TOLD`] keywords, in lower case.
     told: Vec<String>,
-    /// and what finds all of those, also where one is in another: made for the first long span.
+    /// Finds all of these, including overlapping ones; built for the first long span.
     all: OnceLock<Option<AhoCorasick>>,
 }
 
 impl Keywords {
-    /// Any of the first 256 of `words`; one with a line feed, or of more than 1 KiB, is none. O(bytes), and some 30 bytes
-    /// of memory for each.
+    /// Takes the first 256 of `words`, ignoring those with a line feed or of more than 1 KiB.
+    /// O(bytes), and some 30 bytes of memory for each.
     pub fn new(words: &[String]) -> Self {
         let is_word = |it: &&String| !it.contains('\n') && it.len() <= LONGEST_WORD;
         let words = words.iter().filter(is_word).take(MOST_WORDS);
@@ -52,13 +55,13 @@ impl Keywords {
         }
         let mut finder = AhoCorasick::builder();
         finder
-            // Others take more memory, and hundreds of times more to make.
+            // Other kinds take more memory, and hundreds of times as long to build.
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            // Only with such there is a prefilter by what several words begin with. It looks at all words that begin
-            // alike wherever one may begin, so they are to be few and short.
+            // Only this kind of match has a prefilter by the common beginnings of words. It
+            // compares all words with a beginning at each match, so they have to be few and short.
             .match_kind(MatchKind::LeftmostFirst)
             .prefilter(words.iter().map(String::len).sum::<usize>() <= MOST_LOOKED_AT);
-        // So few are never too many, here and in `all`.
+        // This few words never exceed the limits, here and in `all`.
         let finder = finder.build(&words).ok();
         let mut told = words;
         told.truncate(MOST_TOLD);
@@ -78,8 +81,8 @@ impl Keywords {
         self.all.get_or_init(make).as_ref()
     }
 
-    /// The lines of `span` with one of them, as far as it was looked through while somebody waited, which is asked at least every
-    /// 64 KiB and line. O(bytes).
+    /// The lines of `span` with any keyword. Stops early once `is_awaited` returns false, which is
+    /// called after every 64 KiB at the latest (or a longer line). O(bytes).
     fn lines(
         &self,
         source: &Source<'_>,
@@ -99,7 +102,7 @@ impl Keywords {
             } else {
                 lower.push_str(&line.to_lowercase());
             }
-            // No word goes over it.
+            // Keywords do not span lines.
             lower.push('\n');
             ends.push((number, lower.len()));
             if lower.len() >= TOGETHER {
@@ -113,8 +116,9 @@ impl Keywords {
         found
     }
 
-    /// `lines` of `source`, those first around which most is said: each of the words by its rarity among `lines`. A line that
-    /// an excerpt shows with one before it is left out. O(bytes × words).
+    /// Sorts `lines` of `source` by the keywords around them, the best first: each keyword counts
+    /// by its rarity among `lines`. Lines that an excerpt shows with a better one are left out.
+    /// O(bytes × keywords).
     fn by_worth(&self, source: &Source<'_>, lines: &[u32]) -> Vec<u32> {
         let Some(all) = self.all() else {
             return Vec::new();
@@ -160,7 +164,7 @@ impl Keywords {
     }
 }
 
-/// Calls `take` with the number of each bit that is set, in order.
+/// Calls `take` with the index of each bit that is set, in order.
 fn each(mut bits: u128, mut take: impl FnMut(usize)) {
     while bits != 0 {
         take(bits.trailing_zeros() as usize);
@@ -168,8 +172,8 @@ fn each(mut bits: u128, mut take: impl FnMut(usize)) {
     }
 }
 
-/// Empties `text`, and adds the numbers of those of its lines that hold one of `words` in any ASCII case. `ends` are the
-/// number of each line, and where it ends.
+/// Adds to `found` the numbers of the lines in `text` that contain one of `words`, ignoring ASCII
+/// case, and clears `text`. `ends` has the number of each line, and where it ends.
 fn take(
     words: &AhoCorasick,
     text: &mut String,
@@ -190,7 +194,7 @@ fn take(
     ends.clear();
 }
 
-/// Keywords, and the words that they are of: most chunks have the same.
+/// Keywords, and the words they were built from: most chunks have the same words.
 #[derive(Default)]
 pub(crate) struct Known {
     words: Arc<[String]>,
@@ -205,13 +209,13 @@ impl Known {
         }
     }
 
-    /// Those of `words`, if it is of these.
+    /// The keywords, if they were built from `words`.
     pub(crate) fn of(&self, words: &Arc<[String]>) -> Option<&Keywords> {
-        // Of those that are shared, their places alone are compared.
+        // Shared words are compared by address only.
         (self.words == *words).then_some(&self.keywords)
     }
 
-    /// Those of `words`, made if they have to be.
+    /// The keywords for `words`, built if necessary.
     pub(crate) fn or_made(&mut self, words: &Arc<[String]>) -> &Keywords {
         if self.of(words).is_none() {
             *self = Known::new(Arc::clone(words));
@@ -220,7 +224,8 @@ impl Known {
     }
 }
 
-/// What so many places of a long part tell of it at least, however long it is: 0.3 by the first, and ever less by each.
+/// The least information of an excerpt with this many places of a long part: 0.3 for the first, and
+/// ever less for each further one.
 fn told_by(places: usize) -> f64 {
     let more = f64::from(u32::try_from(places.saturating_sub(1)).unwrap_or(u32::MAX));
     if places == 0 {
@@ -229,11 +234,12 @@ fn told_by(places: usize) -> f64 {
     FIRST + MORE * more / (more + 4.0)
 }
 
-/// Every way to show `span` that is shorter than the one before it, the longest first; the full text,
-/// which the chunk has already, left out. `keywords` and `named` lines of `span` tell which lines an excerpt is about; without
-/// any there is none. Each has those that are named, and tells then so much at least, 0..=1. Of a line of more than
-/// [`LONGEST_LINE`](crate::LONGEST_LINE) bytes it shows stretches of some 2 KiB around the keywords, between lines with `…`, or how it begins where it
-/// is named or all that there is. O(bytes + symbols).
+/// The renditions of `span`, longest first, each shorter than the one before; the full text is not
+/// among them. An excerpt shows the lines matched by `keywords` and the `named` lines; without
+/// either there is none. `named.1` is the least information of an excerpt with the named lines,
+/// 0..=1. Of a line of more than [`LONGEST_LINE`](crate::LONGEST_LINE) bytes, only stretches of
+/// some 2 KiB around keywords are shown, between lines with `…`, or its beginning, if it is named
+/// or is all there is. O(bytes + symbols).
 pub fn renditions(
     source: &Source<'_>,
     span: LineSpan,
@@ -243,7 +249,7 @@ pub fn renditions(
     renditions_while(source, span, keywords, named, &|| true)
 }
 
-/// The same, as many as were made while somebody waited.
+/// Like [`renditions`], but stops early once `is_awaited` returns false.
 pub(crate) fn renditions_while(
     source: &Source<'_>,
     span: LineSpan,
@@ -293,7 +299,7 @@ pub(crate) fn renditions_while(
             return;
         }
         let information = source.information(kind, &lines, said).max(least);
-        // A share, and a line for each number: it is one.
+        // The information is a share, and each line has an entry, so this is valid.
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;
     };
@@ -331,7 +337,8 @@ pub(crate) fn renditions_while(
     renditions
 }
 
-/// The long ones of the lines of `span` that are `asked` about; of one that is all there is, how it begins.
+/// The long lines of `span` that are `asked` about; of a long line that is all there is, the
+/// beginning.
 fn long_lines(
     source: &Source<'_>,
     span: LineSpan,

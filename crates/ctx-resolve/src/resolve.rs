@@ -1,4 +1,4 @@
-//! From a hit to its code.
+//! Resolves hits to chunks with their text.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,58 +21,59 @@ use crate::relate::relate;
 use crate::renditions::{Known, LONG, renditions_while};
 use crate::stored::Stored;
 
-/// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
-/// of memory, or what 30 MB of source has.
+/// The most definitions, imports and references in cached outlines, of the files used last: some
+/// 100 MB of memory, or the content of 30 MB of source.
 const MOST_KEPT: u64 = 1 << 20;
-/// About as many files have them.
+/// The expected number of cached outlines.
 const FILES: usize = 4096;
 
-/// What becomes of hits that were read from one file, and whose lines overlap or touch.
+/// How hits of one file are shown whose lines overlap or touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlaps {
-    /// Each has its renditions, and is shown apart from the others.
+    /// Each has its own renditions, and is shown separately.
     #[default]
     Apart,
-    /// Those of fewer than 60 lines that are not pinned have no renditions: they are plain text, of which an assembler makes one block,
-    /// with each line once. Renditions that a hit brings along stay.
+    /// Hits of fewer than 60 lines that are not pinned get no renditions: an assembler makes one
+    /// block of their plain text, with each line once. Renditions that a hit already has are kept.
     Merged,
 }
 
-/// What hits came to.
+/// The result of resolving hits.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Resolved {
     /// The hits that can be shown, in the order they were given.
     pub chunks: Vec<Chunk>,
-    /// Those that cannot, and why.
+    /// The hits that cannot be shown, with the reasons.
     pub omitted: Vec<Omitted>,
-    /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why. And what is not as
-    /// the files say: `masked`.
+    /// Differences from what the hits said, with reasons: `moved`, `stale`, `moved_or_deleted`. And
+    /// differences from the files: `masked`.
     pub warnings: Vec<Warning>,
-    /// The hash ([`ctx_source::Text::hash`]) of each file that was read, by its path: whether it says the same still is
-    /// told by that.
+    /// The hash ([`ctx_source::Text::hash`]) of each file that was read, by path: to detect later
+    /// whether it has changed.
     pub files: BTreeMap<String, [u8; 32]>,
-    /// The files that could not be read for now ([`SourceError::is_transient`]): of the same hits more may be shown soon.
+    /// Files that could not be read for a transient reason ([`SourceError::is_transient`]):
+    /// resolving again soon may show more.
     pub away: BTreeSet<String>,
 }
 
-/// One hit, when it was looked up.
+/// A hit that was looked up.
 struct Found {
     index: usize,
     chunk: Option<Chunk>,
     omitted: Option<Omitted>,
     warnings: Vec<Warning>,
-    /// How many secrets it has.
+    /// The warning about its secrets.
     masked: Option<Warning>,
-    /// Its own lines, without those around it that are shown with them, where they are the file's.
+    /// Its own lines, without context lines around them, if they are shown from the file.
     own: Option<LineSpan>,
 }
 
-/// What the hits of one file came to.
+/// The results for the hits of one file.
 struct OfFile {
     found: Vec<Found>,
     read: Option<Read>,
-    /// The file, where it could not be read for now.
+    /// The path, if the file could not be read for a transient reason.
     away: Option<String>,
 }
 
@@ -83,30 +84,30 @@ struct Read {
     outline: Arc<Outline>,
 }
 
-/// Looks hits up below one folder, and keeps the outlines of the files it has met. Clones have all they keep in common.
+/// Resolves hits to text below one folder, and caches outlines of files. Clones share the cache.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     sources: Arc<Sources>,
     limits: Limits,
-    /// How many lines before and after a hit are shown with it.
+    /// The number of lines shown before and after a hit.
     context_lines: u32,
     overlaps: Overlaps,
-    /// Whom to ask before a text is parsed.
+    /// A store of outlines that is queried before a text is parsed.
     parsed: Option<Arc<dyn Outlines>>,
     /// Whether files are read one after the other.
     one_thread: bool,
-    /// The lines that are asked about, by their files,
+    /// The lines that are asked about, by file.
     lines: Arc<BTreeMap<String, BTreeSet<u32>>>,
-    /// and how much of a part they tell at least, where they are in it.
+    /// The least information of an excerpt with such lines.
     told: f64,
-    /// The files that are shown without the pictures at their beginning.
+    /// The files whose leading images are not shown.
     fronts: Arc<BTreeSet<String>>,
     awaited: Awaited,
     indexed: Indexed,
     outlines: Arc<Kept>,
 }
 
-/// Tells whether somebody waits for what hits come to; where there is nobody to tell, somebody does.
+/// The caller's answer to "is the result still wanted?"; yes if no callback was set.
 #[derive(Clone, Default)]
 struct Awaited(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
@@ -122,13 +123,13 @@ impl fmt::Debug for Awaited {
     }
 }
 
-/// The outlines of the files met last.
+/// The outlines of the files used last.
 type Kept = Cache<OutlineKey, Arc<Outline>, Size>;
 
 /// The hash of a text, and its language.
 type OutlineKey = ([u8; 32], Option<&'static str>);
 
-/// How much an outline holds.
+/// Weighs an outline by the number of its entries.
 #[derive(Clone, Debug)]
 struct Size;
 
@@ -145,7 +146,7 @@ impl Weighter<OutlineKey, Arc<Outline>> for Size {
 }
 
 impl Resolver {
-    /// Looks hits up in `sources`, and parses within `limits`.
+    /// Resolves hits to text of `sources`, and parses within `limits`.
     pub fn new(sources: Sources, limits: Limits) -> Self {
         Resolver {
             sources: Arc::new(sources),
@@ -163,8 +164,8 @@ impl Resolver {
         }
     }
 
-    /// Looks hits up in `sources`, and has the outlines in common with this one: they are kept by the hash of
-    /// the text they are of.
+    /// A resolver for other `sources` that shares the cached outlines: they are keyed by the hash
+    /// of the text.
     #[must_use]
     pub fn over(&self, sources: Sources) -> Self {
         Resolver {
@@ -173,8 +174,9 @@ impl Resolver {
         }
     }
 
-    /// Shows what `index` found: it is asked for an outline before a text is parsed ([`Resolver::with_outlines`]), and which text of a
-    /// file it has ([`Resolver::with_indexed`]).
+    /// Sets the `index` whose hits are resolved: it provides outlines
+    /// ([`Resolver::with_outlines`]), and the hash of the text that it has of each file
+    /// ([`Resolver::with_indexed`]).
     #[must_use]
     pub fn with_index(self, index: Arc<dyn Outlines>) -> Self {
         let indexed = Arc::clone(&index);
@@ -182,16 +184,17 @@ impl Resolver {
             .with_indexed(move |path| indexed.hash_of(path))
     }
 
-    /// Asks `parsed` for an outline before it parses a text.
+    /// Sets a store of outlines that is queried before a text is parsed.
     #[must_use]
     pub fn with_outlines(mut self, parsed: Arc<dyn Outlines>) -> Self {
         self.parsed = Some(parsed);
         self
     }
 
-    /// Asks which text of a file was indexed, by the hash ([`Text::hash`]): a hit by lines alone is of that. Where the file
-    /// is another now, what the hit names is looked for in it, and left out as stale if it is not there. `None` is for what
-    /// is not known: then the lines are taken as they are told.
+    /// Sets a function that returns the hash ([`Text::hash`]) of the indexed text of a file, to
+    /// which hits by lines alone refer. If the file has changed since, the definition that the hit
+    /// names is looked for in it, and the hit is omitted as stale if it is not there. `None` means
+    /// unknown: then the lines are taken as they are.
     #[must_use]
     pub fn with_indexed(
         mut self,
@@ -201,8 +204,8 @@ impl Resolver {
         self
     }
 
-    /// Shows `lines`, by their files, before all others where a hit cannot be shown whole: they are asked about. An excerpt with
-    /// them tells `told` of the hit at least, 0..=1.
+    /// Sets `lines`, by file, that are asked about: they are shown first if a hit cannot be shown
+    /// whole. An excerpt with such lines has at least `told` as its information, 0..=1.
     #[must_use]
     pub fn with_lines(mut self, lines: BTreeMap<String, BTreeSet<u32>>, told: f64) -> Self {
         self.lines = Arc::new(lines);
@@ -210,25 +213,25 @@ impl Resolver {
         self
     }
 
-    /// Shows a hit that begins with the first line of one of the files at `paths` from the first line on that says something:
-    /// pictures, badges and tags before that ([`lines_of_pictures`]) tell a reader of text nothing. The lines keep their numbers, and one
-    /// that says nothing at all stays as it is.
+    /// Skips images, badges and tags ([`lines_of_pictures`]) at the beginning of the files at
+    /// `paths`, for hits that begin with the first line: they say nothing to a reader of text. The
+    /// other lines keep their numbers, and a hit of nothing but such lines is shown whole.
     #[must_use]
     pub fn without_pictures(mut self, paths: BTreeSet<String>) -> Self {
         self.fronts = Arc::new(paths);
         self
     }
 
-    /// Has all files read by the thread that asks, because others have use for the rest.
+    /// Reads all files on the calling thread, for machines whose other cores are busy.
     #[must_use]
     pub fn on_one_thread(mut self) -> Self {
         self.one_thread = true;
         self
     }
 
-    /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file, each hit and
-    /// each rendition of one, and while the lines of a long one are looked through. What is left then is as it was given; so who
-    /// waits no longer, and looks at it, looks at hits without their text.
+    /// Stops early once `is_awaited` returns false (callbacks set before still count). It is polled
+    /// before each file, hit and rendition, and within long parts and lines. Hits not reached are
+    /// returned as given, without text from their files.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let before = std::mem::take(&mut self.awaited);
@@ -237,31 +240,31 @@ impl Resolver {
         self
     }
 
-    /// Whether anybody waits, as far as [`Resolver::while_awaited`] tells.
+    /// Whether the result is still wanted, by [`Resolver::while_awaited`].
     pub fn is_awaited(&self) -> bool {
         self.awaited.is_so()
     }
 
-    /// Shows `lines` more before and after each hit, as far as the file has them.
+    /// Shows this many `lines` before and after each hit, as far as the file has them.
     #[must_use]
     pub fn with_context_lines(mut self, lines: u32) -> Self {
         self.context_lines = lines;
         self
     }
 
-    /// Says what becomes of hits of one file whose lines overlap or touch, those around them included.
+    /// Sets how hits of one file are shown whose lines, including context lines, overlap or touch.
     #[must_use]
     pub fn with_overlaps(mut self, overlaps: Overlaps) -> Self {
         self.overlaps = overlaps;
         self
     }
 
-    /// The files.
+    /// The files that hits are resolved to.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
 
-    /// What hits come to: see [`resolve`].
+    /// Resolves `chunks`: see [`resolve`].
     pub fn resolve(&self, chunks: Vec<Chunk>) -> Resolved {
         resolve_all(chunks, self)
     }
@@ -299,7 +302,8 @@ impl Resolver {
             locate(text, wanted)
         };
         let mut located = find(stored.content());
-        // In what is kept masked no mask fits what was stored.
+        // If the file itself is kept masked, its masks are plain text, which the stored content
+        // equals only once it is masked.
         if matches!(located, Located::Stale { .. }) && stored.mask(path) {
             located = find(stored.content());
         }
@@ -342,7 +346,8 @@ impl Resolver {
         }
     }
 
-    /// Gives `chunk` lines `span` of its file, and what is shown around them. Returns what is told of their secrets.
+    /// Sets the text of `chunk` to lines `span` of its file with context. Returns a warning about
+    /// secrets in them.
     fn show(
         &self,
         path: &str,
@@ -366,7 +371,7 @@ impl Resolver {
             self.without_front(path, text, span)
         };
         chunk.span = Some(own);
-        // It is of the file as it is now, like all others that are found in it, whatever they were of.
+        // The chunk now has the present text, so a hash of an older state no longer applies.
         chunk.content_hash = None;
         slice(text, own)
             .unwrap_or_default()
@@ -374,7 +379,7 @@ impl Resolver {
         stored.masked(chunk, text.masked_in(around.unwrap_or(own)))
     }
 
-    /// `span` of the file at `path` without the pictures before what it says, where they are not wanted.
+    /// `span` of the file at `path` without leading images, if these are not wanted.
     fn without_front(&self, path: &str, text: &Text, span: LineSpan) -> LineSpan {
         if span.start() > 1 || !self.fronts.contains(path) {
             return span;
@@ -422,7 +427,7 @@ impl Resolver {
         let parsed = parsed.and_then(|it| it.outline(path, text.hash()));
         let parse = || Outline::of(text.as_str(), language, &self.limits);
         let outline = Arc::new(parsed.unwrap_or_else(parse));
-        // What took too long today may not tomorrow.
+        // A parse that took too long may succeed next time.
         if outline.fallback != Some(Fallback::TooSlow) {
             self.outlines.insert(key, Arc::clone(&outline));
         }
@@ -430,19 +435,21 @@ impl Resolver {
     }
 }
 
-/// Fills each chunk that names a file with what the file says now, checks what the chunk says of it,
-/// and adds renditions, imports and relations. Chunks without a path, and those that bring expanded context
-/// alone, stay as they are; with a content, the expanded context stays where the lines around that say it, and is left out with a warning
-/// where they do not. A file that was read is told by its path without `.` in it.
+/// Fills each chunk that names a file with the present text of the file, checks it against what the
+/// chunk says, and adds renditions, imports and relations. Chunks without a path, and those with
+/// expanded context but no content, are returned as they are. With a content, the expanded context
+/// is kept if the file has it around the content, and is removed with a warning otherwise. Paths of
+/// files that were read are returned without `.` components.
 ///
-/// Where secrets are masked, what a chunk brings along is masked as [`mask`](crate::mask) does, and one whose path has the name of a file of
-/// secrets is left out. What fits the lines of a file but for what is masked there is shown as they are.
+/// If secrets are masked, the texts of a chunk are masked as by [`mask`](crate::mask), and a chunk
+/// whose path is that of a secret file is omitted. Stored text that equals the lines of the file
+/// except for masked parts is shown as they are.
 ///
-/// What a chunk says (its content, else its content hash) decides: lines that say it still are shown;
+/// The content of a chunk, or else its content hash, decides: lines that still match are shown;
 /// text that moved is shown where it is now; text that is gone is shown as it was stored, with a
-/// warning; and where nothing was stored, the chunk is left out with the reason. Files are read side
-/// by side, each once; the order of the result is that of `chunks`. O(bytes of the files); for each hit of which only
-/// the hash is known and whose lines do not have it, up to 64 MiB are hashed three times besides.
+/// warning; if no text was stored, the chunk is omitted with the reason. Files are read in
+/// parallel, each once; the result has the order of `chunks`. O(bytes of the files); for each hit
+/// with a hash alone whose lines do not match it, up to 64 MiB are hashed three times in addition.
 pub fn resolve(chunks: Vec<Chunk>, sources: Sources, limits: Limits) -> Resolved {
     Resolver::new(sources, limits).resolve(chunks)
 }
@@ -451,7 +458,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let count = chunks.len();
     let mut by_file: BTreeMap<Option<String>, Vec<(usize, Chunk)>> = BTreeMap::new();
     for (index, chunk) in chunks.into_iter().enumerate() {
-        // Where the content stands in a file is where what is around it is to be.
+        // If there is a content, its place in the file is the place of the expanded context.
         let is_located = chunk.wider_text().is_none() || !chunk.content.is_empty();
         let path = chunk.path.as_deref().filter(|_| is_located).map(plain);
         by_file.entry(path).or_default().push((index, chunk));
@@ -507,7 +514,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
 }
 
 impl Found {
-    /// Its chunk, if that shows lines of the file as it is now.
+    /// Its chunk, if it shows lines of the present file.
     fn of_the_file(&mut self) -> Option<&mut Chunk> {
         self.chunk.as_mut().filter(|_| self.own.is_some())
     }
@@ -523,7 +530,7 @@ fn of_file(
     let text = sources.text(&path);
     let look_up = |changed: Option<&Changed>| {
         let look_up = |(index, chunk)| {
-            // To look for what only a hash tells of may take long.
+            // The search by a hash alone may take long.
             if resolver.awaited.is_so() {
                 resolver.look_up(index, &path, chunk, text.as_ref(), changed)
             } else {
@@ -594,7 +601,7 @@ fn of_file(
     }
 }
 
-/// The indexes of those that are short, and have lines that overlap or touch another's. O(n log n), and O(bytes).
+/// The indices of short hits whose lines overlap or touch those of another. O(n log n + bytes).
 fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
     let mut hits: Vec<(LineSpan, usize)> = Vec::new();
     for it in found.iter().filter(|it| it.own.is_some()) {
@@ -604,7 +611,7 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
             && chunk.renditions.is_empty()
             && chunk.wider_text().is_none()
             && (span.line_count() as usize) < LONG
-            // A line that is too long is shown in part, or not at all.
+            // Lines that are too long are shown in part, or not at all.
             && chunk.content.lines().all(|line| line.len() <= LONGEST_LINE)
         {
             hits.push((span, it.index));
@@ -612,7 +619,7 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
     }
     let mut merged = BTreeSet::new();
     hits.sort_unstable();
-    // One past the last line of those so far, and who was the last of them.
+    // One past the last line of the hits so far, and the index of the last hit.
     let (mut end, mut last) = (0, None);
     for (span, index) in hits {
         if let Some(before) = last.filter(|_| span.start() <= end) {
@@ -624,8 +631,8 @@ fn to_be_merged(found: &[Found]) -> BTreeSet<usize> {
     merged
 }
 
-/// The hit that is told what its file imports, of those that do not bring that along: the best, as it is shown the
-/// soonest, and whatever the order in which they were given.
+/// The hit that gets the imports of its file, among those without imports: the best one, since it
+/// is the most likely to be shown, independent of the order of the hits.
 fn best_of(found: &mut [Found]) -> Option<&mut Chunk> {
     let chunks = found.iter_mut().filter_map(Found::of_the_file);
     let chunks = chunks.filter(|it| it.imports.is_empty());
@@ -635,7 +642,7 @@ fn best_of(found: &mut [Found]) -> Option<&mut Chunk> {
     })
 }
 
-/// Each module once, in their order.
+/// The imported modules, each once, in order.
 fn imports(outline: &Outline) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let modules = outline.imports.iter().map(|it| it.module.as_str());
@@ -643,14 +650,14 @@ fn imports(outline: &Outline) -> Vec<String> {
     modules.map(str::to_owned).collect()
 }
 
-/// `path` without the names that change nothing: `./a.rs` is the file `a.rs`.
+/// `path` without redundant components: `./a.rs` is the file `a.rs`.
 fn plain(path: &str) -> String {
     let mut names = Vec::new();
     for component in Path::new(path).components() {
         match component {
             Component::CurDir => {}
             Component::Normal(name) => names.extend(name.to_str()),
-            // It is none of a file below the root.
+            // Not the path of a file below the root.
             _ => return path.to_owned(),
         }
     }
@@ -660,7 +667,8 @@ fn plain(path: &str) -> String {
     names.join("/")
 }
 
-/// Lines `span` without what ends the last one; with it where that is empty, for else it would seem a line less.
+/// Lines `span` without the final line end; with it if the last line is empty, which would
+/// otherwise be lost.
 fn slice(text: &Text, span: LineSpan) -> Option<&str> {
     if span.line_count() > 1 && text.line(span.end())?.is_empty() {
         return text.as_str().get(text.lines().range(span)?);
@@ -668,7 +676,7 @@ fn slice(text: &Text, span: LineSpan) -> Option<&str> {
     text.slice(span)
 }
 
-/// `span` with `more` lines at each end, in a text of `count` lines.
+/// `span` with `more` lines added at each end, in a text of `count` lines.
 fn widened(span: LineSpan, more: u32, count: u32) -> LineSpan {
     let first = span.start().saturating_sub(more).max(1);
     let last = span.end().saturating_add(more).min(count).max(span.end());

@@ -1,4 +1,4 @@
-//! What a hit was stored with, while it is looked for in its file.
+//! The texts that a hit was stored with, while they are looked for in its file.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use ctx_source::Text;
 
 use crate::mask::{Brought, masked};
 
-/// The texts that are to be found in a file as they are, taken from their chunk.
+/// Texts of a chunk that are compared with the file unmasked, taken out of the chunk.
 #[derive(Debug)]
 pub(crate) struct Stored {
     content: String,
-    /// The expanded context, where there is one.
+    /// The expanded context, if any.
     wider: Option<String>,
-    /// The secrets that are met, where they are masked.
+    /// The secrets that were found, if secrets are masked.
     secrets: Option<Brought>,
 }
 
 impl Stored {
-    /// Takes the texts of `chunk`, and masks what else it brings along if `masks`.
+    /// Takes the texts out of `chunk`, and masks its other texts if `masks`.
     pub(crate) fn of(chunk: &mut Chunk, masks: bool) -> Self {
         let wider = chunk.expanded_context.take();
         Stored {
@@ -28,18 +28,18 @@ impl Stored {
         }
     }
 
-    /// The content, where there is one.
+    /// The content, if it is not empty.
     pub(crate) fn content(&self) -> Option<&str> {
         Some(&*self.content).filter(|it| !it.is_empty())
     }
 
-    /// Masks what rules find in the content alone; tells whether there is something.
+    /// Masks secrets in the content by rules alone; returns whether there were any.
     pub(crate) fn mask(&mut self, path: &str) -> bool {
         let secrets = self.secrets.as_mut();
         secrets.is_some_and(|it| it.mask(path, &mut self.content))
     }
 
-    /// Lets `chunk` have what it had, masked by rules.
+    /// Gives the texts back to `chunk`, masked by rules. Returns a warning if there were secrets.
     pub(crate) fn give_back(mut self, path: &str, chunk: &mut Chunk) -> Option<Warning> {
         self.mask(path);
         if let (Some(secrets), Some(wider)) = (&mut self.secrets, &mut self.wider) {
@@ -51,8 +51,9 @@ impl Stored {
         masked(chunk, secrets.secrets())
     }
 
-    /// Hides in `chunk` what it has in the place of masks on lines `span` of the file, and on those that its expanded context has. What that
-    /// says elsewhere is hidden by rules.
+    /// Masks in `chunk` the text that the stored content has in place of masks on lines `span` of
+    /// the file, and the same for its expanded context at `around`. Expanded context that is not in
+    /// the file is masked by rules.
     pub(crate) fn hide(
         &mut self,
         (path, chunk): (&str, &mut Chunk),
@@ -80,12 +81,12 @@ impl Stored {
         self.wider.is_some()
     }
 
-    /// The lines of the expanded context in `text`, if those around `span` say it.
+    /// The lines of the expanded context in `text`, if it is there around `span`.
     pub(crate) fn around(&self, text: &Arc<Text>, span: LineSpan) -> Option<LineSpan> {
         ctx_source::around(text, span, self.wider.as_deref()?)
     }
 
-    /// What is told of the secrets of `chunk`, and of so many in the lines of its file.
+    /// The warning about secrets in `chunk`, of which `in_file` are in the shown lines of its file.
     pub(crate) fn masked(self, chunk: &Chunk, in_file: usize) -> Option<Warning> {
         let mut secrets = self.secrets?;
         secrets.count(in_file);

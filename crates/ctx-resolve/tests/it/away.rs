@@ -1,4 +1,4 @@
-//! Files that somebody else has, who has no answer for now.
+//! Files in a storage that is temporarily unavailable.
 
 use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind};

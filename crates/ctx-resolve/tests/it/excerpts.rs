@@ -1,4 +1,4 @@
-//! What is shown of a part that is too long to be shown whole.
+//! Excerpts of parts that are too long to be shown whole.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Hits against real files: what is found, what has moved, what is gone.
+//! Hits resolved to real files: found, moved, or gone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod away;

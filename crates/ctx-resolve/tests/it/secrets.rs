@@ -1,4 +1,5 @@
-//! Secrets in files, and in what hits bring along: none is shown, and nothing tells a right guess of one.
+//! Secrets in files and in the texts of hits: none is shown, and a right guess of one is not
+//! confirmed.
 
 use std::fs;
 
