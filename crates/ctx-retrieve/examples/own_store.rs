@@ -1,4 +1,5 @@
-//! A store of one's own: notes in a map, a part for each paragraph, found by their words and by the names of their files.
+//! A custom store: notes in a map, a part per paragraph, found by their words and by the names of
+//! their files.
 //!
 //! `cargo run -p ctx-retrieve --example own_store`
 
@@ -13,7 +14,7 @@ use ctx_retrieve::{
     async_trait,
 };
 
-/// How often each term is said in a paragraph.
+/// The number of occurrences of each term in a paragraph.
 type Terms = HashMap<String, f64>;
 
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Notes {
         }
     }
 
-    /// What a term is worth: the fewer parts have it, the more.
+    /// The value of a term: the fewer parts have it, the higher.
     fn rarity(&self, term: &str) -> f64 {
         let (mut all, mut with) = (0.0, 0.0);
         for (_, terms) in self.files.values().flatten() {
@@ -68,7 +69,7 @@ impl FileSearch for Notes {
                 hits.push(Hit::new(Arc::clone(part), score));
             }
         }
-        // The best first, and equals in the order of their places: the map has none.
+        // The best first, ties by place: the order of a map is arbitrary.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
         hits.truncate(wanted.limit);
         Ok(hits)

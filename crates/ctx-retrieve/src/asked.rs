@@ -1,4 +1,4 @@
-//! Ports, asked side by side.
+//! Calls ports in parallel.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,24 +14,28 @@ use tokio::time::timeout;
 use crate::hold::{Ended, Hold};
 use crate::ports::{Answer, PortError};
 
-/// What a port will have answered, and how long that took. Dropped, nobody waits for it: what it awaits it awaits no
-/// longer, and what computes learns of it from [`is_awaited`](crate::is_awaited).
+/// A pending port call: its answer and how long it took. Dropping it cancels the call: asynchronous
+/// waits end, and code that computes can see it through [`is_awaited`](crate::is_awaited).
 pub type Asked<T> = Pin<Box<dyn Future<Output = (Answer<T>, Duration)> + Send>>;
 
-/// Has `port` answer within `limit`. One that fails, panics or is late has no answer; nor has one that was told that
-/// nobody waits for it, whatever it answers then. To be late is [transient](PortError::is_transient), to panic is not.
+/// Calls `port`, which must answer within `limit`. If it fails, panics or is late, the answer is an
+/// error; so it is if the port has learned that it is no longer awaited, whatever it answers then.
+/// Being late is [transient](PortError::is_transient), a panic is not.
 ///
-/// It begins at once, on one of the runtime's threads for what blocks, as a port may compute: on those that serve the
-/// runtime, two of them would keep two threads from noticing that anything is late. It has that thread until it has answered or is
-/// late; one that computes beyond `limit` keeps it until it next awaits something, or learns from
-/// [`is_awaited`](crate::is_awaited) that it need not go on. One whose turn for a thread comes too late is not begun.
+/// The call starts at once, on one of the runtime's blocking threads, since a port may compute: on
+/// the threads that drive the runtime, two computing ports could keep two threads from noticing any
+/// deadline. It occupies that thread until it has answered or is late; a port that computes beyond
+/// `limit` occupies it until it next awaits something, or learns from
+/// [`is_awaited`](crate::is_awaited) that it need not continue. A call that gets no thread in time
+/// is not started.
 ///
-/// Within work that is [alone](Hold::alone) it begins when it is awaited, on this thread, and `limit` counts from
-/// then: what others of this work computed before is no time of its own, but what they compute while it awaits something is.
-/// An answer that is there is taken, and one that computes on beyond `limit` and does not ask whether it is awaited delays
-/// the others.
+/// Within [`Hold::alone`], the call starts when it is awaited, on the current thread, and `limit`
+/// counts from then: computations of other calls before that do not count, but those during its
+/// waits do. An answer that is ready is accepted, and a port that computes beyond `limit` without
+/// polling `is_awaited` delays the others.
 ///
-/// Must be called on a tokio runtime.
+/// # Panics
+/// Outside a tokio runtime.
 pub fn ask<T: Send + 'static>(
     limit: Duration,
     port: impl Future<Output = Answer<T>> + Send + 'static,
@@ -45,7 +49,7 @@ pub fn ask<T: Send + 'static>(
             let answer = timeout(limit, port).await;
             let took = start.elapsed();
             let answer = match answer {
-                // It may have answered less for having been told.
+                // Its answer may be incomplete once it has learned that.
                 Ok(Ok(_)) if watch.is_told() => late(),
                 Ok(Ok(Err(_))) if took >= limit => late(),
                 Ok(Ok(answer)) => answer,
@@ -57,7 +61,7 @@ pub fn ask<T: Send + 'static>(
     }
     let runtime = Handle::current();
     let (hold, watch) = hold.watched();
-    // Closed when nobody waits any more.
+    // Closed when the call is no longer awaited.
     let (asker, gone) = oneshot::channel::<Infallible>();
     let start = Instant::now();
     let answer = hold.blocking(move || {

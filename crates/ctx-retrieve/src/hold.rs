@@ -1,13 +1,14 @@
-//! What is held until all work that was begun has ended.
+//! A scope for work, which ends with the last task spawned in it.
 //!
-//! A port may compute, and what computes does not end when nobody waits for its answer any more. Whoever bounds how
-//! much runs at once gives what stands for it (a place, a permit) to a [`Hold`], and runs the work within it.
-//! Everything that is begun there by [`Hold::spawn`], [`Hold::blocking`] and [`ask`](crate::ask) shares the hold, wherever it
-//! runs and whoever has gone: it is let go when the last has ended. And whoever computes for long can ask [`is_awaited`] now
-//! and then.
+//! A port may compute, and a computation does not end when its answer is no longer awaited. To
+//! limit how much runs at once, add a permit to a [`Hold`], and run the work within it. Everything
+//! started there by [`Hold::spawn`], [`Hold::blocking`] and [`ask`](crate::ask) shares the scope,
+//! on any thread and even after the caller has gone: the permit is dropped when the last of it has
+//! ended. Long computations can poll [`is_awaited`].
 //!
-//! Work has threads of the runtime for what blocks, or is one thread's ([`Hold::alone`]): where every core has work anyway,
-//! to hand each piece of it to another thread, and wait for that to wake, takes from all.
+//! Blocking work runs on threads of the runtime, or all on one thread ([`Hold::alone`]): when all
+//! cores are busy anyway, handing each piece of work to another thread and waiting for it to wake
+//! costs more than it gains.
 
 use std::any::Any;
 use std::fmt;
@@ -26,22 +27,24 @@ tokio::task_local! {
     static CURRENT: Hold;
 }
 
-/// Held by all work that is done within it, and let go with the last of that. Clones are of one hold.
+/// A scope shared by a request and every task it spawns. Values added with [`Hold::with`] (permits)
+/// are dropped when the last of these tasks ends, not when the request does. Clones share one
+/// scope.
 #[derive(Clone, Default)]
 pub struct Hold {
     held: Vec<Arc<dyn Any + Send + Sync>>,
     abandoned: Option<Arc<Flag>>,
-    /// The thread that is the work's own, and may block.
+    /// The only thread of the work, which may block; see [`Hold::alone`].
     alone_on: Option<ThreadId>,
 }
 
-/// Whether nobody waits for some work, or for that which it is part of.
+/// Whether some work, or the work around it, is no longer awaited.
 #[derive(Default)]
 struct Flag {
     is_raised: AtomicBool,
-    /// From then on nobody waits either.
+    /// The time from which it is no longer awaited either.
     until: Option<Instant>,
-    /// Somebody asked, and knows that nobody waits.
+    /// Whether the work has polled the flag and learned that it is no longer awaited.
     is_told: AtomicBool,
     above: Option<Arc<Flag>>,
 }
@@ -58,11 +61,12 @@ impl Flag {
     }
 }
 
-/// Tells work, when it is dropped, that nobody waits for it any more.
+/// Marks work as no longer awaited when it is dropped.
 pub struct Watch(Arc<Flag>);
 
 impl Watch {
-    /// Whether work within this asked, and was told that nobody waits: what it answers may be the less for it.
+    /// Whether work in this scope has learned that it is no longer awaited: its answer may be
+    /// incomplete then.
     pub(crate) fn is_told(&self) -> bool {
         self.0.is_told.load(Ordering::Relaxed)
     }
@@ -87,30 +91,31 @@ impl fmt::Debug for Hold {
 }
 
 impl Hold {
-    /// That within which this runs; one of nothing where there is none.
+    /// The scope within which this code runs; an empty one if there is none.
     pub fn current() -> Self {
         CURRENT.try_with(Hold::clone).unwrap_or_default()
     }
 
-    /// The same, with `held` too.
+    /// Adds `held` to the scope.
     #[must_use]
     pub fn with(mut self, held: impl Any + Send + Sync) -> Self {
         self.held.push(Arc::new(held));
         self
     }
 
-    /// What of this type is held, the latest where there are several.
+    /// The value of type `T` in the scope; the latest of several.
     pub fn held<T: Any>(&self) -> Option<&T> {
         let mut held = self.held.iter().rev();
         held.find_map(|it| (**it).downcast_ref())
     }
 
-    /// The same for work that somebody waits for as long as there is the watch.
+    /// A scope for work that is awaited until the returned [`Watch`] is dropped.
     pub fn watched(self) -> (Hold, Watch) {
         self.watched_until(None)
     }
 
-    /// The same for work that nobody waits for from `until` on either; `None` is never.
+    /// Like [`Hold::watched`], for work that is no longer awaited from `until` on either; `None` is
+    /// never.
     pub(crate) fn watched_until(self, until: Option<Instant>) -> (Hold, Watch) {
         let flag = Arc::new(Flag {
             until,
@@ -121,7 +126,7 @@ impl Hold {
         (Hold { abandoned, ..self }, Watch(flag))
     }
 
-    /// The same for work that goes on, whether or not anybody waits.
+    /// A scope for work that continues whether it is awaited or not.
     #[must_use]
     pub fn unwatched(self) -> Hold {
         Hold {
@@ -130,12 +135,12 @@ impl Hold {
         }
     }
 
-    /// Whether this is work that is [alone](Hold::alone), and on its thread.
+    /// Whether this code runs within [`Hold::alone`], on its thread.
     pub fn is_alone(&self) -> bool {
         self.alone_on == Some(thread::current().id())
     }
 
-    /// The same for work on another thread.
+    /// The scope for work on other threads.
     fn elsewhere(self) -> Self {
         Hold {
             alone_on: None,
@@ -143,19 +148,19 @@ impl Hold {
         }
     }
 
-    /// Does `work` within this.
+    /// Runs `work` within this scope.
     pub async fn within<F: Future>(self, work: F) -> F::Output {
         CURRENT.scope(self, work).await
     }
 
-    /// Has one thread do all of `work` within this, with what it has done by [`Hold::blocking`] and what it asks of ports:
-    /// one thing after another, in the order of their being awaited. What the ports await, they await side by side. Who asks
-    /// whether it [is alone](Hold::is_alone) may keep to one thread as well.
+    /// Runs `work` on one blocking thread, including what it starts with [`Hold::blocking`] and its
+    /// port calls, in the order in which they are awaited. Asynchronous waits of ports still
+    /// overlap. Code can check [`Hold::is_alone`] to keep to one thread, too.
     ///
-    /// To go away does not end it: whoever may go has it [watched](Hold::watched).
+    /// Dropping the future does not stop the work; use [`Hold::watched`] for that.
     ///
     /// # Errors
-    /// It panicked, or the runtime ends.
+    /// The work panicked, or the runtime is shutting down.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -174,7 +179,7 @@ impl Hold {
         spawn_blocking(work).await.map_err(Ended::from)
     }
 
-    /// Has a task of the runtime do `work` within this.
+    /// Spawns `work` as a task of the runtime, within this scope.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -185,11 +190,12 @@ impl Hold {
         tokio::spawn(self.elsewhere().within(work))
     }
 
-    /// Has a thread that may block do `work` within this. It begins at once, and to go away does not end it; within work that
-    /// is [alone](Hold::alone) it is done by this thread when it is awaited, and not at all if it never is.
+    /// Runs `work` on a thread that may block, within this scope. It starts at once, and dropping
+    /// the future does not stop it. Within [`Hold::alone`], it runs on the current thread when the
+    /// future is awaited, and not at all if it never is.
     ///
     /// # Errors
-    /// It panicked, or the runtime ends.
+    /// The work panicked, or the runtime is shutting down.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -198,9 +204,9 @@ impl Hold {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, Ended>> + Send {
         if self.is_alone() {
-            // What it has is its own, and is gone with it.
+            // Values that the closure owns are gone after a panic, so nothing broken is observed.
             let work = AssertUnwindSafe(move || CURRENT.sync_scope(self, work));
-            // It may wait by the runtime, as on any thread for what blocks.
+            // The work may block on the runtime, as on any blocking thread.
             let work = move || block_in_place(|| catch_unwind(work));
             return Either::Left(async { work().map_err(|_| Ended::Panicked) });
         }
@@ -210,21 +216,22 @@ impl Hold {
     }
 }
 
-/// Whether somebody still waits for what is being done here, as far as is known. False for a port whose answer would be
-/// late, and for one whose caller has gone: what it answers then is looked at by nobody.
+/// Whether the result of this code is still awaited, as far as is known. False in a port whose
+/// deadline has passed, and in one whose caller has gone: its answer will be discarded.
 pub fn is_awaited() -> bool {
     let is_raised = |it: &Hold| it.abandoned.as_ref().is_some_and(|it| it.is_raised());
     !CURRENT.try_with(is_raised).unwrap_or(false)
 }
 
-/// Why a thread or a task ended before its work did. What a panic says is not kept: it may quote a text.
+/// Why a thread or a task ended before its work did. The panic message is not kept: it may quote a
+/// text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ended {
-    /// It panicked.
+    /// The work panicked.
     #[error("it panicked")]
     Panicked,
-    /// It was not begun, or not let finish: the program ends.
+    /// The work was not started or not finished, since the runtime is shutting down.
     #[error("it was cancelled")]
     Cancelled,
 }

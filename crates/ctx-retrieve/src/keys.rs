@@ -1,4 +1,4 @@
-//! Parts as keys, which share what they are told apart by with the part itself.
+//! Hash keys made from shared parts, without copying paths.
 
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::ports::Part;
 
-/// A part, and the same as any other of its file: found by the path alone.
+/// A part that is equal to any other of its file; looked up by path.
 #[derive(Debug)]
 pub(crate) struct ByPath(pub(crate) Arc<Part>);
 
@@ -30,7 +30,7 @@ impl Hash for ByPath {
     }
 }
 
-/// A part, and the same as any other of its place, shared or a copy.
+/// A part that is equal to any other of the same place, shared or copied.
 #[derive(Debug)]
 pub(crate) struct ByPlace(pub(crate) Arc<Part>);
 

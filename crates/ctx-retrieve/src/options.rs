@@ -1,4 +1,4 @@
-//! How something is looked for.
+//! Options of retrieval: strategies, weights and limits.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,35 +8,36 @@ use ctx_rank::{Place, Profile, Query, Role};
 use crate::ports::Field;
 use crate::strategies::may_name_files;
 
-/// A way to find something. They run side by side.
+/// A way to search. Strategies run in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
     /// Parts of files by their text.
     Text,
-    /// Parts of files by how many of the question's words they hold, however often.
+    /// Parts of files by how many of the question's words they have, each counted once.
     Coverage,
     /// Files by their text and path, then their parts.
     Files,
     /// Definitions of the names in the question.
     Names,
-    /// Files, lines and stack frames that the question names.
+    /// Files, lines and stack frames that the question mentions.
     Places,
-    /// Names that are nearly those in the question.
+    /// Names similar to those in the question.
     Similar,
-    /// What earlier changes touched whose messages fit.
+    /// Places touched by earlier changes whose messages match.
     Changes,
-    /// Places that a search of somebody's own finds, by embeddings say ([`Semantic`](crate::Semantic)).
+    /// Places found by a custom search ([`Semantic`](crate::Semantic)), for example by embeddings.
     Semantic,
-    /// What uses, and what is used by, the best of the others; or what uses the names in a question that asks for that.
+    /// Code that uses the best results of the others, or is used by them; or users of the names in
+    /// a question that asks for users.
     Relations,
 }
 
 impl Strategy {
-    /// How many there are.
+    /// The number of strategies.
     pub const COUNT: usize = 9;
 
-    /// All of them, in the order of their contributions.
+    /// All strategies, in the order of their contributions.
     pub const ALL: [Strategy; Strategy::COUNT] = [
         Strategy::Text,
         Strategy::Coverage,
@@ -49,7 +50,7 @@ impl Strategy {
         Strategy::Relations,
     ];
 
-    /// The word for it.
+    /// The word for the strategy.
     pub fn as_str(self) -> &'static str {
         match self {
             Strategy::Text => "text",
@@ -64,46 +65,46 @@ impl Strategy {
         }
     }
 
-    /// The strategy of this word.
+    /// The strategy with this word.
     pub fn of(word: &str) -> Option<Strategy> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 
-    /// Its place among all.
+    /// Its index in [`Strategy::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 }
 
-/// What is worth what. The defaults were chosen by cross-validation over repositories; `docs/record/eval.md`
-/// has each step.
+/// Weights of ranking. The defaults were chosen by cross-validation over repositories;
+/// `docs/record/eval.md` records each step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Weights {
-    /// Of each strategy, in the order of [`Strategy::ALL`]. That of names is more in questions that have few of them:
-    /// [`Weights::of_names`].
+    /// The weight of each strategy, in the order of [`Strategy::ALL`]. That of names is higher in
+    /// questions with few names: [`Weights::of_names`].
     pub strategies: [f64; Strategy::COUNT],
-    /// Of a question's first line, against all of it.
+    /// The weight of the question's first line, relative to the whole question.
     pub title: f64,
-    /// Of the best part of a file, for the others in it.
+    /// The share of the score of a file's best part that is added to all of its parts.
     pub neighbour: f64,
-    /// Of the best part of a file, for its imports.
+    /// The share of the score of a file's best part that its head, with the imports, gets at least.
     pub head: f64,
-    /// Of the fields of parts.
+    /// The weights of the fields of parts.
     pub fields: Vec<(Field, f32)>,
-    /// Of the fields of files.
+    /// The weights of the fields of files.
     pub file_fields: Vec<(Field, f32)>,
-    /// Of the roles of files, in the order of [`Weights::ROLES`].
+    /// The weights of the roles of files, in the order of [`Weights::ROLES`].
     pub roles: [f64; 7],
-    /// Of the document that fits a [typed](Query::typed) question best, where its role is worth less: what is asked so may be
-    /// answered by what was written of the sources, as well as by them. Of those after it the one of rank r, from 0, is worth
-    /// 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the sources.
+    /// The least role weight of the best-matching document of a [typed](Query::typed) question,
+    /// which may be answered by documents as well as by sources. The document at rank r (from 0)
+    /// gets 1 / (1 + r / 8) of it. Not applied to reports, which are about sources.
     pub documents: f64,
-    /// What that document is worth at least, against the best of all else, and the one of rank r 1 / (1 + r / 2) of that, where
-    /// they fit half as well: who asks has one of either to begin with. Not where the question is one word, or asks what uses
-    /// something.
+    /// The least score of that document, as a share of the best other part; the one at rank r gets
+    /// 1 / (1 + r / 2) of it, if it matches at least half as well: readers get one of each kind
+    /// first. Not applied if the question is one word, or asks for users of a name.
     pub first_document: f64,
-    /// Whether changelogs are among these documents: where what became of something is asked for.
+    /// Whether changelogs are among these documents: if the question asks about changes.
     pub(crate) changelogs: bool,
 }
 
@@ -119,9 +120,10 @@ impl Weights {
         Role::Vendored,
     ];
 
-    /// What names are worth in a question with so many: a question about one name is about what bears it, and a report that
-    /// has twenty is about none of them more than about its words. That of [`Weights::strategies`], and 20 times it by the
-    /// square of their number where that is more.
+    /// The weight of names in a question with `count` names: a question with one name is about its
+    /// definition, while a report with twenty is about none of them in particular. The weight in
+    /// [`Weights::strategies`], multiplied by 20 divided by the square of `count` if that is more
+    /// than 1.
     #[must_use]
     pub fn of_names(&self, count: usize) -> f64 {
         let count = f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
@@ -129,7 +131,7 @@ impl Weights {
         self.strategies[Strategy::Names.index()] * few
     }
 
-    /// Gives places, and what is nearly the name of a file, the weights that they have in `query`.
+    /// Adjusts the weights of places and of similar file names to `query`.
     fn weigh_files(&mut self, query: &Query) {
         let [places, similar] = [Strategy::Places, Strategy::Similar].map(Strategy::index);
         if query.typed.is_none() {
@@ -148,8 +150,9 @@ impl Weights {
         }
     }
 
-    /// Has documents of a report be worth what their role is, and come behind the source that one word is the name of, and
-    /// behind what else a question asks for first.
+    /// Adjusts the weights of documents to `query`: in reports, documents have the weight of their
+    /// role; and no document leads if the question is one word, asks first for something else, or
+    /// names files.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
@@ -166,14 +169,15 @@ impl Weights {
         }
     }
 
-    /// Gives what uses something the weight of text, as a question has it that asks for that, and what stands beside the best of a file none.
+    /// Raises the weight of relations to that of text for a question that asks for users, and drops
+    /// what neighbours of a file's best part get.
     fn weigh_users(&mut self) {
         let [text, relations] = [Strategy::Text, Strategy::Relations].map(Strategy::index);
         self.strategies[relations] = f64::max(self.strategies[relations], self.strategies[text]);
         (self.neighbour, self.head) = (0.0, 0.0);
     }
 
-    /// What a file of this role is worth.
+    /// The weight of a file with this role.
     pub fn of_role(&self, role: Role) -> f64 {
         let at = Self::ROLES.into_iter().position(|it| it == role);
         at.map_or(1.0, |at| self.roles[at])
@@ -202,7 +206,7 @@ impl Default for Weights {
     }
 }
 
-/// Whether a typed question is one name, whose last is a stop word or has two letters.
+/// Whether a typed question is a single name that is a stop word or has less than three bytes.
 fn is_common_name(query: &Query) -> bool {
     let is_alone = query.typed.is_some() && query.words().nth(1).is_none();
     is_alone && matches!(&query.names[..], [name] if name.is_common())
@@ -212,7 +216,7 @@ fn names_part(query: &Query) -> bool {
     query.places.iter().any(Place::is_part)
 }
 
-/// A report gives places so many times the weight ([`TERSE`], [`VAGUE`]).
+/// The factor for the weight of places in a report ([`TERSE`], [`VAGUE`]).
 fn of_report(query: &Query) -> f64 {
     if query.frames.is_empty() && !names_part(query) {
         return if query.places.is_empty() { VAGUE } else { 1.0 };
@@ -221,83 +225,92 @@ fn of_report(query: &Query) -> f64 {
     (TERSE / said).clamp(1.0, TYPED_LINE)
 }
 
-/// A question with one name, and no other, gives it so many times the weight.
+/// The factor for the weight of names in a question with one name.
 const ONE_NAME: f64 = 20.0;
 
-/// One that is all of a question and says nothing to text, as `get` of `Session.get`, has so many times that, and so has one whose definition
-/// is typed: texts speak of what it is of.
+/// A further factor for the weight of names if a name is the whole question and ends in a stop word,
+/// as `Session.get` does, or if the question is a definition: otherwise texts about its context
+/// would win.
 const MEANT_NAME: f64 = 3.0;
 
-/// A typed question that has the name of a file gives names that are nearly it so many times the weight: as much as text has. Its
-/// extension is a word that any text may have, and of a mistyped name it is the only one.
+/// The factor for the weight of similar names in a typed question that has the name of a file: as
+/// much as text has. The extension is a word that any text may have, and the only one of a mistyped
+/// name that matches.
 const TYPED: f64 = 10.0;
-/// One that has nothing else gives them so many times: more than any text has of the words in it.
+/// The factor for the weight of similar names in a typed question that is only the name of a file:
+/// more than any text gets for the words in it.
 const ALONE: f64 = 20.0;
 
-/// The same of a place, so that both come to as much.
+/// The factor for the weight of places in a typed question that is only the name of a file or
+/// patterns, so that exact and similar names reach the same weight.
 const ALONE_PLACE: f64 = 5.0;
-/// One that names a line or a definition gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
-/// else is in the file before it.
+/// The factor for the weight of places in a typed question that names a line or a definition: words
+/// beside it, such as the message of a compiler, must not put other parts of the file first.
 const TYPED_LINE: f64 = 8.0;
-/// A report that names a line or a call of a trace, and whose terms weigh less than this together (a word of its text weighs a third, one
-/// of its title two), gives places this by their weight times the weight, up to what a typed question does: the less it says, the less
-/// that tells of what it is about.
+/// A report that names a line or a call of a trace multiplies the weight of places by this divided
+/// by the total weight of its terms (a word of the text weighs a third, one of the title two), at
+/// least by 1 and at most by [`TYPED_LINE`]: the less it says, the less other evidence there is.
 const TERSE: f64 = 16.0;
-/// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
+/// The factor for the weight of places in a report that mentions no place: it may name a folder in
+/// passing.
 const VAGUE: f64 = 0.5;
 
-/// Below this chance a sentence costs a reader more than it is worth, unless asked otherwise;
-/// `docs/record/passages.md` has what it costs and gains.
+/// The least probability of a sentence that is worth its tokens, unless set otherwise;
+/// `docs/record/passages.md` has the cost and gain.
 const MIN_CHANCE: f64 = 0.002;
 
-/// So many parts are found where nothing says how many.
+/// The number of parts found if neither a limit nor a budget is set.
 pub const PARTS: usize = 100;
-/// For so many tokens of a budget one more part is found.
+/// One more part is found per this many tokens of a budget.
 const TOKENS_OF_A_PART: u32 = 80;
 
-/// So many parts may fit a budget.
+/// The number of parts that may fit a budget.
 fn fitting(max_tokens: u32) -> usize {
     usize::try_from(max_tokens / TOKENS_OF_A_PART).unwrap_or(usize::MAX)
 }
 
-/// How a question is answered.
+/// Options of one question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Which strategies look. One without a weight does not, unless none of them has any: then all do, with the same.
+    /// The strategies that run. One without a weight does not, unless none of them has any: then
+    /// all run, with equal weights.
     pub strategies: Vec<Strategy>,
-    /// So many parts at most, of which fewer need not be the first of more: searches then look less far. `None`: as
-    /// many as the budget may hold ([`Options::for_budget`]), or 100 where there is none.
+    /// The most parts to return. With a lower limit, searches go less deep, so the result need not be a
+    /// prefix of that with a higher one. `None`: as many as the budget may hold
+    /// ([`Options::for_budget`]), or 100 without a budget.
     pub limit: Option<usize>,
-    /// Parts below this share of the best score are left out.
+    /// The least score of a part, as a share of the best score.
     pub min_score: f64,
-    /// Sentences of prose that are less likely part of the answer are left out, and so are passages without
-    /// one that is likelier: 0 leaves none out, and fills the budget.
+    /// The least probability of a sentence of prose to be part of the answer; less likely ones are
+    /// left out, and so are passages without a likelier one. 0 leaves none out, and fills the
+    /// budget.
     pub min_chance: f64,
-    /// Only parts of these kinds (`function`, `class`, …), if there are any.
+    /// The kinds of parts to return (`function`, `class`, …); all kinds if empty.
     pub kinds: Vec<String>,
-    /// How long each strategy may take.
+    /// The time limit of each strategy.
     pub deadline: Duration,
-    /// What is worth what.
+    /// The weights of ranking.
     pub weights: Weights,
-    /// What each signal is worth. That of keywords counts for nothing here, as the texts of parts are not read.
+    /// The weights of signals. That of keywords has no effect here, as the texts of parts are not
+    /// read.
     pub profile: Profile,
-    /// Now, in seconds since 1970; where it is not known, everything counts as undated.
+    /// The present time, in seconds since 1970; if `None`, everything counts as undated.
     pub now: Option<i64>,
 }
 
 impl Options {
-    /// These for a context of `max_tokens`: where no limit is set, a part for every 80 tokens, and no fewer than
-    /// `least`. Parts are some 80 tokens and more, so that what there is fills the budget; `docs/record/eval.md`
-    /// has what that shows.
+    /// Adapts the options to a context of `max_tokens`: if no limit is set, one part per 80 tokens,
+    /// but at least `least`. Most parts have 80 tokens or more, so that there is enough to fill the
+    /// budget; `docs/record/eval.md` has the measurements.
     #[must_use]
     pub fn for_budget(mut self, max_tokens: u32, least: usize) -> Self {
         self.limit.get_or_insert(fitting(max_tokens).max(least));
         self
     }
 
-    /// The largest budget that [these are for](Options::for_budget) as for `max_tokens`: for one beyond it more is looked for, and what
-    /// a context of it shows is chosen from more.
+    /// The largest budget for which [`Options::for_budget`] sets the same limit as for
+    /// `max_tokens`: for a larger one, more parts are searched, and a context is chosen from more.
     #[must_use]
     pub fn largest_budget(&self, max_tokens: u32, least: usize) -> u32 {
         if self.limit.is_some() {
@@ -308,18 +321,20 @@ impl Options {
         first.saturating_add(TOKENS_OF_A_PART - 1)
     }
 
-    /// So many parts at most.
+    /// The most parts to return.
     pub(crate) fn most(&self) -> usize {
         self.limit.unwrap_or(PARTS)
     }
 
-    /// So many parts each search is asked for: more than are mostly wanted, as what several find is worth more than what
-    /// one puts first. `docs/record/eval.md` has what fewer show.
+    /// The number of parts requested from each search: more than are usually wanted, since parts
+    /// that several searches find should win over the first ones of a single search.
+    /// `docs/record/eval.md` shows the effect of fewer.
     pub(crate) fn wide(&self) -> usize {
         self.most().saturating_mul(6).clamp(300, 400)
     }
 
-    /// With the weight that names, names of files and what uses something have in `query`, and all of theirs for roles that it asks for.
+    /// The options with the weights of names, files, documents and users adjusted to `query`, and
+    /// full weight for roles that it asks for.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
@@ -340,13 +355,13 @@ impl Options {
         options
     }
 
-    /// Whether no strategy that is to look has a weight: who asks for that wants to see what they find.
+    /// Whether no enabled strategy has a weight: then all are shown.
     pub(crate) fn is_mute(&self) -> bool {
         let weight = |it: &Strategy| self.weights.strategies[it.index()];
         self.strategies.iter().all(|it| weight(it) == 0.0)
     }
 
-    /// Whether `strategy` is to look: what it finds without a weight is of no account.
+    /// Whether `strategy` runs: it is enabled, and has a weight, or none has.
     pub(crate) fn wants(&self, strategy: Strategy) -> bool {
         let is_heard = self.weights.strategies[strategy.index()] != 0.0 || self.is_mute();
         is_heard && self.strategies.contains(&strategy)
@@ -354,7 +369,8 @@ impl Options {
 }
 
 impl Default for Options {
-    /// All strategies, as many parts as the budget may hold, sentences with a chance of 0.2 %, two seconds each.
+    /// All strategies, as many parts as the budget may hold, sentences with a probability of at
+    /// least 0.2 %, two seconds per strategy.
     fn default() -> Self {
         Options {
             strategies: Strategy::ALL.to_vec(),
@@ -372,27 +388,27 @@ impl Default for Options {
 
 ctx_model::setters! {
     for Options;
-    /// Sets which strategies look.
+    /// Sets the strategies that run.
     with_strategies: strategies: Vec<Strategy>;
-    /// Sets how many parts there are at most.
+    /// Sets the most parts to return.
     with_limit: limit: Option<usize>;
-    /// Sets the least share of the best score.
+    /// Sets the least score, as a share of the best.
     with_min_score: min_score: f64;
-    /// Sets the least chance of a sentence of prose.
+    /// Sets the least probability of a sentence of prose.
     with_min_chance: min_chance: f64;
-    /// Sets of which kinds parts are.
+    /// Sets the kinds of parts to return.
     with_kinds: kinds: Vec<String>;
-    /// Sets how long each strategy may take.
+    /// Sets the time limit of each strategy.
     with_deadline: deadline: Duration;
-    /// Sets what is worth what.
+    /// Sets the weights of ranking.
     with_weights: weights: Weights;
-    /// Sets what each signal is worth.
+    /// Sets the weights of signals.
     with_profile: profile: Profile;
     /// Sets the time, in seconds since 1970.
     with_now: now: Option<i64>;
 }
 
-/// What the signals are worth in a search through files: what the question says, and little else.
+/// The weights of signals in a search of files: only similarity to the question counts.
 fn search_profile() -> Profile {
     let mut profile = Profile::default();
     profile.text_similarity = 1.0;

@@ -1,4 +1,4 @@
-//! What all strategies found, and one order of it.
+//! Collects the results of all strategies, and ranks them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,40 +11,41 @@ use crate::keys::ByPath;
 use crate::options::{Options, Strategy, Weights};
 use crate::ports::{Hit, Part};
 
-/// A question asks for a role of files where the best of it fits so many times as well as the best of the sources. With 1
-/// reports whose words stand in tests show tests; with 2 questions about examples do not show them.
+/// A question asks for a role of files if the best file of that role matches this many times as
+/// well as the best source. With 1, reports whose words occur in tests show tests; with 2,
+/// questions about examples do not show examples.
 const ASKED: f64 = 1.4;
-/// So many documents may be worth more than their role, the best.
+/// The most documents whose weight is raised, the best ones.
 const RAISED: usize = 32;
-/// The document of this rank, from 0, is worth half of what the first is.
+/// The rank, from 0, of the document whose weight is raised to half of that of the first.
 const HALF_RANK: f64 = 8.0;
-/// The document of this rank, from 0, is worth half of the first at least.
+/// The rank, from 0, of the document whose score is raised to half of that of the first.
 const HALF_FIRST: f64 = 2.0;
-/// A document that fits less than so well, against the best of all else, is not put before it.
+/// A document is not put first if its score is less than this share of the best other part.
 const FITTING: f64 = 0.5;
-/// A run of lines that begins no later than this is the head of its file.
+/// A run of lines that begins at or before this line is the head of its file.
 const HEAD: u32 = 30;
 
-/// All that was found, each file and each part once and under a number, in the order met.
+/// All hits: each file and each part once, numbered in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     files: Vec<File>,
-    /// Places of files among them, by their paths.
+    /// Indices in `files`, by path.
     paths: RapidHashMap<ByPath, usize>,
-    /// What strategies speak of, by its number.
+    /// Files and parts, by number.
     items: Vec<Item>,
-    /// Numbers of parts, by their files and lines.
+    /// The numbers of parts, by file index and lines.
     places: RapidHashMap<(usize, u32, u32), usize>,
-    /// The same, by where they lie in memory: strategies mostly come upon the same parts, and need not be followed there
-    /// each time. All of them are held by the items.
+    /// The numbers of parts by their address: strategies mostly return the same shared parts, which
+    /// then need not be dereferenced each time. The items keep all of them alive.
     held: RapidHashMap<usize, usize>,
-    /// Numbers and scores, by strategy.
+    /// Item numbers and scores, by strategy.
     said: [Vec<(usize, f64)>; Strategy::COUNT],
 }
 
 #[derive(Debug)]
 struct File {
-    /// Its number, and those of its parts.
+    /// The item number of the file itself, and those of its parts.
     number: usize,
     parts: SmallVec<[usize; 4]>,
 }
@@ -57,17 +58,17 @@ struct Item {
     part: Option<Arc<Part>>,
 }
 
-/// All parts that were found, and what they came to.
+/// All parts that were found, with their fused scores.
 #[derive(Debug)]
 pub(crate) struct Ranking<'p> {
     pool: &'p Pool,
-    /// By the number of an item.
+    /// By item number.
     contributions: Vec<[f64; Strategy::COUNT]>,
-    /// In no order, unless they were put into one.
+    /// In no particular order.
     pub(crate) all: Vec<Ranked<'p>>,
 }
 
-/// A part, and what it came to.
+/// A part with its fused score.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked<'p> {
     pub(crate) part: &'p Arc<Part>,
@@ -80,18 +81,18 @@ impl Ranking<'_> {
         self.pool.items[it.number].file
     }
 
-    /// What a part is for.
+    /// The role of a part.
     pub(crate) fn role(&self, it: Ranked<'_>) -> Role {
         self.pool.items[it.number].role
     }
 
-    /// What each strategy said for a part.
+    /// The contribution of each strategy to a part.
     pub(crate) fn contributions(&self, it: Ranked<'_>) -> [f64; Strategy::COUNT] {
         self.contributions[it.number]
     }
 
-    /// What its best part says for a file is said in part for all of it, and more for its imports, which tell
-    /// what the best is made of.
+    /// Adds to all parts of a file a share of the score of its best part, and a larger one to its
+    /// head: imports show what the best part depends on.
     fn lift(&mut self, weights: &Weights) {
         let mut best = vec![0.0_f64; self.pool.files.len()];
         for &it in &self.all {
@@ -113,7 +114,8 @@ impl Ranking<'_> {
         self.role(it) == Role::Documentation
     }
 
-    /// Whether it may be worth more than documents are: it explains, or is called as the question says.
+    /// Whether it may get more than its role weight: it explains the project, or the question names
+    /// it.
     fn may_lead(&self, it: Ranked<'_>, weights: &Weights) -> bool {
         let is_named = || self.contributions(it)[Strategy::Places.index()] > 0.0;
         let explains = || {
@@ -123,7 +125,7 @@ impl Ranking<'_> {
         self.is_document(it) && (explains() || is_named())
     }
 
-    /// The places of the best documents, the best first.
+    /// The indices of the best documents, the best first.
     fn best_documents(&self, weights: &Weights) -> Vec<usize> {
         let all = 0..self.all.len();
         let may_lead = |at: &usize| self.may_lead(self.all[*at], weights);
@@ -134,8 +136,8 @@ impl Ranking<'_> {
         documents
     }
 
-    /// Makes the best documents worth what [`Weights::documents`] says, where that is more than they are: `covered` has what
-    /// coverage says for each of all, and what each is worth.
+    /// Raises the role weights of the best documents to at least what [`Weights::documents`] says:
+    /// `covered` has, for each part, the contribution of coverage, and the role weight.
     fn raise_documents(&self, weights: &Weights, covered: &mut [(f64, f64)]) {
         if weights.documents <= weights.of_role(Role::Documentation) {
             return;
@@ -148,7 +150,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Makes the best documents worth what [`Weights::first_document`] says, where that is more than they are.
+    /// Raises the scores of the best documents to at least what [`Weights::first_document`] says.
     fn lead_documents(&mut self, weights: &Weights) {
         if weights.first_document <= 0.0 {
             return;
@@ -166,8 +168,9 @@ impl Ranking<'_> {
         }
     }
 
-    /// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
-    /// further the best of it is ahead, the nearer it is to all of its worth.
+    /// Adjusts role weights to one question: a role has less weight unless the question asks for it
+    /// ([`ASKED`]), and the further the best part of the role is ahead, the nearer its weight is to
+    /// 1.
     fn asked(&self, weights: &Weights) -> Weights {
         let mut best = [0.0; Weights::ROLES.len()];
         for &it in &self.all {
@@ -190,14 +193,14 @@ impl Ranking<'_> {
 }
 
 impl Pool {
-    /// Takes what `strategy` found, and tells how many of it are parts of files.
+    /// Adds the hits of `strategy`, and returns how many of them are parts of files.
     pub(crate) fn take(&mut self, strategy: Strategy, hits: Vec<Hit>) -> usize {
         let mut parts = 0;
         self.held.reserve(hits.len());
         self.places.reserve(hits.len());
         self.items.reserve(hits.len());
         self.said[strategy.index()].reserve(hits.len());
-        // A score that is no number was none to begin with.
+        // Hits whose score is not finite are ignored.
         for hit in hits.into_iter().filter(|it| it.score.is_finite()) {
             let number = self.number(hit.part);
             parts += usize::from(self.items[number].part.is_some());
@@ -252,19 +255,20 @@ impl Pool {
         number
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no hits.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The `most` best parts, the best first, equals in the order of their places. O(what was found).
+    /// The `most` best parts, the best first, ties in the order of their places. O(number of hits).
     pub(crate) fn best(&self, options: &Options, most: usize) -> Vec<Ranked<'_>> {
         let mut best = self.ranking(options).all;
         keep_best(&mut best, most, best_first);
         best
     }
 
-    /// All parts, by the weights of strategies and of the roles of files, in no order. O(what was found).
+    /// All parts with scores by the weights of strategies and roles, in no particular order.
+    /// O(number of hits).
     pub(crate) fn ranking(&self, options: &Options) -> Ranking<'_> {
         let weights = &options.weights;
         let is_mute = options.is_mute();
@@ -276,7 +280,7 @@ impl Pool {
             },
             items: self.spread(&self.said[strategy.index()]),
         });
-        // Scores are finite, and so are weights.
+        // Scores and weights are finite, so this cannot fail.
         let contributions = convex_by_number(&lists, self.items.len()).unwrap_or_default();
         let items = self.items.iter().zip(&contributions).enumerate();
         let all = items.filter_map(|(number, (item, contributions))| {
@@ -293,8 +297,9 @@ impl Pool {
             all,
         };
         let roles = ranking.asked(weights);
-        // What coverage adds tells one part of a file from another, and says nothing for the others. Who names a test asks
-        // for that one.
+        // Coverage distinguishes parts within a file, so it must not count for the others of the
+        // file. A question that names a test asks for that test, so names do not get the role
+        // weight.
         let mut covered: Vec<(f64, f64)> = (ranking.all.iter())
             .map(|&it| {
                 let covered = ranking.contributions(it)[Strategy::Coverage.index()];
@@ -314,7 +319,7 @@ impl Pool {
         ranking
     }
 
-    /// A list in which what is said of a file is said of all parts of it that were found.
+    /// A list in which the score of a file also applies to all parts of it that were found.
     fn spread(&self, said: &[(usize, f64)]) -> Vec<(usize, f64)> {
         let mut items = Vec::with_capacity(said.len());
         for &(number, score) in said {
@@ -329,13 +334,13 @@ impl Pool {
     }
 }
 
-/// By score, and equals by their places.
+/// Compares by score, then by place.
 fn best_first(a: &Ranked<'_>, b: &Ranked<'_>) -> Ordering {
     let by_place = || a.part.place().cmp(&b.part.place());
     b.score.total_cmp(&a.score).then_with(by_place)
 }
 
-/// The `most` of `all` that come first by `order`, in that order. O(n + `most` log `most`).
+/// Keeps the `most` first elements of `all` by `order`, sorted. O(n + `most` log `most`).
 pub(crate) fn keep_best<T>(
     all: &mut Vec<T>,
     most: usize,

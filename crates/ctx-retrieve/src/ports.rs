@@ -1,4 +1,4 @@
-//! What a store offers to those who look for something in it. Times are in seconds since 1970, everywhere in these ports.
+//! The ports of a store. Times are in seconds since 1970, in all of these ports.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,21 +13,21 @@ use async_trait::async_trait;
 use ctx_model::{LineSpan, with_causes};
 use ctx_rank::{Query, Role};
 
-/// A part of a file, and what a store knows of it.
+/// A part of a file, with what a store knows of it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Part {
-    /// The file, relative to the root, with `/` between its parts.
+    /// The path of the file, relative to the root, with `/` as separator.
     pub path: String,
     /// Its lines.
     pub span: LineSpan,
-    /// What it is: `function`, `class`, `section`, … or `lines`; `file` for what stands for the whole file.
+    /// Its kind: `function`, `class`, `section`, … or `lines`; `file` for a whole file.
     pub kind: String,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
-    /// That, with the names of what it is in.
+    /// Its name with the names around it.
     pub qualified_name: Option<String>,
-    /// What it is written in.
+    /// The language it is written in.
     pub language: Option<String>,
     /// The names that it uses.
     pub refers_to: Vec<String>,
@@ -36,10 +36,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// The kind of what stands for a whole file.
+    /// The kind of a part that represents a whole file.
     pub const FILE: &str = "file";
 
-    /// A part of which nothing is known but where it is.
+    /// A part of which only the place is known.
     pub fn new(path: impl Into<String>, span: LineSpan) -> Self {
         Part {
             path: path.into(),
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// What stands for the whole file at `path`.
+    /// The part that represents the whole file at `path`.
     pub fn of_file(path: impl Into<String>) -> Self {
         let first = LineSpan::new(1, 1).expect("1 is not before 1");
         let mut part = Part::new(path, first);
@@ -61,12 +61,12 @@ impl Part {
         part
     }
 
-    /// Whether it stands for the whole file.
+    /// Whether it represents a whole file.
     pub fn is_file(&self) -> bool {
         self.kind == Self::FILE
     }
 
-    /// What it is for: what its file is for ([`Role::of`]), but for tests that stand among the sources that they test, in
+    /// Its role: that of its file ([`Role::of`]), except for tests among the sources they test, in
     /// a module `tests` of Rust.
     pub fn role(&self, of_file: Role) -> Role {
         let is_rust = self.language.as_deref() == Some("rust");
@@ -78,28 +78,28 @@ impl Part {
 
     fn is_in_tests(&self) -> bool {
         let name = self.qualified_name.as_deref().unwrap_or_default();
-        // By one byte, which is found in less time than two; what is between the two is empty.
+        // Splitting at one byte is faster than at `::`; the parts between two colons are empty.
         name.split(':').any(|it| matches!(it, "test" | "tests"))
     }
 
-    /// What tells it from any other of its store, and puts those in order.
+    /// Identifies the part within its store, and orders parts.
     pub fn place(&self) -> (&str, u32, u32) {
         (&self.path, self.span.start(), self.span.end())
     }
 }
 
-/// A part that was found: it points to the part, which many questions share, and says how well it fits this one.
+/// A part that was found: a shared reference to the part, and how well it matches this question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// What was found.
+    /// The part that was found.
     pub part: Arc<Part>,
-    /// How well it fits: comparable within one list alone.
+    /// How well it matches: comparable only within one list.
     pub score: f64,
 }
 
 impl Hit {
-    /// `part`, which fits so well.
+    /// A hit on `part` with this score.
     pub fn new(part: impl Into<Arc<Part>>, score: f64) -> Self {
         Hit {
             part: part.into(),
@@ -116,35 +116,36 @@ impl Deref for Hit {
     }
 }
 
-/// What is looked for in texts.
+/// A search for terms in texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TextQuery {
-    /// Terms as `ctx_rank::Analyzer` gives them, and what each is worth.
+    /// Terms as `ctx_rank::Analyzer` gives them, with their weights.
     pub terms: Vec<(String, f32)>,
-    /// What a match in each field is worth; a field that is not named, or is worth nothing or less, is not searched.
+    /// The weight of a match in each field; a field that is missing here, or has a weight of 0 or
+    /// less, is not searched.
     pub fields: Vec<(Field, f32)>,
-    /// Only in these files, if there are any.
+    /// Only these files are searched, if there are any.
     pub paths: Vec<String>,
-    /// How often a term is counted.
+    /// How occurrences of a term are counted.
     pub counting: Counting,
-    /// So many at most.
+    /// The most results.
     pub limit: usize,
 }
 
-/// How often a term of a [`TextQuery`] is counted.
+/// How occurrences of a term of a [`TextQuery`] are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counting {
-    /// The more often the better, less and less so, in each field by itself.
+    /// By frequency, with saturation, in each field separately.
     #[default]
     Frequency,
-    /// Once for a document, whichever of the fields it is in and whatever that is worth: a term is worth its
-    /// weight × its inverse document frequency. A store that cannot tell counts by frequency.
+    /// Once per document, in whichever field and whatever its weight: a term counts its weight ×
+    /// its inverse document frequency. A store that cannot do this counts by frequency.
     Presence,
 }
 
 impl TextQuery {
-    /// Looks for `terms` in `fields`.
+    /// A search for `terms` in `fields`.
     pub fn new(terms: Vec<(String, f32)>, fields: Vec<(Field, f32)>, limit: usize) -> Self {
         TextQuery {
             terms,
@@ -155,14 +156,14 @@ impl TextQuery {
         }
     }
 
-    /// Counts each term once for a document.
+    /// Counts each term at most once per document.
     #[must_use]
     pub fn by_presence(mut self) -> Self {
         self.counting = Counting::Presence;
         self
     }
 
-    /// Only in these files.
+    /// Searches only these files.
     #[must_use]
     pub fn within(mut self, paths: Vec<String>) -> Self {
         self.paths = paths;
@@ -170,28 +171,30 @@ impl TextQuery {
     }
 }
 
-/// A part of what is indexed.
+/// A field of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Field {
-    /// The names of a part, those it is in included.
+    /// The names of a part, including those around it.
     Name,
-    /// Its first lines.
+    /// Its signature.
     Signature,
-    /// What is said of it in comments.
+    /// Its doc comment.
     Doc,
-    /// The rest of it.
+    /// The rest of the part.
     Body,
     /// The path of a file.
     Path,
-    /// All the text of a file.
+    /// The whole text of a file.
     Text,
 }
 
-/// Why a port has no answer. It says what the error says that it was made of, and has that error's causes below it: whoever
-/// tells of it says each once, as [`on_one_line`](PortError::on_one_line) does. What a store means by them is its own. Two that tell the same are equal.
+/// Why a port has no answer. It displays as the error it was made from, and has that error's causes
+/// below it: to print all once, use [`on_one_line`](PortError::on_one_line). Errors that print the
+/// same are equal.
 ///
-/// It lasts (damage, a panic, what is refused), or it is [for now](PortError::is_transient), as the store says.
+/// An error is permanent (damage, a panic, a refusal) or [transient](PortError::is_transient), as
+/// the store says.
 ///
 /// ```
 /// use ctx_retrieve::{Answer, PortError};
@@ -221,7 +224,7 @@ pub struct PortError {
 }
 
 impl PortError {
-    /// Says what `error` says, and has its causes; words have none.
+    /// Displays as `error`, and has its causes; a string has none.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         PortError {
             error: error.into().into(),
@@ -240,7 +243,8 @@ impl PortError {
         })
     }
 
-    /// The same, where the store was late or cannot be reached: what it was asked is not at fault.
+    /// Marks the error as transient: the store was late or unreachable, and the request is not at
+    /// fault.
     #[must_use]
     pub fn for_now(self) -> Self {
         PortError {
@@ -249,24 +253,27 @@ impl PortError {
         }
     }
 
-    /// Whether the same may be answered soon, by what [`for_now`](PortError::for_now) said of it, or of a [`PortError`] that caused
-    /// it. All else is taken to last: an answer may be given without what is never told, and not for what is told a moment later.
+    /// Whether retrying soon may succeed: this error, or a [`PortError`] among its causes, was
+    /// marked [`for_now`](PortError::for_now). Every other error counts as permanent: an answer may
+    /// be given without something that never succeeds, but not without something that would succeed
+    /// a moment later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         let first: &(dyn Error + 'static) = self.get_ref();
         let mut causes = iter::successors(Some(first), |it| (*it).source());
-        // The first that is one speaks for those below it.
+        // The first of these takes its own causes into account.
         let cause = causes.find_map(|it| it.downcast_ref::<PortError>());
         self.is_for_now || cause.is_some_and(PortError::is_transient)
     }
 
-    /// The error that [`new`](PortError::new) was given; that of [`with_source`](PortError::with_source) is the `source()`.
+    /// The error that [`new`](PortError::new) was given; for
+    /// [`with_source`](PortError::with_source), see `source()`.
     #[must_use]
     pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.error
     }
 
-    /// What it says, and what its causes say, on one line.
+    /// The error and its causes, on one line.
     #[must_use]
     pub fn on_one_line(&self) -> String {
         with_causes(self)
@@ -299,7 +306,7 @@ impl From<io::Error> for PortError {
     }
 }
 
-/// What failed, and why.
+/// An error with its cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 struct Because {
@@ -307,18 +314,18 @@ struct Because {
     source: Box<dyn Error + Send + Sync>,
 }
 
-/// What most answers are.
+/// The result of most port methods.
 pub type Answer<T> = Result<T, PortError>;
 
-/// Which parts of a file are wanted: all, or those that hold a line, or bear a name, or both.
+/// Which parts of a file are wanted: all, or those that contain a line, have a name, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct PartQuery {
-    /// The file, as it is stored.
+    /// The path of the file, as it is stored.
     pub path: String,
-    /// A line that they hold.
+    /// A line that they contain.
     pub line: Option<u32>,
-    /// What they are called, to the letter.
+    /// Their name, matched exactly.
     pub name: Option<String>,
 }
 
@@ -332,14 +339,14 @@ impl PartQuery {
         }
     }
 
-    /// Only those that hold `line`.
+    /// Only those that contain `line`.
     #[must_use]
     pub fn at(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// Only those that are called `name`.
+    /// Only those with this `name`.
     #[must_use]
     pub fn called(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -349,53 +356,57 @@ impl PartQuery {
 
 /// Finds files and parts of them.
 ///
-/// Several names, paths or places are asked for at once, since a store may be a network away. Their answers are
-/// a list for each, in the order asked, and those that each alone would have; `limit` is that of each list. A strategy
-/// that gets more lists than it asked for, or fewer, has failed.
+/// Several names, paths or places are requested at once, since a store may be a network away. The
+/// answer has one list for each, in the order of the requests, as if each was requested alone;
+/// `limit` applies to each list. A strategy that gets more or fewer lists than it requested fails.
 ///
-/// Implementors write [`passages`](FileSearch::passages); of what a store does not write it has nothing.
+/// Implementors write [`passages`](FileSearch::passages); the other methods find nothing by
+/// default.
 #[async_trait]
 pub trait FileSearch: Send + Sync {
-    /// The parts of files that fit best, each once, the best first: BM25 or its like, summed over fields. Of equals the store has an
-    /// order of its own, which is the same each time.
+    /// The parts that match best, each once, the best first: by BM25 or similar, summed over
+    /// fields. The store orders ties in any way that is always the same.
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
-    /// The files that fit best, the best first, each as what stands for it: [`Part::of_file`]. Of another part its file
-    /// is taken.
+    /// The files that match best, the best first, each as a part that represents it
+    /// ([`Part::of_file`]). For any other part, its file is used.
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
         let _ = wanted;
         Ok(Vec::new())
     }
 
-    /// For each of `names`, the parts that define what is called exactly so; case does not matter.
+    /// For each of `names`, the parts that define exactly this name, ignoring case.
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;
         Ok(vec![Vec::new(); names.len()])
     }
 
-    /// The parts whose names are most like one of `names`, by their trigrams; scores are 0..=1. One list for all.
+    /// The parts whose names are most similar to one of `names`, by their trigrams; scores are
+    /// 0..=1. One list for all names.
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
         let _ = (names, limit);
         Ok(Vec::new())
     }
 
-    /// For each of `ends`, the files whose paths are it or end with a `/` and it, in the order of their paths; case does not
-    /// matter. An empty one has none.
+    /// For each of `ends`, the files whose paths are equal to it or end with a `/` and it, in the
+    /// order of their paths, ignoring case. An empty end has none.
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); ends.len()])
     }
 
-    /// For each of `folders`, with slashes round it or without, the files below folders whose paths are it or end with a `/` and it,
-    /// in the order of their paths; case does not matter. An empty one has none. Of more
-    /// than `limit`, the first by what follows the folder, in lower case, and then by their paths. Of two such folders that a file is
-    /// below, the nearer counts; a folder that is more than 64 above a file need not.
+    /// For each of `folders`, with or without slashes around it, the files below folders whose
+    /// paths are equal to it or end with a `/` and it, in the order of their paths, ignoring case.
+    /// An empty one has none. If there are more than `limit`, the first by the lower-case rest of
+    /// the path after the folder, and then by path. If a file is below two such folders, the nearer
+    /// one counts; folders more than 64 levels above a file may be ignored.
     async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); folders.len()])
     }
 
-    /// No list that it answers with is longer, whatever the `limit`: one that is as long may go on.
+    /// The longest list that the store ever returns, whatever the `limit`: a list of this length
+    /// may be cut off.
     fn longest_list(&self) -> usize {
         usize::MAX
     }
@@ -407,10 +418,11 @@ pub trait FileSearch: Send + Sync {
     }
 }
 
-/// Finds what code has to do with code.
+/// Finds relations between parts of code.
 #[async_trait]
 pub trait Relations: Send + Sync {
-    /// For each of `names`, the parts that use it. As in [`FileSearch`], each is answered as it would be alone.
+    /// For each of `names`, the parts that use it, as if each was requested alone (see
+    /// [`FileSearch`]).
     async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;
 }
 
@@ -418,16 +430,17 @@ pub trait Relations: Send + Sync {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Touched {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// What may be the name of what was touched there, the likeliest first: the first that the file defines is it.
+    /// Possible names of the definition that was touched there, the likeliest first: the first that
+    /// the file defines is meant.
     pub names: Vec<String>,
-    /// How well the change fits: comparable within one list alone.
+    /// How well the change matches: comparable only within one list.
     pub score: f64,
 }
 
 impl Touched {
-    /// A place.
+    /// A touched place.
     pub fn new(path: impl Into<String>, names: Vec<String>, score: f64) -> Self {
         Touched {
             path: path.into(),
@@ -437,28 +450,28 @@ impl Touched {
     }
 }
 
-/// Finds what was changed before for reasons like those of a question.
+/// Finds places of earlier changes made for reasons like those of a question.
 #[async_trait]
 pub trait Changes: Send + Sync {
-    /// The places that changes touched whose messages fit `terms` best, the best first. Terms are as
-    /// `ctx_rank::Analyzer` gives them, each with what it is worth.
+    /// The places touched by changes whose messages match `terms` best, the best first. Terms are
+    /// as `ctx_rank::Analyzer` gives them, with their weights.
     async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>>;
 }
 
-/// A place that a search of somebody's own found.
+/// A place that a custom search found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Near {
-    /// The file, as it is stored.
+    /// The path of the file, as it is stored.
     pub path: String,
-    /// Its lines, or all of it.
+    /// Its lines; `None` for the whole file.
     pub span: Option<LineSpan>,
-    /// How near it is, on whatever scale: more is nearer. It tells who comes first, and nothing else.
+    /// How near it is, on any scale: higher is nearer. Only the order counts.
     pub score: f64,
 }
 
 impl Near {
-    /// The lines `span` of the file at `path`, or all of it.
+    /// Lines `span` of the file at `path`, or all of it.
     pub fn new(path: impl Into<String>, span: Option<LineSpan>, score: f64) -> Self {
         Near {
             path: path.into(),
@@ -468,14 +481,15 @@ impl Near {
     }
 }
 
-/// Finds places by their meaning, or by whatever else is known of them and not to this crate: vectors, a model, a service.
+/// Finds places by their meaning, or by anything else that this crate does not know: vectors, a
+/// model, a service.
 #[async_trait]
 pub trait Semantic: Send + Sync {
-    /// The `limit` places that are nearest to `query`, in any order; its text is [`Query::text`].
+    /// The `limit` places nearest to `query`, in any order; its text is [`Query::text`].
     async fn nearest(&self, query: &Query, limit: usize) -> Answer<Vec<Near>>;
 }
 
-/// What was found beforehand, for one question.
+/// Places that were found beforehand, for one question.
 #[async_trait]
 impl Semantic for Vec<Near> {
     async fn nearest(&self, _: &Query, _: usize) -> Answer<Vec<Near>> {
@@ -487,13 +501,13 @@ impl Semantic for Vec<Near> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// What tells it from any other.
+    /// The unique id of the message.
     pub id: String,
-    /// Who speaks: `user`, `assistant`, …
+    /// The role of the speaker: `user`, `assistant`, …
     pub role: String,
-    /// What is said.
+    /// The text of the message.
     pub content: String,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub said_at: i64,
 }
 
@@ -514,15 +528,15 @@ impl Message {
     }
 }
 
-/// What was said before.
+/// The messages of threads.
 #[async_trait]
 pub trait History: Send + Sync {
     /// The last `limit` messages of `thread`, the oldest first.
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>>;
 
-    /// The exchange of `thread` that the message `id` is part of, the oldest first: what a user said, and what
-    /// followed until a user spoke again; at most `limit` messages. None where there is no such message. Looks
-    /// through the last 200, unless a store does better.
+    /// The exchange of `thread` that contains the message `id`, the oldest message first: a message
+    /// of a user, and the messages until the next one of a user; at most `limit` messages. Empty if
+    /// there is no such message. Searches the last 200 messages, unless a store does better.
     async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
         let last = self.messages(thread, RECENT_MESSAGES).await?;
         let mut exchanges = last.chunk_by(|_, next| next.role != "user");
@@ -531,61 +545,64 @@ pub trait History: Send + Sync {
     }
 }
 
-/// So many of the last messages a store looks through that does not know them by their ids.
+/// How many of the last messages are searched by a store that has no lookup by id.
 const RECENT_MESSAGES: usize = 200;
 
-/// What the user pinned to a thread.
+/// References that users pinned to threads.
 #[async_trait]
 pub trait References: Send + Sync {
-    /// What is pinned to `thread`, as it was written (a path, `path:10-20`, a symbol), in the order it was pinned.
+    /// The references pinned to `thread`, as written (a path, `path:10-20`, a symbol), in the order
+    /// of pinning.
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>>;
 }
 
-/// What was of use before.
+/// How useful files were before.
 #[async_trait]
 pub trait Usage: Send + Sync {
-    /// How often each of these files was of use; those that never were may be missing.
+    /// How often each of these files was useful; files without a count may be missing.
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>>;
 
-    /// Notes that these files were shown, at `now` in seconds since 1970; of one that was shown later, that stays.
+    /// Records that these files were shown, at `now` in seconds since 1970; a later time already
+    /// recorded is kept.
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
 
-    /// The files that were shown last, the latest first, each with when; of those shown at once, the last by their paths
-    /// first. One that was removed from the store is not among them, also when it comes back, until it is shown again; how often it was
-    /// of use stays.
+    /// The files that were shown last, the latest first, with their times; ties in descending order
+    /// of their paths. A file that was removed from the store is missing, even after it comes back,
+    /// until it is shown again; its usefulness count is kept.
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
 }
 
-/// Keeps threads: what is said in them, and what is pinned to them.
+/// Stores threads: their messages, and the references pinned to them.
 #[async_trait]
 pub trait Threads: Send + Sync {
-    /// Adds `message` at the end of `thread`. A message whose id the thread has already changes nothing.
+    /// Appends `message` to `thread`. Does nothing if the thread has a message with this id.
     async fn append(&self, thread: &str, message: &Message) -> Answer<()>;
 
-    /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. What is pinned already stays where it is.
+    /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. If it is pinned already, it keeps
+    /// its position.
     async fn pin(&self, thread: &str, what: &str) -> Answer<()>;
 
-    /// Takes the pin of `what` off `thread`, if it has one.
+    /// Unpins `what` from `thread`, if it is pinned.
     async fn unpin(&self, thread: &str, what: &str) -> Answer<()>;
 }
 
-/// No file counts as of use more often than this.
+/// The highest usefulness count of a file.
 pub const MOST_USES: u64 = 10;
 
-/// The key of a vote is remembered for so many seconds after the vote, at least: 33 days.
+/// How long the key of a vote is remembered at least, in seconds: 33 days.
 pub const REMEMBERED: i64 = 33 * 86_400;
 
-/// What a user said of a file that was shown.
+/// A user's vote on a file that was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Vote {
-    /// What tells this vote from any other: it counts once, as long as it is remembered.
+    /// Identifies the vote: it counts once for as long as the key is remembered.
     pub key: String,
     /// The file.
     pub path: String,
-    /// Whether it was of use.
+    /// Whether the file was useful.
     pub is_useful: bool,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: i64,
 }
 
@@ -601,17 +618,17 @@ impl Vote {
     }
 }
 
-/// Remembers what users said of what they were shown.
+/// Stores the votes of users on files they were shown.
 #[async_trait]
 pub trait Feedback: Send + Sync {
-    /// Moves the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and tells whether it
-    /// did: a vote whose key is remembered changes nothing. The vote and its key are kept together or not
-    /// at all. A store may forget a key once a vote comes more than [`REMEMBERED`] seconds after the one that had it,
-    /// by what the votes themselves say of when they are.
+    /// Changes the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and
+    /// returns whether it did: a vote with a remembered key changes nothing. The vote and its key
+    /// are stored atomically. A store may forget a key once a vote comes more than [`REMEMBERED`]
+    /// seconds after the vote with that key, by the times in the votes.
     async fn vote(&self, vote: &Vote) -> Answer<bool>;
 
-    /// Counts each of `votes` as [`Feedback::vote`] does, and tells how many counted. One by one, unless a store
-    /// does better.
+    /// Counts each of `votes` like [`Feedback::vote`], and returns how many counted. One by one,
+    /// unless a store does better.
     async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
         let mut counted = 0;
         for vote in votes {
@@ -621,10 +638,10 @@ pub trait Feedback: Send + Sync {
     }
 }
 
-/// Tells whether a store still says what it said.
+/// Detects changes of a store.
 #[async_trait]
 pub trait Generation: Send + Sync {
-    /// A number that is another one after files were indexed anew or a vote was counted. Messages, pins, and
-    /// when files were shown, do not change it.
+    /// A number that changes whenever files are indexed or a vote is counted. Messages, pins, and
+    /// times when files were shown do not change it.
     async fn generation(&self) -> Answer<u64>;
 }

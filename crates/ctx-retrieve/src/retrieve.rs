@@ -1,4 +1,4 @@
-//! All strategies side by side, and what they found in one order.
+//! Runs all strategies in parallel, and ranks what they found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,41 +15,42 @@ use crate::pool::{Pool, Ranked, Ranking, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
 use crate::strategies::{self, Named, Noted, Said};
 
-/// Of the parts that have all words of what may be a quotation so many are looked at, wherever they stand.
+/// The most parts kept for a possible quotation: those that have all of its words, whatever their
+/// rank.
 const QUOTING: usize = 8;
-/// What has fewer words is no quotation.
+/// A question with fewer words is no quotation.
 const FEW_WORDS: usize = 3;
 
-/// What was found.
+/// A part that was found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
-    /// Where it is, and what.
+    /// The part.
     pub hit: Arc<Part>,
-    /// What it is worth, 0..=1: the best is 1.
+    /// Its score, 0..=1: the best has 1.
     pub score: f64,
-    /// How likely it is needed, 0..=1, as far as its score, its rank and its length tell.
+    /// An estimate of the probability that it is needed, 0..=1, from its score, rank and length.
     pub chance: f64,
-    /// What each strategy said for it, in the order of [`Strategy::ALL`].
+    /// The contribution of each strategy, in the order of [`Strategy::ALL`].
     pub contributions: [f64; Strategy::COUNT],
-    /// What its file is for.
+    /// The role of the part.
     pub role: Role,
-    /// The five signals. The share of the question's keywords is not looked up, as the texts of parts are not read; how often its file was
-    /// of use is where that has a weight, and there is a port for it that answers.
+    /// The five signals. Keyword match is not looked up, as the texts of parts are not read; usage
+    /// frequency is looked up if it has a weight and there is a port for it that answers.
     pub signals: [Contribution; 5],
 }
 
-/// How a strategy fared.
+/// The outcome of a strategy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Which.
+    /// The strategy.
     pub strategy: Strategy,
-    /// How many parts it found.
+    /// The number of parts it found.
     pub found: usize,
-    /// How long it took.
+    /// The time it took.
     pub took: Duration,
-    /// Why it has no say, if that is so.
+    /// Why it contributed nothing, if it failed.
     pub failure: Option<String>,
 }
 
@@ -57,26 +58,29 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// What was found, the best first; equals in the order of their places.
+    /// The parts that were found, the best first; ties in the order of their places.
     pub found: Vec<Found>,
-    /// How each strategy fared, in the order of [`Strategy::ALL`].
+    /// The outcome of each strategy, in the order of [`Strategy::ALL`].
     pub reports: Vec<Report>,
-    /// Parts that fitted and are beyond the limit, below the least score, or of another kind.
+    /// The number of matching parts beyond the limit, below the least score, or of another kind.
     pub left_out: usize,
-    /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each was taken for. Nothing where
-    /// places were not looked for.
+    /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each
+    /// may refer to. Empty if places were not searched.
     pub traced: Vec<Vec<Arc<Part>>>,
-    /// The lines that the question names, by their files: those of places, and of calls that were found where the trace says.
+    /// The lines that the question names, by file: those of places, and of calls that were found
+    /// where the trace says.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
-    /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]); where nothing is called so,
-    /// those that are called nearly so. Their parts are the best, in their order.
+    /// The documents that the question asks for, if it asks for nothing else
+    /// ([`Query::is_of_files_alone`]); if none has such a name, those with the most similar names.
+    /// Their parts come first, in order.
     pub whole: BTreeSet<String>,
-    /// For a receipt: `no_such_line`, where a typed question names a line behind all that its file says, and `pattern_limited`, where more
-    /// files may fit a pattern than were looked at or taken.
+    /// Warnings for a receipt: `no_such_line`, if a typed question names a line beyond the end of
+    /// its file, and `pattern_limited`, if more files may match a pattern than were inspected or
+    /// taken.
     pub warnings: Vec<Warning>,
 }
 
-/// Looks for answers in stores.
+/// Answers questions from stores.
 #[derive(Clone)]
 pub struct Retriever {
     search: Arc<dyn FileSearch>,
@@ -98,7 +102,7 @@ impl std::fmt::Debug for Retriever {
 }
 
 impl Retriever {
-    /// Looks in `search`.
+    /// Searches `search`.
     pub fn new(search: Arc<dyn FileSearch>) -> Self {
         Retriever {
             search,
@@ -109,50 +113,51 @@ impl Retriever {
         }
     }
 
-    /// Looks in `store`, and follows the relations that it knows.
+    /// Searches `store`, and follows its relations.
     pub fn over<S: FileSearch + Relations + 'static>(store: Arc<S>) -> Self {
         Retriever::new(store.clone()).with_relations(store)
     }
 
-    /// Follows these relations.
+    /// Sets the relations to follow.
     #[must_use]
     pub fn with_relations(mut self, relations: Arc<dyn Relations>) -> Self {
         self.relations = Some(relations);
         self
     }
 
-    /// Knows what was of use.
+    /// Sets the source of usage counts.
     #[must_use]
     pub fn with_usage(mut self, usage: Arc<dyn Usage>) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Knows what was changed before, and why.
+    /// Sets the source of earlier changes.
     #[must_use]
     pub fn with_changes(mut self, changes: Arc<dyn Changes>) -> Self {
         self.changes = Some(Ok(changes));
         self
     }
 
-    /// Knows that there are changes and that they cannot be read, and `why`: that strategy is reported to have failed.
+    /// Reports the strategy of changes as failed, since they cannot be read, and `why`.
     #[must_use]
     pub fn without_changes(mut self, why: PortError) -> Self {
         self.changes = Some(Err(why));
         self
     }
 
-    /// Has what a search of somebody's own finds besides, by embeddings say.
+    /// Adds a custom search, for example by embeddings.
     #[must_use]
     pub fn with_semantic(mut self, semantic: Arc<dyn Semantic>) -> Self {
         self.semantic = Some(semantic);
         self
     }
 
-    /// The parts that fit `query` best. Strategies are asked side by side, each for as long as the deadline ([`ask`]); one
-    /// that fails, panics or is late is reported and has no say. A question that says nothing finds nothing, and a strategy
-    /// that it says nothing for asks nobody. One that computes beyond the deadline keeps the
-    /// [`Hold`](crate::Hold) that this runs within, until it ends.
+    /// Returns the parts that match `query` best. The strategies run in parallel, each within the
+    /// deadline ([`ask`]); one that fails, panics or is late is reported and contributes nothing. A
+    /// question without content finds nothing, and a strategy for which it has nothing sends no
+    /// requests. A strategy that computes beyond the deadline keeps the [`Hold`](crate::Hold)
+    /// around this call until it ends.
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
@@ -166,7 +171,7 @@ impl Retriever {
         let noted = Arc::new(Noted::default());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
-            // They need what the others find.
+            // Relations need the results of the others.
             Strategy::Relations => false,
             Strategy::Changes => self.changes.is_some(),
             Strategy::Semantic => self.semantic.is_some(),
@@ -194,12 +199,12 @@ impl Retriever {
         } = noted.named.get().cloned().unwrap_or_default();
         let cut = noted.warnings.get().into_iter().flatten();
         retrieved.warnings.extend(cut.cloned());
-        // A history that cannot be read tells nothing of whether words are misspelt.
+        // Whether words are misspelt does not depend on a history that cannot be read.
         let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
         let has_failed = retrieved.reports.iter().any(has_failed);
         if pool.is_empty() && !has_failed && options.wants(Strategy::Similar) {
             let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
-            // Words that nothing has may be misspelt.
+            // Words that nothing matches may be misspelt.
             let misspelt = async move { strategies::misspelt(&*search, &query).await };
             let (answer, took) = ask(options.deadline, misspelt).await;
             retrieved.note_again(Strategy::Similar, answer, took, &mut pool);
@@ -217,7 +222,7 @@ impl Retriever {
         retrieved
     }
 
-    /// Asks what `strategy` asks.
+    /// Starts the requests of `strategy`.
     fn begin(
         &self,
         strategy: Strategy,
@@ -247,7 +252,7 @@ impl Retriever {
                     Some(semantic) => strategies::semantic(search, &**semantic, &query).await,
                     None => Ok(Vec::new()),
                 },
-                // Of nothing: it goes on from what the others find.
+                // It continues from the results of the others, in [`Retriever::expand`].
                 Strategy::Relations => Ok(Vec::new()),
             }
         })
@@ -347,7 +352,7 @@ impl Retriever {
             keep_best(&mut quoting, QUOTING.min(most / 4), order);
         }
         keep_best(&mut scored, most, order);
-        // What is behind the last that is kept comes in its place.
+        // The ones that rank behind the last part kept take the places at the end.
         quoting.retain(|it| scored.last().is_some_and(|last| order(last, it).is_lt()));
         scored.truncate(scored.len() - quoting.len());
         scored.append(&mut quoting);
@@ -363,7 +368,7 @@ impl Retriever {
         retrieved.found = found.collect();
     }
 
-    /// How often each file was of use, where that counts; `None` where it is not known.
+    /// The usage count of each file, if that signal has a weight; `None` if unknown.
     async fn uses(
         &self,
         ranked: &[Ranked<'_>],
@@ -377,13 +382,13 @@ impl Retriever {
         paths.sort_unstable();
         paths.dedup();
         let counts = ask(options.deadline, async move { usage.counts(&paths).await });
-        // What was of use before is no reason to fail now, or to wait.
+        // Missing usage counts are no reason to fail or to wait.
         counts.await.0.ok()
     }
 }
 
 impl Retrieved {
-    /// The same of a strategy that found nothing before.
+    /// Like [`Retrieved::note`], for a strategy that found nothing the first time.
     fn note_again(
         &mut self,
         strategy: Strategy,
@@ -398,7 +403,7 @@ impl Retrieved {
         }
     }
 
-    /// Notes how `strategy` fared, and puts what it found into `pool`.
+    /// Records the outcome of `strategy`, and adds its hits to `pool`.
     fn note(
         &mut self,
         strategy: Strategy,
@@ -420,7 +425,7 @@ impl Retrieved {
     }
 }
 
-/// What was said of `it`.
+/// The contributions to `it`, by kind.
 fn said<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Said<'p> {
     let all = ranking.contributions(it);
     let by_name = [Strategy::Similar, Strategy::Places];
@@ -435,14 +440,14 @@ fn said<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Said<'p> {
     }
 }
 
-/// Whether a text may say word by word what `query` quotes, or is: the message of an error stands in one part, whose place among those
-/// that say its words again and again may be far behind.
+/// Whether `query` may quote a text word by word, or be such a quotation: an error message occurs
+/// in one part, which may rank far behind parts that repeat its words.
 fn may_quote(query: &Query) -> bool {
     let is_typed = query.words().nth(FEW_WORDS - 1).is_some();
     is_typed || !query.phrases.is_empty() || !query.failures.is_empty()
 }
 
-/// The signals of `ranked`, the best of all ranked being worth `best`.
+/// The signals of `ranked`; `best` is the highest fused score.
 fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
@@ -462,8 +467,9 @@ fn number(count: usize) -> f64 {
     count as f64
 }
 
-/// An estimate of the chance that a part is needed: 0.4 × score × rank^-0.9 × (lines / 25)^0.45, as a logistic
-/// regression over 150 issues has it, simplified. Ranks tell more than scores.
+/// An estimate of the probability that a part is needed: 0.4 × score × rank^-0.9 × (lines /
+/// 25)^0.45, simplified from a logistic regression over 150 issues. Ranks are better evidence than
+/// scores.
 fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     let rank = number(rank);
     let lines = f64::from(span.end() - span.start() + 1);

@@ -1,4 +1,4 @@
-//! What was changed before.
+//! Places of earlier changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use rapidhash::RapidHashMap;
 use super::{WIDE, by_question, terms, unique};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PartQuery, Touched};
 
-/// Places of earlier changes that are looked up.
+/// The most places of earlier changes that are looked up.
 const TOUCHED: usize = 200;
 
-/// What earlier changes touched whose messages fit: what a report tells of, somebody said before in the words of
-/// reports, of code that may share none of them.
+/// Finds places touched by earlier changes whose messages match: a symptom that a report describes
+/// was often described before, in a message about code that shares no word with it.
 pub(crate) async fn changes(
     search: &dyn FileSearch,
     changes: &dyn Changes,
@@ -35,7 +35,7 @@ pub(crate) async fn changes(
     Ok(touched.iter().flat_map(of_place).collect())
 }
 
-/// The parts of a file, by what they are called.
+/// The parts of a file, by name.
 struct Called(RapidHashMap<String, Vec<Arc<Part>>>);
 
 impl Called {
@@ -49,8 +49,8 @@ impl Called {
         Called(called)
     }
 
-    /// Those called by the first of `names` that any is called by; of several, those that are in what another of the names is,
-    /// where some are.
+    /// The parts with the first of `names` that any part has; if there are several, only those
+    /// within another of the names, if there are any.
     fn first(&self, names: &[String]) -> Vec<Arc<Part>> {
         let mut names = names.iter();
         let found = names.by_ref().find_map(|name| self.0.get(name));

@@ -1,15 +1,18 @@
-//! Names that were mistyped.
+//! Recognises mistyped names.
 
-/// A shorter stem, in characters, is a few letters from too many others, and a longer one is no name that is typed.
+/// The lengths of stems, in characters: a shorter one resembles too many others, and a longer one
+/// is not typed by hand.
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=40;
-/// A stem of more characters may have two mistakes.
+/// A stem with more characters than this may have two mistakes.
 const LONG: usize = 5;
-/// Of stems of so many characters at most the transpositions are looked for, too: they share few trigrams with what was meant.
+/// Transpositions are tried for stems of at most this many characters: they have few trigrams in
+/// common with the intended name.
 const SHORT: usize = 8;
 
-/// How like `name` is `asked`, 0..=1, where it is that name with a mistake: a letter too many, too few or another, or two in
-/// the wrong order; two mistakes where it has more than five characters. Case does not matter, and an extension that is
-/// asked for is to be the same; without one, that of `name` does not count. O(characters², of 40 at most).
+/// How similar `name` is to `asked`, 0..=1, if they differ by one mistake: a letter inserted,
+/// removed or replaced, or two swapped; two mistakes if the stem has more than five characters.
+/// Ignores case. An extension in `asked` must be equal; without one, that of `name` does not count.
+/// O(characters²), of at most 40.
 pub(super) fn likeness(asked: &str, name: &str) -> Option<f64> {
     let (asked, name) = (asked.to_lowercase(), name.to_lowercase());
     let (asked_stem, asked_extension) = split(&asked);
@@ -28,7 +31,7 @@ pub(super) fn likeness(asked: &str, name: &str) -> Option<f64> {
     (mistakes <= most).then_some(likeness)
 }
 
-/// `name` with each two neighbouring characters of its stem in the other order, where the stem is short.
+/// Each variant of `name` with two adjacent characters of its stem swapped, if the stem is short.
 pub(super) fn transposed(name: &str) -> Vec<String> {
     let (stem, extension) = split(name);
     let stem: Vec<char> = stem.chars().collect();
@@ -49,7 +52,7 @@ pub(super) fn transposed(name: &str) -> Vec<String> {
     swapped.collect()
 }
 
-/// The stem of the name of a file, and its extension.
+/// Splits the name of a file into stem and extension.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, Some(extension)),

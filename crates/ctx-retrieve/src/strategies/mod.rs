@@ -1,4 +1,4 @@
-//! The ways to find something, one by one.
+//! The strategies.
 
 mod changes;
 mod likeness;
@@ -31,18 +31,18 @@ use crate::keys::ByPlace;
 use crate::options::Strategy;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, PortError};
 
-/// Parts that are asked for of files, or of what is called so.
+/// The most parts requested per file, or per name.
 const WIDE: usize = 400;
-/// Names that are looked up.
+/// The most names that are looked up.
 const NAMES: usize = 48;
-/// A name with more definitions than this is nobody's in particular.
+/// A name with more definitions than this means none of them in particular.
 const MOST_DEFINITIONS: usize = 40;
-/// Places that are looked up.
+/// The most places that are looked up.
 const PLACES: usize = 48;
-/// An end of paths that more files have says nothing.
+/// A path suffix that more files have than this means none of them.
 const MOST_FILES: usize = 4;
 
-/// Whether `query` has anything that `strategy` could look for.
+/// Whether `query` has anything that `strategy` could search for.
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
     let has_places = !query.places.is_empty();
     match strategy {
@@ -73,13 +73,13 @@ fn terms(query: &Query) -> Vec<(String, f32)> {
     weighted(&query.terms)
 }
 
-/// Each of `questions` once, in the order met.
+/// Each of `questions` once, in order.
 fn unique<'q, T: Ord + Clone + 'q>(questions: impl Iterator<Item = &'q T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     questions.filter(|&it| seen.insert(it)).cloned().collect()
 }
 
-/// What a port said to each of `questions`, which are `kind`.
+/// The answers of a port, by question; `kind` names the questions in errors.
 fn by_question<'q, Q: Ord, A>(
     kind: &str,
     questions: &'q [Q],
@@ -89,7 +89,8 @@ fn by_question<'q, Q: Ord, A>(
     Ok(questions.iter().zip(answers).collect())
 }
 
-/// The `answers` of a port, if they are one for each of `questions`: with fewer or more nobody knows which is whose.
+/// The `answers` of a port, if there is one for each of `questions`: otherwise it is unknown which
+/// answer belongs to which.
 fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
     let (answered, asked) = (answers.len(), questions.len());
     if answered != asked {
@@ -100,12 +101,12 @@ fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>>
     Ok(answers)
 }
 
-/// Parts, each with the sum of what was said for it, in the order met: so sums are of the same numbers in the same
-/// order every time.
+/// Parts with the sums of their scores, in the order of arrival, so that sums add the same numbers
+/// in the same order every time.
 #[derive(Default)]
 struct Sum {
     hits: Vec<Hit>,
-    /// Where each is among them.
+    /// The index of each part in `hits`.
     numbers: RapidHashMap<ByPlace, usize>,
 }
 
@@ -122,7 +123,7 @@ impl Sum {
     }
 }
 
-/// All parts of these files, each as much worth as its file.
+/// All parts of these files, each with the score of its file.
 async fn parts_of(search: &dyn FileSearch, files: Vec<(String, f64)>) -> Answer<Vec<Hit>> {
     if files.is_empty() {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! Files that a question names by their folder, by a pattern, or by a name without an extension: what may as well be a word.
+//! Files that a question names by a folder, a pattern, or a name without an extension, any of which
+//! may also be an ordinary word.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -10,21 +11,22 @@ use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
 use crate::ports::{Answer, Field, FileSearch, Hit, Part, PartQuery, TextQuery};
 
-/// Folders that are looked up.
+/// The most folders that are looked up.
 const FOLDERS: usize = 8;
-/// A folder with more files says nothing.
+/// A folder with more files than this is ignored.
 const MOST_BELOW: usize = 100;
-/// The files of a folder or a pattern whose parts are taken in a typed question; of others it is said for what else finds.
+/// The most files of a folder or pattern whose parts are all taken in a typed question; otherwise
+/// the files only raise other results.
 const WHOLE: usize = 40;
-/// What a file of a folder is worth: a third of one that is named.
+/// The score of a file in a folder: a third of one that is named.
 const OF_FOLDER: f64 = 0.1;
-/// Patterns that are looked up.
+/// The most patterns that are looked up.
 const PATTERNS: usize = 4;
-/// Names that are looked up.
+/// The most names that are looked up.
 const NAMES: usize = 16;
-/// What is left out of the names of documents.
+/// Extensions that may be omitted in names of documents.
 const EXTENSIONS: [&str; 6] = ["adoc", "markdown", "md", "rdoc", "rst", "txt"];
-/// What a file that is named is worth.
+/// The score of a file that is named.
 const OF_NAME: f64 = 0.3;
 
 /// Whether `query` has anything that may be a folder, a pattern, or a file without an extension.
@@ -32,8 +34,8 @@ pub(crate) fn may_name_files(query: &Query) -> bool {
     !query.folders.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty()
 }
 
-/// Those of `paths` that are all that `query` asks for: the files that it names, if it says nothing else. Where one has a
-/// name and nothing else for its path, it is that one.
+/// The files among `paths` that are all that `query` asks for: those it names, if it asks for
+/// nothing else. A file whose whole path equals the name wins over files in folders.
 pub(crate) fn asked_for_alone<'p>(
     query: &Query,
     paths: impl Iterator<Item = &'p str>,
@@ -68,32 +70,33 @@ pub(crate) fn asked_for_alone<'p>(
     }
 }
 
-/// What was said of a part of a file.
+/// The contributions to a part of a file.
 pub(crate) struct Said<'p> {
     pub(crate) path: &'p str,
     pub(crate) is_document: bool,
-    /// For being called nearly as the question says,
+    /// The contribution for having a name similar to one in the question.
     pub(crate) similar: f64,
-    /// and for being called so.
+    /// The contribution for having a name or place in the question.
     pub(crate) places: f64,
-    /// By all others together.
+    /// The sum of all other contributions.
     pub(crate) others: f64,
 }
 
-/// The documents that `query` names with a mistake, where that name is all it asks for: those that are likest, if they are few.
+/// The documents that `query` names with a mistake, if it asks for nothing else: the most similar
+/// ones, if they are few.
 pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<&'p str> {
     let names_file = query.is_of_files_alone() && !query.is_of_project() && !query.is_of_news();
     let is_word = query.words().count() == 1;
     let likest = parts.iter().map(|it| it.similar).fold(0.0, f64::max);
     let is_named = parts.iter().any(|it| it.places > 0.0);
     let is_likest = |it: &&Said<'_>| it.similar >= likest;
-    // Who types a word means the source of that name as well.
+    // A single word also means source files of that name.
     let is_of_source = parts.iter().filter(is_likest).any(|it| !it.is_document);
     let may_name = names_file || is_word && !is_of_source;
     if !may_name || likest <= 0.0 || is_named {
         return BTreeSet::new();
     }
-    // A word may be one of a text, and the name of a file is of its extension alone.
+    // A word may also match texts, while a mistyped file name matches texts only by its extension.
     let is_meant =
         |it: &&Said<'_>| it.is_document && is_likest(it) && (names_file || it.others <= 0.0);
     let meant: BTreeSet<&str> = parts.iter().filter(is_meant).map(|it| it.path).collect();
@@ -103,7 +106,7 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<
     meant
 }
 
-/// Files of the folders in `query`.
+/// Finds files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];
     if folders.is_empty() {
@@ -116,9 +119,10 @@ pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     many(search, files, OF_FOLDER, query.typed.is_some()).await
 }
 
-/// Files that fit a pattern in `query`, among the 400 whose paths have most of its words: a few are worth what a file is that is named,
-/// and more of them what one of a folder is. A pattern that more than 100 fit says nothing, unless it is all that `query` asks for:
-/// then it is of the first 100. To `warnings` come those of patterns that may fit more.
+/// Finds files that match a pattern in `query`, among the 400 whose paths have most of its words: a
+/// few files score like named ones, more of them like those of a folder. A pattern with more than
+/// 100 matches is ignored, unless it is all that `query` asks for: then its first 100 are taken.
+/// Warnings about patterns that may match more go to `warnings`.
 pub(super) async fn fitting(
     search: &dyn FileSearch,
     query: &Query,
@@ -149,13 +153,13 @@ pub(super) async fn fitting(
             hits.extend(many(search, files, worth, true).await?);
         }
     }
-    // Nobody else asks for this question.
+    // Set once per question.
     let _ = warnings.set(cut);
     Ok(hits)
 }
 
-/// What is to be told of `pattern` where no more than `looked_at` files were looked at, of all that there may be, and where `fitting` of
-/// them fit and so many were taken.
+/// The warning about `pattern`, if only `looked_at` files of possibly more were inspected, or if
+/// only `taken` of the `fitting` files were taken.
 fn may_fit_more(
     pattern: &str,
     looked_at: Option<usize>,
@@ -186,8 +190,9 @@ async fn heads(search: &dyn FileSearch, files: &BTreeSet<String>) -> Answer<Vec<
     Ok(parts.map(|it| Hit::new(it.part, OF_FOLDER)).collect())
 }
 
-/// For each of `parts` that is of a file which fits a pattern that is all that `query` asks for, how many parts of that file stand
-/// before it: who asks which files there are sees of each a little before more of any.
+/// For each of `parts`, if a pattern is all that `query` asks for and its file matches: how many
+/// parts of that file come before it. A question about which files exist should see a little of
+/// each before more of any.
 pub(crate) fn before_in_file<'p>(
     query: &Query,
     parts: impl Iterator<Item = &'p Part>,
@@ -212,7 +217,8 @@ pub(crate) fn before_in_file<'p>(
     before
 }
 
-/// All of `files`, worth as much each; and their parts where those are `wanted` and the files not too many.
+/// All of `files`, each with the score `worth`; with their parts, if these are `wanted` and the
+/// files are not too many.
 async fn many(
     search: &dyn FileSearch,
     files: BTreeSet<String>,
@@ -227,9 +233,9 @@ async fn many(
     Ok(hits)
 }
 
-/// Files that are called exactly as something in `query` that may be a file's name, with or without the extension of a document;
-/// of a name that many files have, the one that has nothing else for a path. In a typed question the latter holds for
-/// names with an extension, too.
+/// Finds files named exactly like a possible file name in `query`, with or without the extension of
+/// a document; if many files have the name, the one at the root. In a typed question, the latter
+/// also applies to names with an extension.
 pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let mut ends = Vec::new();
     for name in query.file_names.iter().take(NAMES) {
@@ -258,7 +264,8 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
             continue;
         }
         if number < names {
-            // It may be written in another way there: `Readme.md` stands before all folders, and `readme.md` behind them.
+            // It may be spelt differently there: `Readme.md` sorts before all folders, and
+            // `readme.md` after them.
             let at_root = found.into_iter().filter(|it| !it.contains('/'));
             roots.extend(at_root.filter(is_called));
             roots.extend(Some(end.to_lowercase()).filter(is_called));
@@ -272,7 +279,8 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     Ok(hits)
 }
 
-/// Whether a file of this `name` is what is called `asked`: to the letter, but for what stands at the front of a folder, in any case.
+/// Whether a file with this `name` is the one that `asked` names: exactly, except that front pages
+/// match in any case.
 fn is_called(asked: &str, name: &str) -> bool {
     let stem = asked.split('.').next().unwrap_or_default();
     let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);

@@ -5,7 +5,7 @@ use ctx_rank::{Name, Query, Region, Role};
 use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
 use crate::ports::{Answer, FileSearch, Hit};
 
-/// What an identifier of the question is worth by where it stands.
+/// The weight of a name in the question by its region.
 fn worth(name: &Name) -> f64 {
     match name.region {
         Region::Title => 1.5,
@@ -16,14 +16,16 @@ fn worth(name: &Name) -> f64 {
     }
 }
 
-/// Definitions of the names in the question: each shares its worth among those that bear it.
+/// Finds definitions of the names in the question: each name divides its weight among its
+/// definitions.
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let mut found = Sum::default();
     let names = &query.names[..query.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
-    // Of a typed question each name counts: what it says that it is of tells it from the others, or it is all there is.
+    // In a typed question every name counts: its scope distinguishes its definitions, or there is
+    // nothing else in the question.
     let is_all = query.typed.is_some() && query.terms.is_empty() || query.asks_for_definition();
     let many = |it: &&Name| {
         let is_told = it.within.is_some() || is_all;
@@ -63,8 +65,9 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     Ok(found.hits)
 }
 
-/// Which of `hits`, definitions of `name`, are within what it says. Of a common one, which many are called, those that are members of
-/// just that, or at the top of a file or folder of that name, where there are any.
+/// Which of `hits`, definitions of `name`, are within its scope. Of a common name, which has many
+/// definitions: those that are members of exactly that scope, or at the top level of a file or
+/// folder of that name, if there are any.
 fn exactly(name: &Name, hits: &[Hit]) -> Vec<bool> {
     let is_within = |hit: &Hit| {
         let within = name.within.as_deref().filter(|it| it.len() > 2);
@@ -81,7 +84,8 @@ fn exactly(name: &Name, hits: &[Hit]) -> Vec<bool> {
     hits.iter().map(is_within).collect()
 }
 
-/// Whether `hit` is a member of just what `name` says, or at the top of a file or a folder that is called so.
+/// Whether `hit` is a member of exactly the scope of `name`, or at the top level of a file or a
+/// folder of that name.
 fn is_of_just(name: &Name, hit: &Hit) -> bool {
     let Some(within) = name.within.as_deref() else {
         return false;
@@ -94,7 +98,7 @@ fn is_of_just(name: &Name, hit: &Hit) -> bool {
     names.any(|it| it.split('.').next() == Some(within))
 }
 
-/// What `hit` is defined in, as its qualified name tells.
+/// The scope in which `hit` is defined, by its qualified name.
 fn member_of(hit: &Hit) -> Option<&str> {
     let qualified = hit.qualified_name.as_deref()?;
     let outer = qualified.strip_suffix(hit.name.as_deref()?)?;
@@ -103,7 +107,7 @@ fn member_of(hit: &Hit) -> Option<&str> {
     (!outer.is_empty()).then_some(outer)
 }
 
-/// What `hit` is worth of a common name: who says no more hardly means a member, or a test.
+/// The factor for `hit` if its name is common: a bare common name hardly means a member, or a test.
 fn plainness(hit: &Hit) -> f64 {
     let role = hit.part.role(Role::of(&hit.path));
     let of_role = if role == Role::Source { 1.0 } else { 0.5 };

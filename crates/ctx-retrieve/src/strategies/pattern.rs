@@ -1,12 +1,13 @@
-//! Paths that fit a pattern.
+//! Matches paths with patterns.
 
-/// Whether `path`, or its end from some folder on, fits `pattern`: `*` stands for any characters of a name, and `**` for any folders. Case
-/// does not matter. O(bytes of the pattern × bytes of the path).
+/// Whether `path`, or a suffix of it that begins at a folder or file, matches `pattern`: `*` stands
+/// for any characters of a name, and `**` for any folders. Ignores case. O(bytes of the pattern ×
+/// bytes of the path).
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
     let wanted = pattern.split('/').filter(|it| !it.is_empty() && *it != ".");
     let names: Vec<&str> = path.split('/').collect();
-    // Whether what was wanted so far may end before each name, or behind the last.
+    // Whether the pattern so far may end before each name, or after the last.
     let mut ends = vec![true; names.len() + 1];
     for name in wanted {
         if name == "**" {
@@ -22,7 +23,7 @@ pub(super) fn fits(pattern: &str, path: &str) -> bool {
     ends[names.len()]
 }
 
-/// Whether `name` is like `pattern`, in which `*` stands for any characters.
+/// Whether `name` matches `pattern`, in which `*` stands for any characters.
 fn is_like(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -32,7 +33,7 @@ fn is_like(pattern: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(first) else {
         return false;
     };
-    // What stands between is best found as early as it can be.
+    // Matching the middle pieces as early as possible leaves most for the rest.
     for piece in pieces {
         match rest.split_once(piece) {
             Some((_, behind)) => rest = behind,

@@ -1,4 +1,4 @@
-//! Files, lines and functions that a question names as they are.
+//! Files, lines and functions that a question mentions explicitly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -10,33 +10,33 @@ use super::named::{below, called, fitting};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
 
-/// What is named by its place.
+/// Results of place mentions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
-    /// For each frame that is looked for, the parts that it is taken for.
+    /// For each frame that is looked up, the parts that it may refer to.
     pub(crate) traced: Vec<Vec<Arc<Part>>>,
-    /// Lines, by their files.
+    /// The mentioned lines, by file.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
-    /// Those of a typed question that are in none of the files which it may mean.
+    /// Warnings for lines of a typed question that no file it may mean has.
     pub(crate) missed: Vec<Warning>,
 }
 
-/// What comes of places besides what they find, as far as it is known when they are late.
+/// By-products of the places strategy, available even if it is late.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
     pub(crate) named: OnceLock<Named>,
     pub(crate) warnings: OnceLock<Vec<Warning>>,
 }
 
-/// What a file is worth that is named, and no part of it.
+/// The score of a file that is mentioned as a whole.
 const OF_FILE: f64 = 0.3;
-/// What a call of a trace is worth.
+/// The score of a call in a trace.
 const OF_FRAME: f64 = 0.7;
-/// Lines of a report that more parts have are told by the first of them.
+/// If more parts than this have lines of a report, only the first of them counts.
 const MOST_MET: usize = 8;
 
-/// Files, lines and frames that the question names, and files that it may name. What is named by its place, and what is to be told,
-/// comes to `noted`.
+/// Finds files, lines and frames that the question mentions, and files that it may mean.
+/// By-products go to `noted`.
 pub(crate) async fn places(
     search: &dyn FileSearch,
     query: &Query,
@@ -54,7 +54,7 @@ pub(crate) async fn places(
     Ok(hits)
 }
 
-/// Files, lines and frames that the question names.
+/// Finds files, lines and frames that the question mentions.
 async fn written(
     search: &dyn FileSearch,
     query: &Query,
@@ -119,7 +119,7 @@ async fn written(
     let missed = places.iter().filter(|it| told.is_missed(it));
     let missed = missed.filter_map(|it| Some((it.line?, told.files_of(it))));
     let missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
-    // Nobody else asks for this question.
+    // Set once per question.
     let _ = named.set(Named {
         traced,
         lines,
@@ -146,9 +146,9 @@ async fn written(
     Ok(hits)
 }
 
-/// What a store told of the places in a question.
+/// The store's answers about the places in a question.
 struct Told<'t> {
-    /// The files that each path may mean.
+    /// The files that each path may refer to.
     files: &'t BTreeMap<String, Vec<String>>,
     parts: &'t BTreeMap<&'t PartQuery, Vec<Hit>>,
     is_typed: bool,
@@ -159,7 +159,7 @@ impl Told<'_> {
         self.files.get(&place.path).map_or(&[], Vec::as_slice)
     }
 
-    /// The parts of the file at `path` that `place` means.
+    /// The parts of the file at `path` that `place` refers to.
     fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
         let mut met: Vec<Arc<Part>> = Vec::new();
         if let Some(name) = &place.name {
@@ -181,7 +181,7 @@ impl Told<'_> {
         met
     }
 
-    /// Adds the lines of `place` to those of its files. In a report they are where it was seen, and the first tells that.
+    /// Adds the lines of `place` to those of its files. Of several lines, a report means the first.
     fn add_lines(&self, place: &Place, lines: &mut BTreeMap<String, BTreeSet<u32>>) {
         let Some(line) = place.line else {
             return;
@@ -197,7 +197,7 @@ impl Told<'_> {
         }
     }
 
-    /// Adds the parts that `place` means to `found`.
+    /// Adds the parts that `place` refers to to `found`.
     fn add_parts(&self, place: &Place, found: &mut Sum) {
         let worth = if place.is_part() { 1.0 } else { OF_FILE };
         for path in self.files_of(place) {
@@ -205,7 +205,7 @@ impl Told<'_> {
             for part in &at_place {
                 found.add(part, worth);
             }
-            // It may be called otherwise now, or not be told from its lines.
+            // It may have been renamed, or the store may not know it as a name.
             if place.name.is_some() && at_place.is_empty() {
                 let all = self.parts.get(&PartQuery::new(path)).into_iter().flatten();
                 for it in all {
@@ -215,18 +215,18 @@ impl Told<'_> {
         }
     }
 
-    /// Whether a typed question names a place that no file has.
+    /// Whether a typed question mentions a place that no file has.
     fn is_missed(&self, place: &Place) -> bool {
         let mut files = self.files_of(place).iter();
         self.is_typed && files.all(|path| self.parts_at(path, place).is_empty())
     }
 }
 
-/// The lines of `frames`, by the files of what each is taken for, where they are in it.
+/// The lines of `frames`, by file, if they are in the parts that the frames refer to.
 fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTreeSet<u32>> {
     let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     for (frame, parts) in frames.iter().zip(traced) {
-        // In another version of the file it is a line of something else.
+        // In another version of the file, the line belongs to something else.
         let is_in = |it: &&Arc<Part>| {
             let span = it.span.start()..=it.span.end();
             frame.line.is_some_and(|line| span.contains(&line))
@@ -241,7 +241,8 @@ fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTr
     lines
 }
 
-/// What is told of the lines that are behind all parts of the files which they may be in. One between two parts is blank, and is there.
+/// Warnings for lines beyond all parts of the files that they may be in. A line between two parts
+/// is blank, and exists.
 async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<Vec<Warning>> {
     let paths = unique(missed.iter().flat_map(|(_, files)| *files));
     if paths.is_empty() {
@@ -252,7 +253,7 @@ async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<
     let ends_before = |path: &String, line: u32| {
         let parts = parts.get(&PartQuery::new(path));
         let parts = parts.map_or(&[][..], Vec::as_slice);
-        // Of a list that may be cut the last is not known.
+        // A list that may be cut off does not show where the file ends.
         parts.len() < WIDE.min(search.longest_list())
             && parts.iter().all(|it| it.part.span.end() < line)
     };
@@ -267,8 +268,8 @@ async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<
     Ok(told.collect())
 }
 
-/// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was
-/// made of, and the same names.
+/// The definitions of each of `names`, empty if there are too many: compiled code has different
+/// files than its source, but the same names.
 async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -281,8 +282,9 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
     Ok(answers)
 }
 
-/// What is asked for of `place` in the file at `path`: where it has several lines, the part at the first, and all of the file, which may
-/// have more parts than are asked for; and where it has a name, what is called so, and all of the file.
+/// The requests for `place` in the file at `path`. If it has several lines: the part at the first
+/// line, and all parts, which may be more than are returned; if it has a name: parts of that name,
+/// and all parts.
 fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
     let mut first = PartQuery::new(path);
     first.line = place.line;
@@ -292,7 +294,8 @@ fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
     [first].into_iter().chain(all).collect()
 }
 
-/// Those of `found` that bear `name`: where it says within what, what is in that, if anything is.
+/// The parts in `found` with this `name`: if it has a scope, those within that scope, if there are
+/// any.
 fn bearers(name: &Name, found: &[Hit]) -> Vec<Arc<Part>> {
     let is_within = |it: &&Hit| {
         let qualified = it.qualified_name.as_deref().unwrap_or_default();
@@ -311,24 +314,25 @@ fn shared(hit: &Hit) -> Arc<Part> {
     Arc::clone(&hit.part)
 }
 
-/// Whether `part` of the file of `place` has any of its lines.
+/// Whether `part`, in the file of `place`, has any of its lines.
 fn is_met(part: &Part, place: &Place) -> bool {
     let last = place.end.or(place.line);
     let ends_before = |line: u32| part.span.end() < line;
     !place.line.is_some_and(ends_before) && last.is_none_or(|it| part.span.start() <= it)
 }
 
-/// What a frame may mean.
+/// What a frame may refer to.
 struct Readings {
-    /// Its function, where that has a name.
+    /// Its function, unless it is anonymous.
     name: Option<String>,
-    /// In the files that it may be in, the likeliest first: the first that finds anything is it.
+    /// Requests in the order of likelihood: the first with a result counts.
     in_files: Vec<Vec<PartQuery>>,
 }
 
 impl Readings {
-    /// The report may be of another version: the function tells more than the line, where a file has one that is called so. Of a file
-    /// that has only its name in common, as those of libraries may, the line says nothing where the function has a name.
+    /// The report may be about another version: the function is better evidence than the line, if a
+    /// file defines it. If a file shares only its name with the path, as files of libraries may,
+    /// the line is no evidence if the function has a name.
     fn of(frame: &Frame, files: &[String]) -> Self {
         let name = frame.function.as_deref().and_then(last_name);
         let by_name = name.as_ref().map(|name| {
@@ -349,25 +353,26 @@ impl Readings {
         self.in_files.iter().flatten()
     }
 
-    /// What it is called, where it may be in none of the files.
+    /// The function, if no file may contain it.
     fn astray(&self) -> Option<&String> {
         self.name.as_ref().filter(|_| self.all().next().is_none())
     }
 }
 
-/// Whether the ends of both paths that are alike are a name and its folder, or all of one.
+/// Whether both paths end with the same file name and folder, or one is a suffix of the other.
 fn has_folder_in_common(a: &str, b: &str) -> bool {
     let common = ends(a).zip(ends(b)).take_while(|(a, b)| a == b).count();
     common > 1 || common > 0 && common == ends(a).count().min(ends(b).count())
 }
 
-/// The names in a path, the last first.
+/// The components of a path, the last first.
 fn ends(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit('/').filter(|it| !it.is_empty() && *it != ".")
 }
 
-/// `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, and of what has no name within it: `f.func1.2` of Go, `f::{{closure}}` of Rust. None of
-/// what is called in brackets: `<module>`, `C.<init>`, `f.<locals>.<lambda>`.
+/// The last name in a function: `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, skipping anonymous
+/// parts: `f.func1.2` of Go, `f::{{closure}}` of Rust. `None` if it is in angle brackets:
+/// `<module>`, `C.<init>`, `f.<locals>.<lambda>`.
 fn last_name(function: &str) -> Option<String> {
     let is_nameless = |it: &str| {
         let number = it.strip_prefix("func").unwrap_or(it);
@@ -383,7 +388,8 @@ fn last_name(function: &str) -> Option<String> {
     Some(parts.find(|it| !is_nameless(it)).unwrap_or(last).to_owned())
 }
 
-/// The files that each of `paths`, of another machine, may mean: those with the longest end in common.
+/// The files that each of `paths`, from another machine, may refer to: those with the longest
+/// common suffix.
 async fn files_at(
     search: &dyn FileSearch,
     paths: &[String],

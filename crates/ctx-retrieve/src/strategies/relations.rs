@@ -1,22 +1,22 @@
-//! What uses, and what is used by, what was found.
+//! Finds code that uses other results, or is used by them.
 
 use ctx_rank::Query;
 
 use super::{MOST_DEFINITIONS, Sum, by_question, unique};
 use crate::ports::{Answer, FileSearch, Hit, Relations};
 
-/// The best parts that relations are followed from.
+/// The number of best parts from which relations are followed.
 pub(crate) const SEEDS: usize = 10;
-/// What uses a name is not followed to its definition where there are more.
+/// A used name is not followed to its definitions if there are more of them than this.
 const MOST_DEFINED: usize = 8;
-/// What defines a name is not followed to its users where there are more.
+/// A defined name is not followed to its users if there are more of them than this.
 const MOST_USERS: usize = 16;
 
-/// So many users of a name are taken where they are asked for.
+/// The most users of a name that are taken if the question asks for them.
 const ASKED_USERS: usize = 200;
 
-/// What uses the names in a question that asks for that, and their definitions as far as they are somebody's in particular: what is asked
-/// about comes before what uses it.
+/// Finds the users of the names in a question that asks for users, and the definitions of these
+/// names unless there are too many: the subject of the question comes before its users.
 pub(crate) async fn users(
     search: &dyn FileSearch,
     relations: &dyn Relations,
@@ -36,13 +36,13 @@ pub(crate) async fn users(
         for hit in definitions.into_iter().flatten().chain(users) {
             of_name.add(&hit.part, 1.0);
         }
-        // One that uses itself is worth no more.
+        // A definition that uses itself counts once.
         of_name.hits.iter().for_each(|it| found.add(&it.part, 1.0));
     }
     Ok(found.hits)
 }
 
-/// What uses, and what is used by, `best`.
+/// Finds code that uses `best`, or is used by it.
 pub(crate) async fn relations(
     search: &dyn FileSearch,
     relations: &dyn Relations,
@@ -71,7 +71,7 @@ pub(crate) async fn relations(
     Ok(found.hits)
 }
 
-/// Shares `score` among `hits`, if they are at most `most`.
+/// Divides `score` among `hits`, if there are at most `most`.
 fn spread(found: &mut Sum, hits: Option<&Vec<Hit>>, score: f64, most: usize) {
     let Some(hits) = hits.filter(|it| it.len() <= most) else {
         return;

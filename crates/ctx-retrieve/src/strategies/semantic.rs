@@ -1,4 +1,4 @@
-//! Places that a search of somebody's own finds.
+//! Places found by a custom search.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,13 @@ use ctx_rank::Query;
 use super::{WIDE, of_each, unique};
 use crate::ports::{Answer, FileSearch, Hit, Near, PartQuery, Semantic};
 
-/// Places that are looked up.
+/// The most places that are looked up.
 const NEAR: usize = 200;
-/// How slowly a place is worth less than the one before it: that of rank r is worth (1 + `SLOW`) / (r + `SLOW`).
+/// The slowness of the decay by rank: the place at rank r scores (1 + `SLOW`) / (r + `SLOW`).
 const SLOW: f64 = 20.0;
 
-/// The parts of files that are at the places which are `nearest` to the question. Scores of others mean nothing here, so ranks count.
+/// Finds the parts of files at the places that `nearest` returns. Foreign scores are not
+/// comparable, so only ranks count.
 pub(crate) async fn semantic(
     search: &dyn FileSearch,
     nearest: &dyn Semantic,
@@ -46,7 +47,7 @@ pub(crate) async fn semantic(
     Ok(found.into_values().filter(|it| it.score > 0.0).collect())
 }
 
-/// How much of the shorter of both stands in the other, 0..=1.
+/// The overlap of both as a share of the shorter one, 0..=1.
 fn common(one: LineSpan, other: LineSpan) -> f64 {
     let lines = |first: u32, last: u32| f64::from(last) - f64::from(first) + 1.0;
     let (first, last) = (one.start().max(other.start()), one.end().min(other.end()));

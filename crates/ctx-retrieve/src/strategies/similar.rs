@@ -1,4 +1,4 @@
-//! Names that are nearly others.
+//! Names similar to those in a question.
 
 use ctx_rank::Query;
 
@@ -6,14 +6,14 @@ use super::likeness::{likeness, transposed};
 use super::{MOST_FILES, NAMES, PLACES, WIDE, of_each, parts_of, unique};
 use crate::ports::{Answer, FileSearch, Hit};
 
-/// A shorter name, in bytes, is like too many.
+/// A name of at most this many bytes resembles too many others.
 const SHORT: usize = 4;
-/// Names have at least this share of their trigrams in common to be alike.
+/// The least share of common trigrams of similar names.
 const LIKE: f64 = 0.4;
-/// Names, of those that nothing has, whose mistakes are looked for.
+/// The most unknown names whose mistakes are searched.
 const MISTYPED: usize = 8;
 
-/// Names that are nearly those in the question, where those are of nothing; and of files, all parts.
+/// Finds names similar to those in the question that nothing has; for files, with all their parts.
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
     let mut unknown = unique(names.filter(|it| it.len() > SHORT));
@@ -26,7 +26,7 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     with_parts(search, hits).await
 }
 
-/// `hits`, and all parts of the first files among them.
+/// `hits`, with all parts of the first files among them.
 async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<Hit>> {
     let files = hits.iter().filter(|it| it.is_file());
     let files = files.take(MOST_FILES).map(|it| (it.path.clone(), it.score));
@@ -35,7 +35,7 @@ async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<H
     Ok(hits)
 }
 
-/// What is called nearly like a word of a question that was typed as it came to mind.
+/// Finds names that differ from a word of a typed question by a mistake.
 pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let words = query.words().filter(|it| it.len() > SHORT);
     let words: Vec<String> = words.map(str::to_owned).collect();
@@ -44,15 +44,16 @@ pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<V
     with_parts(search, near).await
 }
 
-/// What is called enough like one of `names`.
+/// Finds names sufficiently similar to one of `names`.
 async fn alike(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
     let mut hits = search.similar(names, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= LIKE);
     Ok(hits)
 }
 
-/// What is called like one of `names` but for a mistake, the likest first: two letters in the wrong order leave a short name few
-/// trigrams. Where nothing is, what is called enough like one of them.
+/// Finds names that differ from one of `names` by a mistake, the most similar first; swapped
+/// letters are tried, since they leave a short name few trigrams. If there are none, finds names
+/// sufficiently similar to one of them.
 async fn nearly(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -73,7 +74,7 @@ async fn nearly(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
     let has_mistakes = likes.iter().any(Option::is_some);
     for (hit, like) in hits.iter_mut().zip(likes) {
         hit.score = match like {
-            // With letters that are swapped back it is the name itself.
+            // With letters swapped back, it may equal the name.
             Some(like) => hit.score.max(like),
             None if has_mistakes => 0.0,
             None => hit.score,

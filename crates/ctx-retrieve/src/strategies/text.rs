@@ -7,16 +7,17 @@ use super::{Sum, WIDE, of_each, terms, weighted};
 use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, TextQuery};
 
-/// The heaviest terms, of which it is told how many a part holds.
+/// The most terms whose presence is counted, the heaviest ones.
 const COVERED: usize = 24;
-/// Files whose parts are looked at.
+/// The most files whose parts are searched.
 const FILES: usize = 20;
-/// Extensions of files whose lines say nothing of each other.
+/// Extensions of files whose lines are independent of each other.
 const TABLES: [&str; 5] = ["csv", "ipynb", "jsonl", "ndjson", "tsv"];
-/// The best files of which every part is taken, whether it fits or not.
+/// The number of best files whose parts are all taken, matching or not.
 const WHOLE: usize = 8;
 
-/// Parts of files by their text: by all of the question, and by its first line, which says what it is about.
+/// Finds parts of files by their text: by the whole question, and by its first line, which has its
+/// topic.
 pub(crate) async fn text(
     search: &dyn FileSearch,
     query: &Query,
@@ -35,7 +36,7 @@ pub(crate) async fn text(
     let mut found = Sum::default();
     for (hits, weight) in searches {
         let best = hits.first().map_or(0.0, |it| it.score);
-        // 0 of 0 is no share, and would take what the other search says along.
+        // A best score of 0 has no shares; NaN would spoil the sum with the other search.
         for hit in hits.into_iter().filter(|_| best > 0.0) {
             let score = weight * hit.score / best;
             found.add(&hit.part, score);
@@ -44,7 +45,8 @@ pub(crate) async fn text(
     Ok(found.hits)
 }
 
-/// Whether both ask for the same, each term worth as many times as much: a question of one line is its own title.
+/// Whether both have the same terms with proportional weights: a question of one line is its own
+/// title.
 fn is_alike(all: &[Term], title: &[Term]) -> bool {
     let (Some(first), Some(first_of_title)) = (all.first(), title.first()) else {
         return false;
@@ -56,8 +58,8 @@ fn is_alike(all: &[Term], title: &[Term]) -> bool {
     all.len() == title.len() && all.iter().zip(title).all(is_same)
 }
 
-/// Parts of files by how many of the question's heaviest terms they hold: a long part that repeats one of them
-/// holds no more than a short one that has it.
+/// Finds parts of files by how many of the question's heaviest terms they have: a long part that
+/// repeats one of them counts no more than a short one that has it.
 pub(crate) async fn coverage(
     search: &dyn FileSearch,
     query: &Query,
@@ -69,8 +71,9 @@ pub(crate) async fn coverage(
     search.passages(&wanted.by_presence()).await
 }
 
-/// The best files, the parts in them that fit best, and the others of the very best: what is declared or
-/// imported beside that which fits need not share a word with the question. The score of a part is that of its file.
+/// Finds the best files, their best-matching parts, and all parts of the very best files: a
+/// declaration or an import beside a match need not share a word with the question. The score of a
+/// part is that of its file.
 pub(crate) async fn files(
     search: &dyn FileSearch,
     query: &Query,
@@ -106,7 +109,7 @@ pub(crate) async fn files(
     for hit in &mut hits {
         hit.score = scores.get(&*hit.path).copied().unwrap_or(0.0);
     }
-    // Files without a part among these keep their say over parts that others find.
+    // Files without a part here still contribute to parts that other strategies find.
     hits.extend(files.into_iter().map(|it| {
         if it.is_file() {
             it
@@ -117,8 +120,9 @@ pub(crate) async fn files(
     Ok(hits)
 }
 
-/// Whether parts of the file at `path` are made of each other: a passage of a text that shares no word with the
-/// question says nothing of it, and neither does a row of a table or a cell of a notebook.
+/// Whether the parts of the file at `path` depend on each other: a passage of a document that
+/// shares no word with the question is unrelated to it, and so is a row of a table or a cell of a
+/// notebook.
 fn is_code(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
     let is_table = TABLES.iter().any(|it| it.eq_ignore_ascii_case(extension));

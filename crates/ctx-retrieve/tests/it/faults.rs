@@ -1,4 +1,4 @@
-//! Ports that fail, panic, wait, or keep their thread.
+//! Ports that fail, panic, wait, or block their thread.
 
 use std::error::Error as _;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What is found, and in what order.
+//! Which parts are found, and in what order.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What is held until the last work has ended, and whether anybody waits for it.
+//! Scopes that end with their last task, and cancellation.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, Weak};

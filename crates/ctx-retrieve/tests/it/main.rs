@@ -1,4 +1,4 @@
-//! Questions to stores that are kept in memory, and to stores that fail.
+//! Questions to stores in memory, and to stores that fail.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(
     clippy::float_cmp,
