@@ -226,12 +226,13 @@ mod tests {
 
     use super::*;
 
-    /// The names of what the lines `at` are in.
+    /// The names of the definitions around the lines `at`.
     fn named<'t>(lines: &[&'t str], at: Range<usize>) -> Vec<&'t str> {
         names(heads(lines, at).into_iter().map(|it| lines[it]))
     }
 
-    /// Of `text`, the line that has a `§` is looked at; the first of `defined` among its words is what it is in.
+    /// Asserts that the first of `defined` among the names for the line of `text` with a `§` is
+    /// `expected`.
     #[track_caller]
     fn is_in(text: &str, defined: &[&str], expected: Option<&str>) {
         let lines: Vec<&str> = text.lines().collect();
@@ -295,7 +296,7 @@ mod tests {
             let defined = ["LIMIT", "one", "MOST", "Slot", "Pool", "inner", "take"];
             is_in(text, &defined, Some(name));
         }
-        // What does something is in what it stands under.
+        // A statement belongs to the head above it.
         for text in [
             "def take():\n    size = most(1) # §\n",
             "fn take() {\n    most(1); // §\n}\n",
@@ -305,7 +306,7 @@ mod tests {
         }
         let lines = ["const AA: u8 = 1;", "const BB: u8 = 2;"];
         assert_eq!(named(&lines, 0..2), ["const", "AA", "u8", "BB"]);
-        // What was taken away was not the line before it.
+        // The lines removed after a definition did not belong to it.
         assert_eq!(named(&lines, 1..1), [""; 0]);
     }
 

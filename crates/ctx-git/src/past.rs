@@ -28,7 +28,8 @@ const UNFINISHED: &str = "changes.tmp-";
 /// The age after which a temporary file is taken to be left over from a process that has ended.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+/// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+/// and Beyond" (2009).
 const K: f64 = 1.2;
 const B: f64 = 0.75;
 

@@ -613,7 +613,7 @@ impl gix::diff::tree::Visit for Few {
 mod tests {
     use super::*;
 
-    /// The lines of `text` that say where a change is, for one that replaces the first `old` by `new`.
+    /// The heads in `text` for a change that replaces the first `old` by `new`.
     fn told(text: &str, old: &str, new: &str, lines: usize) -> Option<Vec<Vec<String>>> {
         let now = text.replacen(old, new, 1);
         let mut room = Room {
@@ -665,7 +665,7 @@ mod tests {
         let below = trees.entry(top, "src").unwrap().unwrap();
         assert!(trees.entry(below, "a").unwrap().is_some());
         assert_eq!(trees.entry(below, "b"), Ok(None));
-        // The last of them is read whole.
+        // The last tree is read whole.
         trees.left.set(1);
         assert!(trees.entry(below, "a").unwrap().is_some());
         assert_eq!(trees.left.get(), 0);

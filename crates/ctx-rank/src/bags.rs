@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::Analyzer;
 
-    /// The terms of `text` as an analyzer gives them, and how often each is said.
+    /// The terms of `text` as an analyzer gives them, with their counts.
     fn plainly(text: &str) -> Vec<(String, u32)> {
         let mut terms = BTreeMap::new();
         Analyzer::default().words(text, &mut |term, _, bytes| {

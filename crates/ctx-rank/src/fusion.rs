@@ -58,8 +58,8 @@ pub enum FusionError {
     },
 }
 
-/// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, ranks from 1 by descending score,
-/// equal scores by the order of the items. The result is ordered by descending score, then by item.
+/// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, with ranks from 1 by
+/// descending score, and ties by item. The result is ordered by descending score, then by item.
 /// O(n log n).
 ///
 /// # Errors

@@ -36,7 +36,8 @@ struct Numbered {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector {
     bag: Arc<Bag>,
-    // Invariant: one for each term of the bag, 0 where that is a stop word alone; of length 1, or all 0.
+    // Invariant: one weight per term of the bag, 0 for a term that only occurs as a stop word; the
+    // length of the vector is 1, or all weights are 0.
     weights: Box<[f64]>,
 }
 

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn all_likely_sentences_keep_all_that_is_likely() {
-        // In another order the sum of these is another number.
+        // Summed in another order, these give another number.
         let worth: Vec<f64> = (1..=20_u32)
             .map(|it| 1.0 / f64::from(it * 7 % 23 + 1))
             .collect();
@@ -321,11 +321,11 @@ mod tests {
             assert_eq!(text, "id,city,people\n…\n3,Bern,137995\n…");
             assert_eq!(lines, [Some(1), None, Some(4), None]);
             assert!((information - 0.625).abs() < 1e-9, "{information}");
-            // What it is worth counts where that is enough.
+            // Its worth counts if that is at least `least`.
             let (_, _, information) = of(path, 1, 0.0);
             assert!((information - 0.51 / 0.81).abs() < 1e-9, "{information}");
         }
-        // A line of the file that is not among those of the part is cited by none.
+        // A line of the file outside the part is never shown.
         assert_eq!(of("a.csv", 41, 0.05).0, "…\n3,Bern,137995\n…");
         assert_eq!(of("a.jsonl", 1, 0.05).0, "…\n3,Bern,137995\n…");
         let wide = format!("{}\n{content}", "column,".repeat(100));

@@ -378,7 +378,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of `span` in lower case that hold any of `words`.
+    /// The lines of `span` that contain any of `words`, ignoring case.
     fn plainly(source: &Source<'_>, span: LineSpan, words: &[String]) -> Vec<u32> {
         let words = words.iter().filter(|it| !it.contains('\n'));
         let words: Vec<String> = words.map(|it| it.to_lowercase()).collect();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of letters whose lower case is longer, shorter or two, and ends of lines.
+        /// Uses letters whose lower case has more or fewer bytes or two characters, and line ends.
         #[test]
         fn an_excerpt_is_about_the_lines_with_a_keyword_in_any_case(
             text in "[aAbB_ rſKÅıİßẞéΟΔΣς\r\n]{0,60}",
@@ -423,7 +423,7 @@ mod tests {
             prop_assert_eq!(lines, plainly(&source, span, &words));
         }
 
-        /// So many that each way to look for them is taken.
+        /// Uses so many keywords that each search method is used.
         #[test]
         fn many_keywords_are_found_in_long_texts(
             text in "([a-f]{1,9}[ \n]|straße ){0,400}",

@@ -10,7 +10,7 @@ mod retrieve;
 mod strategies;
 
 pub use asked::{Asked, ask};
-/// What implementations of the ports are written with.
+/// The attribute that implementations of the ports need.
 pub use async_trait::async_trait;
 pub use ctx_model::LineSpan;
 pub use ctx_rank::{Contribution, Profile, Query, Role};

@@ -228,9 +228,9 @@ fn of_report(query: &Query) -> f64 {
 /// The factor for the weight of names in a question with one name.
 const ONE_NAME: f64 = 20.0;
 
-/// A further factor for the weight of names if a name is the whole question and ends in a stop word,
-/// as `Session.get` does, or if the question is a definition: otherwise texts about its context
-/// would win.
+/// A further factor for the weight of names if a name is the whole question and ends in a stop
+/// word, as `Session.get` does, or if the question is a definition: otherwise texts about its
+/// context would win.
 const MEANT_NAME: f64 = 3.0;
 
 /// The factor for the weight of similar names in a typed question that has the name of a file: as

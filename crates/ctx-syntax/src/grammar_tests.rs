@@ -71,7 +71,7 @@ fn nothing_is_found_by_one_pass_that_is_not_found_where_patterns_begin() {
                 && text.len() < 200_000
             {
                 finds_the_same(name, &text);
-                // And where much is not as the grammar has it.
+                // Also for text with many syntax errors.
                 let torn: Vec<&str> = text.split_inclusive(['(', '}']).step_by(2).collect();
                 finds_the_same(name, &torn.concat());
             }

@@ -408,7 +408,7 @@ async fn files_at(
                     end.split_once('/')
                         .map(|(_, rest)| (path.clone(), rest.to_owned())),
                 ),
-                // A name that many files have says nothing.
+                // A name that many files have means none of them.
                 found if found.len() > MOST_FILES => {}
                 found => drop(files.insert(path.clone(), found.to_vec())),
             }

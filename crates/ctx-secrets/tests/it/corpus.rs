@@ -1,7 +1,7 @@
 //! Secrets in the forms that their issuers document, in the places where they are commonly left;
 //! and files without any.
 //!
-//! Secrets are made up as the tests run: nobody's are kept here.
+//! All secrets are generated as the tests run; none is stored here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

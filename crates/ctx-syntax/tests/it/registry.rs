@@ -1,5 +1,5 @@
 //! Every line shown is the source's, over real files: the sources of the crates that cargo has
-//! downloaded, and the grammars' own examples. Some hundred, or as many as `CTX_REAL_FILES` says.
+//! downloaded, and the grammars' own examples. About a hundred, or `CTX_REAL_FILES` of them.
 
 use std::collections::BTreeMap;
 use std::fs;
