@@ -169,8 +169,7 @@ impl Ranking<'_> {
     }
 
     /// Adjusts role weights to one question: a role has less weight unless the question asks for it
-    /// ([`ASKED`]), and the further the best part of the role is ahead, the nearer its weight is to
-    /// 1.
+    /// ([`ASKED`]); the further the best part of the role is ahead, the nearer its weight is to 1.
     fn asked(&self, weights: &Weights) -> Weights {
         let mut best = [0.0; Weights::ROLES.len()];
         for &it in &self.all {
