@@ -27,7 +27,7 @@ const FILES: [&str; 6] = [
     "config.worktree",
     "shallow",
 ];
-/// The most bytes of such a file, of a reference, and of a list of other object folders.
+/// The most bytes of a file in [`FILES`], of a reference, and of a list of other object folders.
 const LARGEST: u64 = 16 << 20;
 /// The most bytes of `packed-refs`: room for a million references.
 const LARGEST_PACKED: u64 = 64 << 20;

@@ -47,7 +47,7 @@ const OVERVIEW: [&str; 8] = [
     "purpose",
     "summary",
 ];
-/// Words that accompany those of [`OVERVIEW`].
+/// Words that accompany the words of [`OVERVIEW`].
 const ASKING: [&str; 21] = [
     "brief",
     "contain",
@@ -73,10 +73,10 @@ const ASKING: [&str; 21] = [
 ];
 /// Words that ask how to begin.
 const START: [&str; 4] = ["begin", "start", "started", "starting"];
-/// Subjects of such a question: how the program itself starts is another question.
+/// Subjects of a question about how to begin: how the program itself starts is another question.
 const WHO: [&str; 4] = ["i", "one", "to", "we"];
-/// Verbs of such a question when the project is named: `getting started` alone may be the title of
-/// a page.
+/// Verbs of a question about how to begin with a named project: `getting started` alone may be the
+/// title of a page.
 const GETTING: [&str; 2] = ["get", "getting"];
 /// The names, without extensions, of the files that answer a question about a
 /// [project](Query::is_of_project) or its [news](Query::is_of_news): first the file about the

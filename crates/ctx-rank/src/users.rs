@@ -13,11 +13,11 @@ const CALL: [&str; 4] = ["call", "calls", "invoke", "invokes"];
 /// Participles for being used.
 const USED: [&str; 3] = ["used", "referenced", "instantiated"];
 const CALLED: [&str; 2] = ["called", "invoked"];
-/// Subjects of such questions.
+/// Subjects of questions about users.
 const WHO: [&str; 3] = ["who", "what", "which"];
-/// Words that may stand between these and the name.
+/// Words that may stand between the verb and the name.
 const BETWEEN: [&str; 7] = ["a", "an", "class", "function", "method", "of", "the"];
-/// Stems of such words, which are no topic of the question.
+/// Stems of words that ask for users, which are no topic of the question.
 const STEMS: [&str; 9] = [
     "call", "caller", "instanti", "invok", "refer", "referenc", "usag", "use", "user",
 ];

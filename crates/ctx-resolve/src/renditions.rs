@@ -39,7 +39,7 @@ pub struct Keywords {
     finder: Option<AhoCorasick>,
     /// The first [`MOST_TOLD`] keywords, in lower case.
     told: Vec<String>,
-    /// Finds all of these, including overlapping ones; built for the first long span.
+    /// Finds all of `told`, including overlapping ones; built for the first long span.
     all: OnceLock<Option<AhoCorasick>>,
 }
 

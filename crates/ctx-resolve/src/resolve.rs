@@ -98,7 +98,7 @@ pub struct Resolver {
     one_thread: bool,
     /// The lines that are asked about, by file.
     lines: Arc<BTreeMap<String, BTreeSet<u32>>>,
-    /// The least information of an excerpt with such lines.
+    /// The least information of an excerpt with lines that are asked about.
     told: f64,
     /// The files whose leading images are not shown.
     fronts: Arc<BTreeSet<String>>,

@@ -100,11 +100,13 @@ pub struct Weights {
     /// which may be answered by documents as well as by sources. The document at rank r (from 0)
     /// gets 1 / (1 + r / 8) of it. Not applied to reports, which are about sources.
     pub documents: f64,
-    /// The least score of that document, as a share of the best other part; the one at rank r gets
-    /// 1 / (1 + r / 2) of it, if it matches at least half as well: readers get one of each kind
-    /// first. Not applied if the question is one word, or asks for users of a name.
+    /// The least score of the best-matching document of a [typed](Query::typed) question, as a
+    /// share of the best other part; the document at rank r (from 0) gets 1 / (1 + r / 2) of it, if
+    /// it matches at least half as well: readers get one of each kind first. Not applied if the
+    /// question is one word, or asks for users of a name.
     pub first_document: f64,
-    /// Whether changelogs are among these documents: if the question asks about changes.
+    /// Whether `documents` and `first_document` apply to changelogs: only if the question asks about
+    /// changes.
     pub(crate) changelogs: bool,
 }
 

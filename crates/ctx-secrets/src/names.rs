@@ -13,7 +13,7 @@ const NAMES: [&str; 9] = [
     "id_rsa",
 ];
 
-/// Endings of such file names, in lower case.
+/// Endings of names of files that hold secrets, in lower case.
 const ENDS: [&str; 9] = [
     ".jks",
     ".kdbx",

@@ -26,7 +26,7 @@ pub struct Wanted<'a> {
     pub path: &'a str,
     /// Its lines.
     pub span: LineSpan,
-    /// The text of these lines then.
+    /// The text of the lines when they were indexed, found or cited.
     pub content: Option<&'a str>,
     /// The BLAKE3 of `content`, with or without the last line end, or that of the whole file as it
     /// is shown ([`Text::shown_hash`]): 64 hexadecimal digits in any case. A value of any other

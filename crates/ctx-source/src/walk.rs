@@ -28,7 +28,7 @@ const ENVIRONMENT: &str = "pyvenv.cfg";
 /// (<https://bford.info/cachedir/>).
 const TAG: &str = "CACHEDIR.TAG";
 const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
-/// The most bytes of such a tag file.
+/// The most bytes read of a `CACHEDIR.TAG`.
 const MOST_TAG: u64 = 4096;
 
 /// Which names a walk leaves out, and the limits at which it ends.
@@ -175,7 +175,7 @@ pub enum WalkFault {
     /// Further faults that are not reported one by one.
     #[error("{count} more faults of the same walk are not told")]
     More {
-        /// The number of these faults.
+        /// The number of faults that are not reported one by one.
         count: usize,
         /// Whether one of them is [transient](WalkFault::is_by_chance).
         is_by_chance: bool,

@@ -8,7 +8,7 @@ use crate::Language;
 
 /// Short renditions (mention, signature, skeleton) cut lines longer than this, in bytes.
 const LONGEST: usize = 240;
-/// The bytes kept of such a line.
+/// The bytes kept of a line that short renditions cut.
 const KEPT: usize = 200;
 /// How many bytes earlier the cut may fall, so that it does not split a grapheme.
 const APART: usize = 64;

@@ -16,8 +16,8 @@ const LONG_DECLARATION: u32 = 15;
 const LARGE: u32 = 150;
 /// Lines outside definitions are cut into parts of about this many.
 const RUN: u32 = 40;
-/// The most bytes, approximately, of such a part and of a section: prose may have a paragraph per
-/// line.
+/// The most bytes, approximately, of a part outside definitions and of a section: prose may have a
+/// paragraph per line.
 const RUN_BYTES: usize = 3_000;
 /// The most bytes of any part, unless a single line is longer.
 const MOST_BYTES: usize = 256 << 10;

@@ -308,11 +308,11 @@ struct Builder<'f> {
     files: Vec<(usize, usize)>,
     /// Files by their path without extension, and by the ends of it.
     stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
-    /// The bytes of the longest of these stems.
+    /// The bytes of the longest key of `stems`.
     longest_stem: usize,
     /// The names that are referred to.
     said: RapidHashSet<&'f str>,
-    /// The symbols of each of these names: file and node.
+    /// The symbols of each name in `said`: file and node.
     names: RapidHashMap<&'f str, SmallVec<[(usize, usize); 2]>>,
 }
 
