@@ -1,4 +1,5 @@
-//! Work that is done side by side, ahead of whoever takes what it comes to in its order.
+//! Parallel work whose results are consumed in order: later items are made while earlier ones are
+//! taken.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +8,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::Yield;
 
-/// So many items are made ahead of the one that is taken,
+/// The most items that are being made or waiting ahead of the one taken.
 const ITEMS: usize = 256;
-/// and so many bytes are held at once, where several items hold them.
+/// The most bytes held at once, unless a single item is larger.
 const BYTES: u64 = 8 << 20;
 
-/// Gives `take` what `make` comes to for each of `items`, in their order, while those that follow are made on other
-/// threads. An item is begun when there is room for its `bytes`, which are held until whoever has the second
-/// value drops it. Where `take` fails, what was not begun is not made.
+/// Calls `take` with the result of `make` for each of `items`, in order, while later items are made
+/// on other threads. An item is started once there is room for its `bytes`, which stay held until
+/// the [`Held`] passed to `make` is dropped. If `take` fails, items not yet started are not made.
 pub(crate) fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     bytes: impl Fn(&T) -> u64,
@@ -37,7 +38,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
                 let (sender, receiver) = sync_channel(1);
                 scope.spawn_fifo(move |_| {
                     if !is_over.load(Ordering::Relaxed) {
-                        // Nobody receives it where it is over.
+                        // The receiver is gone if the loop has ended.
                         let _ = sender.send(make(item, held));
                     }
                 });
@@ -46,7 +47,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
             let Some((item, receiver)) = ahead.pop_front() else {
                 return Ok(());
             };
-            // What panicked sends nothing, and the scope goes on with the panic when it ends.
+            // A task that panicked sends nothing; the scope resumes the panic when it ends.
             let Some(result) = received(&receiver) else {
                 return Ok(());
             };
@@ -55,7 +56,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     })
 }
 
-/// How many bytes are held.
+/// The budget of bytes held by items in flight.
 #[derive(Debug, Default)]
 struct Room {
     held: Mutex<u64>,
@@ -67,7 +68,8 @@ impl Room {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds so many, if there is room for them or nothing is held; whoever `waits` has it in the end.
+    /// Holds `bytes` if there is room or nothing else is held. Otherwise returns `None`, or blocks
+    /// until there is room if `waits`.
     fn hold(self: &Arc<Self>, bytes: u64, waits: bool) -> Option<Held> {
         let mut held = self.lock();
         while *held > 0 && *held + bytes > BYTES {
@@ -97,7 +99,7 @@ impl Drop for Held {
     }
 }
 
-/// Says that it is over when it goes out of scope, whatever the reason.
+/// Sets the flag when it goes out of scope, for whatever reason.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -106,8 +108,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What is sent, or `None` if whoever would send it is gone. A thread that others wait for to do such work does some
-/// meanwhile.
+/// Waits for the value, or returns `None` if the sender is gone. A thread of the pool does other
+/// work of the pool meanwhile.
 fn received<R>(receiver: &Receiver<R>) -> Option<R> {
     loop {
         match receiver.try_recv() {
@@ -129,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// The later an item is among ten, the sooner it is made.
+    /// Makes the later of ten items sooner.
     fn slowly(item: u64) -> u64 {
         thread::sleep(Duration::from_micros(10 - item % 10));
         item
@@ -187,7 +189,7 @@ mod tests {
         let all_held = AtomicU64::new(0);
         let (sender, receiver) = channel();
         thread::scope(|scope| {
-            // Whoever is done with them is so later than what takes them.
+            // Holds are released later than the items are taken.
             scope.spawn(|| {
                 for (bytes, held) in receiver {
                     thread::sleep(Duration::from_millis(2));

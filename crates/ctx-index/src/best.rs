@@ -1,4 +1,4 @@
-//! The best documents of a query.
+//! Selection of the best documents of a query.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet as _, Score, Searcher, TERMINATED};
 
-/// Room is made at once for so many.
+/// The initial capacity, in documents.
 const FEW: usize = 64;
-/// Scores further apart are not equal when rounded.
+/// Scores that differ by more than this are not equal when rounded.
 const EQUAL: Score = 1e-4;
 
-/// Sums of the same numbers in another order differ in their last digits.
+/// Rounds to four digits: sums of the same numbers in another order differ in their last digits.
 pub(crate) fn rounded(score: Score) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-/// The best so many of the documents that it is given. Takes memory for twice as many.
+/// The `limit` best of the documents pushed. Takes memory for twice as many.
 pub(crate) struct Best {
     limit: usize,
     order: Order,
-    /// In no order.
+    /// Unordered.
     found: Vec<(Rank, Scored)>,
-    /// Nothing worse is among the best any more.
+    /// The worst rank among the best so far: nothing worse is kept any more.
     least: Option<(Rank, Score)>,
 }
 
 pub(crate) type Scored = (Score, DocAddress);
 
-/// How good a document is, less is better: how much it scores, and where it is.
+/// The rank of a document, less is better: its score, then its place.
 type Rank = (Reverse<i64>, (u32, DocId));
 
-/// Which documents are better.
+/// How documents with equal scores are ordered.
 enum Order {
-    /// Of equals those that come first in the index: that is quick, and chance.
+    /// By their address in the index: quick, but dependent on how segments came about.
     Address,
-    /// Of those that are equal when rounded those whose paths come first.
+    /// By path, for scores that are equal when rounded.
     Place(Arc<Places>),
 }
 
@@ -52,7 +52,7 @@ impl Order {
     }
 }
 
-/// A number that is less where [`f64::total_cmp`] says that `score` is.
+/// An integer that is ordered as [`f64::total_cmp`] orders `score`.
 fn ordered(score: f64) -> i64 {
     let bits = score.to_bits().cast_signed();
     bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
@@ -63,7 +63,7 @@ impl Best {
         Self::by(Order::Address, limit)
     }
 
-    /// The same, and of equals the same whatever the order of the index.
+    /// The same, but ties are broken by path and so do not depend on the order of the index.
     pub(crate) fn by_place(limit: usize, places: Arc<Places>) -> Self {
         Self::by(Order::Place(places), limit)
     }
@@ -78,13 +78,13 @@ impl Best {
         }
     }
 
-    /// What has less, or nothing, is not among the best.
+    /// Documents that score less than this, or nothing, cannot be among the best.
     pub(crate) fn floor(&self) -> Score {
         let least = self.least.map_or(0.0, |(_, score)| score - EQUAL);
         least.max(Score::MIN_POSITIVE)
     }
 
-    /// O(1) in the mean.
+    /// Amortized O(1).
     pub(crate) fn push(&mut self, scored: Scored) {
         let rank = self.order.rank(scored);
         if self.least.is_some_and(|(least, _)| rank > least) {
@@ -100,7 +100,7 @@ impl Best {
         }
     }
 
-    /// The best first.
+    /// The best, in descending order.
     pub(crate) fn into_vec(self) -> Vec<Scored> {
         let mut found = self.found;
         found.sort_unstable_by_key(|it| it.0);
@@ -109,14 +109,15 @@ impl Best {
     }
 }
 
-/// Where each document is among all by its path.
+/// The rank of each document when all are sorted by path.
 pub(crate) struct Places {
-    /// By ordinal of the segment and number of the document.
+    /// Indexed by segment ordinal and document number.
     by_path: Vec<Vec<u32>>,
 }
 
 impl Places {
-    /// Of all documents of `searcher`, whose paths are in `path`. O(documents).
+    /// Sorts all documents of `searcher` by their paths, which are in the field `path`.
+    /// O(documents).
     pub(crate) fn of(searcher: &Searcher, path: Field) -> tantivy::Result<Self> {
         let segments = searcher.segment_readers();
         let mut paths: Vec<(Vec<u8>, usize, TermInfo)> = Vec::new();
@@ -145,7 +146,7 @@ impl Places {
         Ok(Places { by_path })
     }
 
-    /// The parts of a file are in one segment, in their order.
+    /// All parts of a file are in one segment, in their order.
     fn of_one(&self, document: DocAddress) -> (u32, DocId) {
         let of_segment = &self.by_path[document.segment_ord as usize];
         (of_segment[document.doc_id as usize], document.doc_id)
@@ -171,7 +172,7 @@ mod tests {
             scores in prop::collection::vec((0..40_u8, 0..9_u32), 0..60),
             limit in 1..20_usize,
         ) {
-            // Half a step of rounding apart, and each path with several documents.
+            // Half a rounding step apart, and several documents per path.
             let all = scores.iter().zip(0..);
             let all = all.map(|(&(score, _), document)| (1.0 + f32::from(score) * 5e-5, DocAddress::new(0, document)));
             let mut all: Vec<Scored> = all.collect();

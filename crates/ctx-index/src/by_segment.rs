@@ -1,11 +1,11 @@
-//! What is remembered of each segment of a text index, for as long as a searcher has it.
+//! Values cached for each segment of a text index, for as long as a searcher uses the segment.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::{Searcher, SegmentReader};
 
-/// Values of segments, by what tells those apart.
+/// Values of segments, by a key that identifies the segment.
 #[derive(Debug)]
 pub(crate) struct BySegment<K, T>(Mutex<BTreeMap<K, Arc<T>>>);
 
@@ -16,8 +16,8 @@ impl<K, T> Default for BySegment<K, T> {
 }
 
 impl<K: Ord, T> BySegment<K, T> {
-    /// The values of the segments of `searcher`, by ordinal: those that are known, and new ones. Those of other
-    /// segments are forgotten. O(segments), and what it costs to make new ones.
+    /// The values of the segments of `searcher`, by ordinal: cached ones, and new ones for the
+    /// rest. Values of other segments are dropped. O(segments), and the cost of making new values.
     pub(crate) fn of(
         &self,
         searcher: &Searcher,
@@ -36,7 +36,7 @@ impl<K: Ord, T> BySegment<K, T> {
         segments
     }
 
-    /// Forgets all values. Whoever has some keeps them.
+    /// Drops all values from the cache. Callers that hold some keep them.
     pub(crate) fn forget(&self) {
         self.known().clear();
     }

@@ -1,5 +1,5 @@
-//! `SQLite` databases whose rows are sealed, one by one and all together: what was changed on the disk is told
-//! from what was written, and so is a row that is missing.
+//! `SQLite` databases whose rows are sealed, each by itself and all together, so that changed and
+//! missing rows are detected.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::Fault;
 use crate::own::is_no_file;
 
-/// How long one process waits for another that is writing.
+/// How long a process waits for another one that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a database, or an index, is opened for.
+/// How a database, or an index, is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// To be read, and written where that can be.
+    /// For reading, and for writing where possible.
     Write,
-    /// To be read, and left as it is, whatever that is.
+    /// For reading only; nothing on the disk is changed, whatever its state.
     Look,
 }
 
-/// Opens the database at `path`. If it is to be written, an empty one is made where there is none, and it is opened
-/// only to be read where it cannot be written. The second value is whether it can be.
+/// Opens the database at `path`. With [`Access::Write`] it is created if it does not exist, and
+/// opened read-only if it cannot be written. The second value is whether it is writable.
 pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fault> {
     if is_no_file(path) {
         let what = format!("{} is no file", name_of(path));
@@ -51,7 +51,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fa
     }
 }
 
-/// Opens it and reads a little: whether it can be read is not known before.
+/// Opens the database and reads a little, since only that shows whether it can be read.
 fn open_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = connect(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
@@ -59,18 +59,19 @@ fn open_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The only way to a database: never by a link.
+/// Opens a connection. All databases are opened here, and never through a link.
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
 }
 
-/// Opens what is at `path` only to be read, whatever its state: nothing is read yet.
+/// Opens the database at `path` read-only, whatever its state. Nothing is read yet.
 pub(crate) fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     connect(&resolved(path), flags)
 }
 
-/// `path` with no link above it, as `SQLite` refuses those too: which folder it is in is for whoever names that.
+/// Resolves links in the folder above `path`, as `SQLite` refuses those too. Links there are the
+/// choice of whoever named the folder.
 fn resolved(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|_| cfg!(unix));
     let folder = folder.and_then(|it| it.canonicalize().ok());
@@ -80,8 +81,8 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Where nothing can be written, what a crash left half done cannot be undone either; then the file is read as it
-/// is, and its seals tell whether that is whole.
+/// Opens a database that cannot be written, where the rollback of a crashed transaction is
+/// impossible too. The file is then read as it is, and its seals show whether it is whole.
 fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let result = open_with(path, flags);
@@ -96,7 +97,8 @@ fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// A turned bit in its first page makes a database read-only, whoever opens it.
+/// Refuses a database that claims to be read-only though the file is writable: a flipped bit in its
+/// first page can cause that.
 fn refuse_writable(path: &Path) -> Result<(), Fault> {
     if open_no_link(path, File::options().append(true)).is_err() {
         return Ok(());
@@ -118,13 +120,13 @@ fn name_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Whether there is anything in it.
+/// Whether the database has any table.
 pub(crate) fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master)";
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// Whether what holds the rows is whole: each page in its place, each index like its table. O(bytes).
+/// Whether the pages and indexes of the database are consistent. O(bytes).
 pub(crate) fn check_pages(connection: &Connection, name: &str) -> Result<(), Fault> {
     let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
     if said != "ok" {
@@ -134,17 +136,17 @@ pub(crate) fn check_pages(connection: &Connection, name: &str) -> Result<(), Fau
     Ok(())
 }
 
-/// What tells a row that was changed from one that was written.
+/// A short hash that detects a changed row.
 pub(crate) type Seal = [u8; 8];
 
-/// The first bytes of a hash.
+/// The first bytes of the hash.
 pub(crate) fn short(hasher: &blake3::Hasher) -> Seal {
     let mut seal = [0; 8];
     hasher.finalize_xof().fill(&mut seal);
     seal
 }
 
-/// What all rows come to, in any order.
+/// A sum over all rows that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) count: u64,
@@ -162,7 +164,7 @@ impl Sum {
         self.seals ^= u64::from_le_bytes(seal);
     }
 
-    /// Of the rows, of `numbers` and of the definitions of the tables.
+    /// A seal over the rows, `numbers` and the table definitions.
     pub(crate) fn seal(
         &self,
         connection: &Connection,

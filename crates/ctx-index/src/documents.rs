@@ -1,4 +1,4 @@
-//! A file into what is written of it.
+//! Turns a file into the documents that are written for it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use tantivy::{Document, TantivyDocument};
 use crate::ahead::Held;
 use crate::schema::{Fields, Stored};
 
-/// A document on its way into the text index. The bytes of its file are held until all of them are there.
+/// A document on its way into the text index. The bytes of its file stay held until all documents
+/// of the file are written.
 #[derive(Debug)]
 pub(crate) struct HeldDocument {
     pub(crate) document: TantivyDocument,
@@ -25,7 +26,7 @@ impl Document for HeldDocument {
     }
 }
 
-/// The document of the file, and one for each of its parts.
+/// The document of the file, followed by one for each of its parts.
 pub(crate) fn documents(
     fields: &Fields,
     path: &str,

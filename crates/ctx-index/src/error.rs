@@ -1,4 +1,4 @@
-//! What can be wrong with an index.
+//! Errors of an index.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -11,44 +11,46 @@ use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 use crate::own::PROBE;
 
-/// So many files in the place of an index are named.
+/// The most foreign files that a message names.
 const SHOWN: usize = 3;
 
-/// Why an index could not be opened, brought up to date or asked. `Display` is a fragment that follows "failed to …". All but
-/// [`Cancelled`](IndexError::Cancelled) name the folder that they are of; of [`Root`](IndexError::Root) its source does.
+/// Why an index could not be opened, updated or queried. `Display` is a fragment that follows
+/// "failed to …". All variants but [`Cancelled`](IndexError::Cancelled) name the folder of the
+/// index or the root; that of [`Root`](IndexError::Root) is in its source.
 ///
-/// What is of the index itself ([`Text`](IndexError::Text), [`Manifest`](IndexError::Manifest) and
-/// [`Damaged`](IndexError::Damaged)) is put right by opening it anew, as it is verified then and begun anew where it is
-/// damaged, or by [`Index::rebuild`](crate::Index::rebuild).
+/// Errors of the index itself ([`Text`](IndexError::Text), [`Manifest`](IndexError::Manifest) and
+/// [`Damaged`](IndexError::Damaged)) are repaired by opening it again, which verifies it and starts
+/// over if it is damaged, or by [`Index::rebuild`](crate::Index::rebuild).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// The folder that is to be indexed cannot be opened.
+    /// The folder to be indexed cannot be opened.
     #[error("open what is to be indexed")]
     Root(#[from] ctx_source::SourceError),
-    /// The folder of the index cannot be made, read or written.
+    /// The folder of the index cannot be created, read or written.
     #[error("use the index folder {}", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// What is in the folder where an index has its files is not an index's, and is left as it is.
+    /// Something that does not belong to an index has the name of one of its files. It is left as
+    /// it is.
     #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found.iter().map(|it| it.display()), SHOWN))]
     Foreign {
         /// The folder.
         folder: PathBuf,
-        /// What is there, below the folder.
+        /// The foreign files, relative to the folder.
         found: Vec<PathBuf>,
     },
-    /// Another process is writing it.
+    /// Another process is writing the index.
     #[error("write the index {}: process {holder} is writing it", folder.display())]
     Busy {
         /// The folder of the index.
         folder: PathBuf,
-        /// Who holds it, as far as is known: a process id.
+        /// The process id of the writer, or `unknown`.
         holder: String,
     },
     /// The text index failed.
@@ -56,16 +58,16 @@ pub enum IndexError {
     Text {
         /// The folder of the index.
         folder: PathBuf,
-        /// What it says. Of which type that is may change at any time.
+        /// The cause. Its concrete type may change at any time.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A database of the index failed: the manifest, or what is remembered.
+    /// A database of the index failed: the manifest, or the remembered data.
     #[error("use a database of the index in {}", folder.display())]
     Manifest {
         /// The folder of the index.
         folder: PathBuf,
-        /// What it says. Of which type that is may change at any time.
+        /// The cause. Its concrete type may change at any time.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -77,12 +79,12 @@ pub enum IndexError {
         /// What is wrong.
         what: String,
     },
-    /// The system does not tell of changes below the root.
+    /// The operating system cannot report changes below the root.
     #[error("watch {}", root.display())]
     Watch {
-        /// What is indexed.
+        /// The root.
         root: PathBuf,
-        /// What the system says. Of which type that is may change at any time.
+        /// The cause. Its concrete type may change at any time.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -100,7 +102,7 @@ impl IndexError {
     }
 }
 
-/// What went wrong, while it is not told of which index.
+/// An error that does not name the index yet.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The text index failed.
@@ -112,12 +114,12 @@ pub(crate) enum Fault {
         /// What is wrong.
         what: String,
     },
-    /// All is told.
+    /// An error that is already complete.
     Told(IndexError),
 }
 
 impl Fault {
-    /// Says that it is of the index in `folder`.
+    /// Adds the folder of the index.
     pub(crate) fn within(self, folder: &Path) -> IndexError {
         let folder = folder.to_owned();
         match self {
@@ -134,12 +136,13 @@ impl Fault {
         }
     }
 
-    /// The same in words, with its causes, on one line.
+    /// The error with its causes as one line of text.
     pub(crate) fn told_of(self, folder: &Path) -> String {
         with_causes(&self.within(folder))
     }
 
-    /// Whether the system lets nobody write here, or not this user, or has no room.
+    /// Whether the system refused the write: for want of permission, on a read-only disk, or
+    /// because the disk is full.
     pub(crate) fn is_refusal(&self) -> bool {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
         use rusqlite::ErrorCode;
@@ -161,7 +164,7 @@ impl Fault {
         }
     }
 
-    /// Whether it helps to begin anew.
+    /// Whether rebuilding the index helps.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Fault::Damaged { .. } => true,
@@ -177,7 +180,8 @@ impl Fault {
         }
     }
 
-    /// What was met while writing in `folder`, said as the system says it where it was the system that failed.
+    /// The error of a write in `folder`, as the error of the operating system where that was the
+    /// cause.
     pub(crate) fn while_writing(self, folder: &Path) -> Self {
         let source = match &self {
             Fault::Manifest(error) => match error.sqlite_error_code() {
@@ -240,7 +244,7 @@ fn is_damage_of_manifest(error: &rusqlite::Error) -> bool {
                 | ReadOnly
                 | SystemIoFailure
         ),
-        // A value of another type than was written.
+        // A value has another type than was written.
         None => true,
     }
 }
@@ -259,7 +263,7 @@ fn io_error_of(error: &TantivyError) -> Option<&io::Error> {
     }
 }
 
-/// What the system said, below what others made of it.
+/// The innermost error that wraps no other I/O error: the one of the operating system.
 fn innermost(error: &io::Error) -> &io::Error {
     let mut innermost = error;
     let mut next = error.get_ref().map(|it| it as &(dyn Error + 'static));
@@ -270,7 +274,7 @@ fn innermost(error: &io::Error) -> &io::Error {
     innermost
 }
 
-/// The same error once more: with its number, by which a few are known, where the system gave it one.
+/// A copy of the error, which keeps its OS error code, if any: a few are recognised by that.
 fn same(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
@@ -278,12 +282,12 @@ fn same(error: &io::Error) -> io::Error {
     }
 }
 
-/// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can
-/// be tried.
+/// Threads of the text index report that they failed, but not always why. Whether the disk is full
+/// can be tried by writing a probe file.
 fn no_room(folder: &Path) -> Option<io::Error> {
     const ROOM: &[u8] = &[0; 1 << 20];
     let probe = folder.join(PROBE);
-    // What a process that ended left there is in the way, and what is a link is not written through.
+    // Removes a probe that a killed process left, and never writes through a link.
     let _ = fs::remove_file(&probe);
     let tried = File::create_new(&probe).and_then(|mut it| it.write_all(ROOM));
     let is_there = |it: &io::Error| it.kind() == io::ErrorKind::AlreadyExists;
@@ -300,7 +304,7 @@ mod tests {
 
     #[test]
     fn what_the_system_says_while_writing_keeps_its_number() {
-        // No more files may be open, which has no kind.
+        // Too many open files (24, EMFILE), for which there is no `ErrorKind`.
         let of_system = io::Error::from_raw_os_error(24);
         let wrapped = io::Error::new(of_system.kind(), of_system);
         let fault = Fault::Text(TantivyError::IoError(Arc::new(wrapped)));

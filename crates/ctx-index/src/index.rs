@@ -1,4 +1,4 @@
-//! The index of one folder: opening it, and bringing it up to date.
+//! The index of one folder: opening, inspecting and querying its state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::store::{Answered, Store};
 use crate::stored::seconds;
 use crate::update::Content;
 
-/// The index of one folder. Any number may read it while one writes.
+/// The index of one folder. Any number of readers may use it while one process writes.
 pub struct Index {
     pub(crate) fields: Fields,
     /// What is on the disk, as far as this process has noticed.
@@ -39,15 +39,15 @@ pub struct Index {
     pub(crate) options: Options,
 }
 
-/// What [`Index::inspect`] finds.
+/// The result of [`Index::inspect`].
 #[derive(Debug)]
 pub enum Inspected {
     /// There is no index.
     Nothing,
-    /// An index that answers. It cannot be updated, nor does it remember.
+    /// An intact index. It answers, but cannot be updated and records nothing.
     Whole(Box<Index>),
-    /// An index that is not as it was written, or of another format, and what is wrong: a fragment that follows "failed
-    /// to". Whoever opens it begins it anew.
+    /// The index is damaged or of another format; the text says why, as a fragment that follows
+    /// "failed to". Opening it would start it over.
     Damaged(String),
 }
 
@@ -61,10 +61,10 @@ impl std::fmt::Debug for Index {
 }
 
 impl Index {
-    /// Opens the index in `folder` of what is below the folder at `root`. See [`Index::open_in`].
+    /// Opens the index in `folder` of the files below the folder at `root`. See [`Index::open_in`].
     ///
     /// # Errors
-    /// Those of [`Index::open_in`], and the root cannot be opened.
+    /// Those of [`Index::open_in`], and if the root cannot be opened.
     pub fn open(
         root: &Path,
         folder: &Path,
@@ -73,14 +73,17 @@ impl Index {
         Index::open_in(Root::open(root)?, folder, options)
     }
 
-    /// Opens the index in `folder` of what is below `root`, and makes it where there is none: for nobody else to look into, since
-    /// it has all texts and what was asked. A folder that is there stays as open as it is. Every checksum is verified. An index that is damaged, or of another format, is removed and begun anew; the second
-    /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
+    /// Opens the index in `folder` of the files below `root`, and creates it if there is none. A
+    /// new folder is private to the user, since the index holds all texts and questions; the
+    /// permissions of an existing one are not changed. Every checksum is verified. An index that is
+    /// damaged or of another format is removed and started over, and the second value says why. An
+    /// index that cannot be written still answers. O(bytes of the index).
     ///
     /// # Errors
-    /// The folder cannot be made or read, lies in the root by a link, which is not followed, has something in it that is not an index's
-    /// where an index has its files ([`IndexError::Foreign`]; then nothing in it is changed), or an index that ought to be removed is being written by
-    /// another process.
+    /// The folder cannot be created or read; it lies in the root through a link, which is not
+    /// followed; something that does not belong to an index has the name of one of its files
+    /// ([`IndexError::Foreign`]; nothing in the folder is changed then); or the index has to be
+    /// removed while another process is writing it.
     pub fn open_in(
         root: Root,
         folder: &Path,
@@ -97,7 +100,8 @@ impl Index {
         own::check_place(root.path(), folder)?;
         make_private(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
-        // What earlier versions kept in the manifest is taken along before the manifest is looked at.
+        // Before the manifest is opened, since earlier versions kept remembered data in it, which
+        // is migrated.
         let (remembered, loss) = remembered(root.path(), folder)?;
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         Ok((
@@ -106,11 +110,12 @@ impl Index {
         ))
     }
 
-    /// Looks at the index in `folder` of what is below `root`, and changes nothing. Every checksum is verified.
-    /// O(bytes of the index).
+    /// Opens the index in `folder` of the files below `root` without changing anything. Every
+    /// checksum is verified. O(bytes of the index).
     ///
     /// # Errors
-    /// The root or the index cannot be opened, or what is in the folder is not an index's.
+    /// The root or the index cannot be opened, or the folder holds something that does not belong
+    /// to an index.
     pub fn inspect(root: &Path, folder: &Path, options: Options) -> Result<Inspected, IndexError> {
         Index::look(Root::open(root)?, folder, options).map_err(|it| it.within(folder))
     }
@@ -151,7 +156,7 @@ impl Index {
         }
     }
 
-    /// Names the folder in what went wrong.
+    /// Adds the folder of the index to an error.
     pub(crate) fn told<T>(&self, result: Result<T, Fault>) -> Result<T, IndexError> {
         result.map_err(|it| it.within(&self.folder))
     }
@@ -164,12 +169,12 @@ impl Index {
         self.store().reader.searcher()
     }
 
-    /// Opens what is in the folder now, where another process removed what was there or began it anew.
+    /// Reopens the store if another process removed or replaced it.
     pub(crate) fn follow(&self) -> Result<(), Fault> {
         self.follow_by(|| Ok(Store::open(&self.folder)?.0))
     }
 
-    /// The same, where nobody else writes.
+    /// The same, for a caller that holds the writer lock.
     pub(crate) fn follow_alone(&self, lock: &Lock) -> Result<(), Fault> {
         self.follow_by(|| Ok(Store::open_alone(&self.folder, lock)?.0))
     }
@@ -181,7 +186,7 @@ impl Index {
         own::check_place(self.root.path(), &self.folder)?;
         make_private(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
         own::check(&self.folder)?;
-        // What it remembers is removed with an index. Where it is there still, it is the same.
+        // Remembered data is removed together with the index. If it is still there, it is unchanged.
         let (remembered, _) = remembered(self.root(), &self.folder)?;
         self.remembered.go_on_with(remembered);
         let store = Arc::new(open().map_err(|it| it.while_writing(&self.folder))?);
@@ -189,23 +194,23 @@ impl Index {
         Ok(())
     }
 
-    /// What is indexed.
+    /// The root: the folder that is indexed.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// Where the index is.
+    /// The folder of the index.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What could not be read of what is remembered when the index was opened, in a sentence that names where
-    /// all of it is kept.
+    /// What was lost of the remembered data when the index was opened: a sentence that names the
+    /// file where the damaged data is kept. `None` if nothing was lost.
     pub fn loss(&self) -> Option<&str> {
         self.loss.as_deref()
     }
 
-    /// What there is. O(files).
+    /// The size and settings of the index. O(files).
     ///
     /// # Errors
     /// The index cannot be read.
@@ -231,8 +236,8 @@ impl Index {
         })
     }
 
-    /// How far the index is behind the files; those that cannot be read do not count. Changes nothing. O(files); those whose
-    /// metadata changed are read.
+    /// How far the index is behind the files. Files that cannot be read do not count. Changes
+    /// nothing. O(files), and the files whose metadata changed are read.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -251,7 +256,7 @@ impl Index {
         })
     }
 
-    /// How many of the files are passed over as they are generated or vendored, as far as that is known.
+    /// The number of files known to be skipped as generated or vendored.
     fn generated(&self, wanted: Wanted, scan: &Scan) -> Result<usize, Fault> {
         if wanted.include_generated {
             return Ok(0);
@@ -268,7 +273,7 @@ impl Index {
 
     fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> bool {
         let Ok(bytes) = self.root.read(&seen.path, wanted.max_file_bytes) else {
-            // There is nothing to be had of it.
+            // A file that cannot be read yields nothing.
             return known.is_none_or(|it| !it.may_be_found());
         };
         let Some(known) = known.filter(|it| !it.is_unread()) else {
@@ -280,8 +285,9 @@ impl Index {
         }
     }
 
-    /// Remembers how the index is to be made by whoever does not say it in [`Options`], this one included; what is
-    /// `None` stays as it was. The next update heeds it. It outlives the removal of the index.
+    /// Stores settings for every later use of this index that leaves them unset in [`Options`],
+    /// this one included. A field that is `None` is not changed. They take effect with the next
+    /// update, and survive when the index is rebuilt.
     ///
     /// # Errors
     /// The folder of the index cannot be written.
@@ -289,7 +295,7 @@ impl Index {
         self.told(self.remembered.keep(kept))
     }
 
-    /// What [`Index::keep`] was told.
+    /// The settings stored by [`Index::keep`].
     ///
     /// # Errors
     /// The index cannot be read.
@@ -301,8 +307,9 @@ impl Index {
         Ok(Wanted::of(&self.options, self.remembered.kept()?))
     }
 
-    /// One number of which index is answered, its generation and the number of votes: another one with each change of any. An index
-    /// that is begun anew counts from the beginning.
+    /// A hash of the index id, its generation and the number of votes: it changes whenever one of
+    /// these does. An index that is started over has a new id, and counts generations from the
+    /// beginning.
     pub(crate) fn state(&self) -> Result<u64, Fault> {
         let Answered { id, generation } = self.store().answered();
         let mut hasher = blake3::Hasher::new();
@@ -317,14 +324,15 @@ impl Index {
     }
 }
 
-/// What the index in `folder` of `root` remembers, and what of it is lost. Notes of what it is, and that it was opened.
+/// Opens the remembered data of the index in `folder`, and returns what was lost of it. Records the
+/// root, and that the index was opened.
 fn remembered(root: &Path, folder: &Path) -> Result<(Remembered, Option<String>), Fault> {
     let (remembered, loss) = Remembered::open(folder)?;
     if loss.is_some() {
-        // How that shows is for whoever owns the index, by [`Index::loss`].
+        // The owner of the index learns the details from [`Index::loss`].
         tracing::warn!("what an index remembered is lost");
     }
-    // It answers whether or not that can be noted.
+    // The index answers whether or not this can be recorded.
     if let Err(error) = remembered.opened(root, seconds(SystemTime::now())) {
         let error = error.told_of(folder);
         tracing::debug!(error, "what an index is of is not noted");

@@ -1,4 +1,5 @@
-//! One at a time: who writes the index, and who begins what is remembered.
+//! File locks: for the only writer of the index, and for the process that creates the remembered
+//! data.
 
 use std::fs::{File, TryLockError};
 use std::ops::ControlFlow;
@@ -10,19 +11,20 @@ use ctx_source::{Lock as Taken, open_no_link};
 
 use crate::IndexError;
 
-/// Whoever holds this one may write the index,
+/// The lock of the process that writes the index.
 pub(crate) const WRITER: &str = "writer.lock";
-/// and this one, begin what is remembered.
+/// The lock of the process that creates or repairs the remembered data.
 pub(crate) const REMEMBERED: &str = "remembered.lock";
-/// How often it is tried to get one that another process has.
+/// The interval between attempts to take a lock that another process has.
 const STEP: Duration = Duration::from_millis(50);
 
-/// A right. It ends with the process at the latest.
+/// A lock that is held. It ends with the process at the latest.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
 
-/// Waits at most so long for the right to be given back; `tell` is told every 50 ms who has it, by its process id
-/// or `unknown`. [`IndexError::Busy`] if that takes too long, and [`IndexError::Cancelled`] if `tell` breaks.
+/// Takes the lock, and waits for it if another process has it. Every 50 ms `tell` is called with
+/// the holder, as a process id or `unknown`. Returns [`IndexError::Busy`] if that takes too long,
+/// and [`IndexError::Cancelled`] if `tell` breaks.
 pub(crate) fn lock_patiently(
     folder: &Path,
     name: &str,
@@ -46,29 +48,29 @@ pub(crate) fn lock_patiently(
     }
 }
 
-/// Takes the right `name` in `folder`; [`IndexError::Busy`] if another has it.
+/// Takes the lock `name` in `folder`, or returns [`IndexError::Busy`] if another process has it.
 pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let io = |source| IndexError::folder(folder, source);
     let mut options = File::options();
-    // What is in it is replaced where the right is had.
+    // The content is replaced once the lock is taken.
     options.read(true).write(true).create(true).truncate(false);
     let mut file = open_no_link(&folder.join(name), &options).map_err(io)?;
     match ctx_source::lock(&mut file).map_err(io)? {
-        // It was removed with its index meanwhile, and is nobody's right any more.
+        // The lock file was removed with its index meanwhile, and protects nothing any more.
         Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, told(None))),
         Taken::Ours => Ok(Lock(file)),
         Taken::Theirs(process) => Err(busy(folder, told(process))),
     }
 }
 
-/// Whether the right is held, and by whom: a process id or `unknown`. Changes nothing.
+/// The holder of the lock, as a process id or `unknown`; `None` if nobody has it. Changes nothing.
 pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
     let mut file = open_no_link(&folder.join(name), File::options().read(true)).ok()?;
     let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     is_held.then(|| told(ctx_source::holder(&mut file)))
 }
 
-/// Whether `path` names this file.
+/// Whether `path` still names this file.
 #[cfg(unix)]
 fn is_still(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -80,13 +82,13 @@ fn is_still(file: &File, path: &Path) -> bool {
     matches!((file, named), (Ok(file), Ok(named)) if file == named)
 }
 
-/// A file that is open keeps its name here.
+/// On this platform an open file keeps its name.
 #[cfg(not(unix))]
 fn is_still(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Who has a lock, in words.
+/// The holder of a lock, as text.
 fn told(process: Option<u32>) -> String {
     process.map_or("unknown".to_owned(), |it| it.to_string())
 }

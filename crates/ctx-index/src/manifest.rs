@@ -1,8 +1,9 @@
-//! What is known of each file: a `SQLite` database. All of it can be made again from the files.
+//! What is known of each file: a `SQLite` database. All of it can be rebuilt from the files.
 //!
-//! Before the text index is committed, the files that it is about to change are marked here; after it, what
-//! became of them is noted. A crash between the two leaves marks, and what is marked is indexed again: so it
-//! loses nothing and shows nothing twice, whichever of the two the text index has.
+//! Before the text index is committed, the files that are about to change are marked here; after
+//! it, their new rows are written. A crash between the two leaves marks, and marked files are
+//! indexed again. So nothing is lost and nothing is found twice, whether or not the text index was
+//! committed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,16 +18,16 @@ use crate::options::{Passed, Reason, Wanted};
 use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
 
-/// The form of the tables. Others are made anew.
+/// The layout of the tables. A manifest of another layout is rebuilt.
 pub(crate) const LAYOUT: u32 = 5;
-/// Before this they held what is remembered besides.
+/// Manifests of earlier layouts also held the remembered data.
 pub(crate) const APART: u32 = 4;
 
-/// How often the text index was committed.
+/// The key of the number of commits of the text index.
 const GENERATION: &str = "generation";
-/// A number by chance, which no other manifest has; none until it is first written.
+/// The key of a random number that no other manifest has; not set before the first write.
 const ID: &str = "id";
-/// When the manifest was written last, in seconds since 1970.
+/// The key of the time of the last write, in seconds since 1970.
 const WRITTEN_AT: &str = "written_at";
 
 const TABLES: &str = "
@@ -36,7 +37,7 @@ const TABLES: &str = "
         parts INTEGER NOT NULL, lines INTEGER NOT NULL, generated INTEGER NOT NULL, seal BLOB NOT NULL
     ) WITHOUT ROWID;";
 
-/// One file, as it was indexed.
+/// One file as it was indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRow {
     pub(crate) size: u64,
@@ -45,21 +46,23 @@ pub(crate) struct FileRow {
     pub(crate) hash: [u8; 32],
     pub(crate) parts: u32,
     pub(crate) lines: u32,
-    /// Whether its text says that a machine wrote it.
+    /// Whether its text says that it is generated.
     pub(crate) is_generated: bool,
 }
 
-/// In place of the hash of a file that holds no text,
+/// Stands for the hash of a file that is not text.
 pub(crate) const NO_TEXT: [u8; 32] = [0; 32];
-/// of an empty one,
+/// Stands for the hash of an empty file.
 const EMPTY: [u8; 32] = [0xfd; 32];
-/// of one that says that a machine wrote it, where such are not wanted,
+/// Stands for the hash of a file whose text says that it is generated, if such files are not
+/// wanted.
 const GENERATED: [u8; 32] = [0xfe; 32];
-/// and of one that could not be read.
+/// Stands for the hash of a file that could not be read.
 const UNREAD: [u8; 32] = [0xff; 32];
 
 impl FileRow {
-    /// Of a file that could not be read: it is tried again each time, and nothing is written while it fails.
+    /// The row of a file that could not be read: it is tried again each time, and nothing is
+    /// written while that fails.
     pub(crate) fn unread(self) -> Self {
         FileRow {
             hash: UNREAD,
@@ -69,7 +72,7 @@ impl FileRow {
         }
     }
 
-    /// Of a file that is empty.
+    /// The row of an empty file.
     pub(crate) fn empty(self) -> Self {
         FileRow {
             hash: EMPTY,
@@ -77,7 +80,7 @@ impl FileRow {
         }
     }
 
-    /// Of a file that says that a machine wrote it, and is passed over.
+    /// The row of a file that is skipped because its text says that it is generated.
     pub(crate) fn generated(self) -> Self {
         FileRow {
             hash: GENERATED,
@@ -90,9 +93,9 @@ impl FileRow {
         self.hash == UNREAD
     }
 
-    /// What is known of a file while what the text index has of it changes: that it is like none there is, and what
-    /// is answered of it until the text is committed. Where it is indexed anew, and says what it said, both its old text and its new
-    /// one are that.
+    /// The mark of a file whose documents are about to change. It matches no file, and holds what
+    /// is reported of the file until the text index is committed. If the file is indexed again with
+    /// the same text, its hash stays: old and new documents are both of that text.
     pub(crate) fn unsure(known: Option<&FileRow>, new: Option<&FileRow>) -> Self {
         let before = known.and_then(FileRow::text_hash);
         let same = before.filter(|hash| new.is_some_and(|it| it.hash == *hash));
@@ -106,7 +109,8 @@ impl FileRow {
         }
     }
 
-    /// Whether it is indexed, or passed over, as generated and blank files are wanted or are not.
+    /// Whether the file was indexed or skipped in keeping with the settings for generated and blank
+    /// files.
     pub(crate) fn is_as_wanted(&self, wanted: Wanted) -> bool {
         let is_empty = self.hash == EMPTY && wanted.include_blank;
         let is_generated = (self.hash == GENERATED) != wanted.include_generated;
@@ -117,17 +121,18 @@ impl FileRow {
         self.size == u64::MAX
     }
 
-    /// Whether the text index may have something of it: of a text without a word it has the file and no part.
+    /// Whether the text index may have documents of the file. A text without a word has the
+    /// document of the file and no part.
     pub(crate) fn may_be_found(&self) -> bool {
         self.is_unsure() || ![NO_TEXT, EMPTY, GENERATED, UNREAD].contains(&self.hash)
     }
 
-    /// The hash of its text, if it has one and that is indexed.
+    /// The hash of its text, if that is indexed.
     pub(crate) fn text_hash(&self) -> Option<[u8; 32]> {
         (!self.is_unsure() && self.may_be_found()).then_some(self.hash)
     }
 
-    /// Tells a row that was changed on the disk from one that was written.
+    /// A seal that detects a row changed on the disk.
     fn seal(&self, path: &str) -> Seal {
         let mut hasher = blake3::Hasher::new();
         hasher.update(path.as_bytes());
@@ -147,12 +152,12 @@ pub(crate) struct Manifest {
     connection: Mutex<Connection>,
 }
 
-/// What an update changes.
+/// The rows that an update changes.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) indexed: Vec<(String, FileRow)>,
     pub(crate) removed: Vec<String>,
-    /// Files of which the text index has something else than before, as they are known until that is committed.
+    /// The marks of files whose documents change, valid until the text index is committed.
     pub(crate) unsure: Vec<(String, FileRow)>,
 }
 
@@ -162,18 +167,18 @@ impl Changes {
     }
 }
 
-/// All that is known at one moment.
+/// All rows at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     /// The generation of the text index that the rows belong to; `None` in a new database.
     pub(crate) generation: Option<u64>,
-    /// When it was written last, in seconds since 1970.
+    /// The time of the last write, in seconds since 1970.
     pub(crate) written_at: Option<i64>,
     pub(crate) files: BTreeMap<String, FileRow>,
 }
 
 impl Snapshot {
-    /// Whether an update came to no end, so that the text index may be ahead.
+    /// Whether an update was interrupted, so that the text index may be ahead.
     pub(crate) fn is_unsure(&self) -> bool {
         self.files.values().any(FileRow::is_unsure)
     }
@@ -182,15 +187,15 @@ impl Snapshot {
 /// A state of the database, as one connection sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// The database, as others may have put one in its place.
+    /// The id of the database: another process may have replaced it.
     id: Option<i64>,
-    /// What others wrote,
+    /// `SQLite`'s counter of writes by other connections.
     others: i64,
-    /// and what this connection did.
+    /// The number of rows changed by this connection.
     own: u64,
 }
 
-/// Sums of what is indexed.
+/// Totals of what is indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) files: u64,
@@ -199,8 +204,8 @@ pub(crate) struct Totals {
 }
 
 impl Manifest {
-    /// Opens the database; if it is to be written, makes it where there is none, and opens it to be read where it cannot be
-    /// written.
+    /// Opens the database. With [`Access::Write`] it is created if it does not exist, and opened
+    /// read-only if it cannot be written.
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self, Fault> {
         let (mut connection, is_writable) = database::open(path, access)?;
         if is_writable && !database::has_tables(&connection)? {
@@ -222,20 +227,21 @@ impl Manifest {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All files, and all of it checked: the pages of the database, each row against its seal, and all rows
-    /// against theirs. O(files).
+    /// Returns all files after checking everything: the pages of the database, each row against its
+    /// seal, and all rows against their common seal. O(files).
     pub(crate) fn verified(&self) -> Result<Snapshot, Fault> {
         {
             let mut connection = self.lock();
             let transaction = connection.transaction()?;
-            // Another format is told as such, before it is found to be damaged.
+            // Another format is reported as such, not as damage.
             format_of(&transaction)?;
             check_pages(&transaction, "its manifest")?;
         }
         self.snapshot()
     }
 
-    /// All files, each row checked against its seal and all against theirs. O(files).
+    /// Returns all files, each row checked against its seal and all rows against their common seal.
+    /// O(files).
     pub(crate) fn snapshot(&self) -> Result<Snapshot, Fault> {
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
@@ -275,15 +281,15 @@ impl Manifest {
         })
     }
 
-    /// Notes of which files the text index is about to have something else. A crash from here to
-    /// [`Manifest::commit`] leaves them to be indexed again, whatever the text index has of them by then.
+    /// Marks the files whose documents are about to change. After a crash between this and
+    /// [`Manifest::commit`] they are indexed again, whatever the text index has of them by then.
     pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), Fault> {
         let written_at = get(&self.lock(), WRITTEN_AT)?.and_then(|it| it.parse().ok());
         let written_at = written_at.unwrap_or_else(|| seconds(SystemTime::now()));
         self.put(&changes.unsure, &[], generation, written_at)
     }
 
-    /// Notes what the text index of this generation has, all or nothing.
+    /// Writes the rows that belong to this generation of the text index, all or nothing.
     pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), Fault> {
         let written_at = seconds(SystemTime::now());
         self.put(&changes.indexed, &changes.removed, generation, written_at)
@@ -336,18 +342,18 @@ impl Manifest {
             let seal = seal(&transaction, sum, generation, written_at, id)?;
             set.execute(["seal", &seal])?;
         }
-        // Earlier versions gave it none.
+        // Earlier versions did not set it.
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.commit()?;
         Ok(())
     }
 
-    /// The number that no other manifest has, where it has one.
+    /// The random number that no other manifest has, if it is set.
     pub(crate) fn id(&self) -> Result<Option<i64>, Fault> {
         id_of(&self.lock())
     }
 
-    /// What tells whether anybody writes from now on: then it is another one.
+    /// A value that differs after any later write, by whatever process.
     pub(crate) fn moment(&self) -> Result<Moment, Fault> {
         let connection = self.lock();
         Ok(Moment {
@@ -357,8 +363,8 @@ impl Manifest {
         })
     }
 
-    /// What is indexed, in sums. Files that hold no text, could not be read, or were new when an update came to no end
-    /// have no lines, and do not count.
+    /// Totals of what is indexed. Files without lines are not counted: those that are not text,
+    /// could not be read, or were new when an update was interrupted.
     pub(crate) fn totals(&self) -> Result<Totals, Fault> {
         let connection = self.lock();
         let totals = connection.query_row(
@@ -378,8 +384,9 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// The hash of the text that is indexed of the file at `path`, and the generation that it is known at. Of a file that is marked, and
-    /// changes, it is [`NO_TEXT`]: the text index has its old text or its new one.
+    /// The hash of the indexed text of the file at `path`, and the generation of the manifest. The
+    /// hash is [`NO_TEXT`] for a marked file whose text changes: the text index has its old text or
+    /// its new one.
     pub(crate) fn hash_of(&self, path: &str) -> Result<Option<([u8; 32], u64)>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
@@ -393,7 +400,7 @@ impl Manifest {
         Ok(found.optional()?)
     }
 
-    /// The files that were read and passed over.
+    /// The files that were read and skipped.
     pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
@@ -418,8 +425,8 @@ pub(crate) fn seconds(time: SystemTime) -> u64 {
     since.map_or(0, |it| it.as_secs())
 }
 
-/// The format of the manifest at `path`, ours or not, and when it was written last, in seconds since 1970: as far as they can be
-/// read, and unverified.
+/// The format of the manifest at `path`, which may be another one than ours, and the time of its
+/// last write in seconds since 1970. Both unverified, and `None` if they cannot be read.
 pub(crate) fn glance(path: &Path) -> (Option<String>, Option<i64>) {
     let Ok((connection, _)) = database::open(path, Access::Look) else {
         return (None, None);
@@ -448,7 +455,7 @@ fn id_of(connection: &Connection) -> Result<Option<i64>, Fault> {
     Ok(Some(id))
 }
 
-/// Of all rows, and of what is told of them.
+/// The seal over all rows and over the numbers stored with them.
 fn seal(
     connection: &Connection,
     rows: Sum,
@@ -461,7 +468,7 @@ fn seal(
     rows.seal(connection, &numbers.collect::<Vec<_>>())
 }
 
-/// The format, if it is ours; `None` in a new database.
+/// The format, if it is ours; `None` in a new database. Another format is an error.
 fn format_of(connection: &Connection) -> Result<Option<String>, Fault> {
     let format_found = get(connection, "format")?;
     let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;

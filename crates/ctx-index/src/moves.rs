@@ -1,16 +1,17 @@
-//! Files that got another name: what is remembered of their use goes with their text.
+//! Detection of renamed files, so that the usage of a file follows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifest::FileRow;
 
-/// Where more files change within one update, none is followed: each takes some hundred bytes.
+/// If more files change within one update, no rename is detected: each change takes some hundred
+/// bytes.
 const MOST: usize = 1 << 16;
 
-/// Which texts left their paths within one update, and which came to others.
+/// The texts that left a path within one update, and the texts that came to one.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
-    /// Whether anything is remembered that could follow.
+    /// Whether any usage is recorded that could follow.
     is_wanted: bool,
     left: Vec<Left>,
     came: Vec<(Hash, String)>,
@@ -18,29 +19,29 @@ pub(crate) struct Moves {
 
 type Hash = [u8; 32];
 
-/// A text that is not where it was.
+/// A text that is no longer at its path.
 #[derive(Debug)]
 struct Left {
     hash: Hash,
     path: String,
-    /// Whether there is no file there any more, rather than one of another text.
+    /// Whether the file is gone, rather than replaced by another text.
     is_gone: bool,
 }
 
-/// What became of one text.
+/// The paths that one text left, and those that it came to.
 #[derive(Debug, Default)]
 struct Text {
     left: Place<Left>,
     came: Place<String>,
 }
 
-/// Where a text was, or is.
+/// No path, one, or several.
 #[derive(Debug, Default)]
 enum Place<T> {
     #[default]
     Nowhere,
     One(T),
-    /// Which of them is meant cannot be told.
+    /// Several, so that a rename cannot be inferred.
     Several,
 }
 
@@ -61,12 +62,12 @@ impl Moves {
         }
     }
 
-    /// There is no file at `path` any more, of which `known` was known.
+    /// Records that the file at `path` is gone, of which `known` was known.
     pub(crate) fn gone(&mut self, path: &str, known: Option<&FileRow>) {
         self.leave(path, known, true);
     }
 
-    /// The file at `path`, of which `known` was known, has the text of `row` now.
+    /// Records that the file at `path`, of which `known` was known, now has the text of `row`.
     pub(crate) fn changed(&mut self, path: &str, known: Option<&FileRow>, row: &FileRow) {
         let hash = row.text_hash().filter(|_| self.has_room());
         if hash == known.and_then(FileRow::text_hash) {
@@ -90,9 +91,10 @@ impl Moves {
         self.is_wanted && self.left.len().max(self.came.len()) <= MOST
     }
 
-    /// From where to where files went, no two from one path or to one: those whose text left one path and came to one, the
-    /// first of which is gone, or taken by a file that went there in turn. Where that file is still and has another text, it was
-    /// copied and edited. O(n log n).
+    /// The renames, as old path and new path; no path occurs twice among the old or among the new
+    /// ones. A text that left one path and came to one was renamed if the old path is gone or
+    /// another renamed file took it. If the old path still exists with an unrelated text, the file
+    /// was copied and then edited, which is no rename. O(n log n).
     pub(crate) fn all(self) -> Vec<(String, String)> {
         if !self.has_room() {
             return Vec::new();
@@ -120,7 +122,8 @@ impl Moves {
     }
 }
 
-/// Forgets those that left nothing behind to be taken: their place is not gone, and nobody went there, or nobody any more.
+/// Removes copies: pairs whose old path still exists and was not taken by another renamed file,
+/// also where that other one was removed as a copy itself.
 fn forget_copies(moves: &mut BTreeMap<String, (String, bool)>) {
     let taken: BTreeSet<&String> = moves.values().map(|(to, _)| to).collect();
     let is_copy =

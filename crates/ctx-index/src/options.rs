@@ -1,4 +1,4 @@
-//! How an index is made, and what is told of it.
+//! Options of an index, and the reports that it returns.
 
 use std::mem::take;
 use std::path::{Path, PathBuf};
@@ -9,32 +9,34 @@ use ctx_syntax::Limits;
 
 use crate::scan::Scan;
 
-/// No larger files are taken in because the index says so: whoever made its folder may have had it say that.
+/// The largest file limit accepted from a stored setting, in bytes: the folder of the index may
+/// come from an untrusted author.
 const MOST_KEPT: u64 = 64 << 20;
 
 /// How an index is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether files that machines wrote, and copies of what others wrote, are indexed too. `None` is as
-    /// [`Index::keep`](crate::Index::keep) has it, and else they are not.
+    /// Whether generated and vendored files are indexed too. `None` means as stored by
+    /// [`Index::keep`](crate::Index::keep), and otherwise no.
     pub include_generated: Option<bool>,
-    /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, up to 64 MiB, and else 1 MiB: an index that
-    /// came with a repository has it as others like.
+    /// Larger files are skipped, in bytes. `None` means as stored by
+    /// [`Index::keep`](crate::Index::keep), but at most 64 MiB, because an index that came with a
+    /// repository has the setting of its author; otherwise 1 MiB.
     pub max_file_bytes: Option<u64>,
-    /// Whether files without a word are indexed too: they have no part, and are found by their paths. What is indexed
-    /// stays so.
+    /// Whether blank files are indexed too: they have no part, and are found by their paths. Blank
+    /// files that are already indexed stay so.
     pub include_blank: bool,
-    /// Which files are left out by their names.
+    /// Which files are excluded by name.
     pub ignoring: Ignoring,
-    /// How much a grammar is trusted with.
+    /// Limits for parsing with a grammar.
     pub syntax: Limits,
     /// How long an update waits for another process that writes the index.
     pub patience: Duration,
 }
 
 impl Default for Options {
-    /// As the index was made before, without what is blank; half a second for others.
+    /// Settings as stored in the index, no blank files, and half a second of patience.
     fn default() -> Self {
         Options {
             include_generated: None,
@@ -49,21 +51,21 @@ impl Default for Options {
 
 ctx_model::setters! {
     for Options;
-    /// Takes in what machines wrote and copies of what others wrote, or does not.
+    /// Sets whether generated and vendored files are indexed.
     with_generated: include_generated: Option<bool>;
-    /// Sets the largest file that is indexed.
+    /// Sets the size of the largest file that is indexed, in bytes.
     with_max_file_bytes: max_file_bytes: Option<u64>;
-    /// Takes in files without a word, or does not.
+    /// Sets whether blank files are indexed.
     with_blank: include_blank: bool;
-    /// Sets which files are left out by their names.
+    /// Sets which files are excluded by name.
     with_ignoring: ignoring: Ignoring;
-    /// Sets how much a grammar is trusted with.
+    /// Sets the limits for parsing with a grammar.
     with_syntax: syntax: Limits;
     /// Sets how long an update waits for another process.
     with_patience: patience: Duration;
 }
 
-/// What an index is made with from now on, by whoever does not say it.
+/// Settings stored in an index, for callers that leave them unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kept {
@@ -73,7 +75,7 @@ pub struct Kept {
     pub max_file_bytes: Option<u64>,
 }
 
-/// Which files are wanted.
+/// Which files are to be indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) include_generated: bool,
@@ -96,7 +98,7 @@ impl Wanted {
     }
 }
 
-/// How far an update is.
+/// The progress of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -104,9 +106,10 @@ pub struct Progress {
     pub done: usize,
     /// Files that are to be read.
     pub of: usize,
-    /// Whether nothing is done yet, as another process writes the index; told every 50 ms.
+    /// Whether the update has not started because another process writes the index; reported every
+    /// 50 ms.
     pub is_waiting: bool,
-    /// The id of that process, where it is known.
+    /// The id of that process, if known.
     pub holder: Option<u32>,
 }
 
@@ -145,30 +148,31 @@ pub struct Updated {
     pub changed: usize,
     /// Files that are no longer there.
     pub removed: usize,
-    /// Files that are there and that were indexed, but are not any more: ignore files or options say so now. They
-    /// count as removed.
+    /// Files that exist and were indexed, but are now excluded by ignore files or options. They are
+    /// also counted in `removed`.
     pub left_out: usize,
-    /// Files that hold no text, could not be read, or were passed over.
+    /// Files that are not text, could not be read, or were skipped.
     pub skipped: usize,
-    /// What could not be read, each in a sentence that says why.
+    /// Files that could not be read, each as a sentence with the reason.
     pub faults: Vec<String>,
-    /// Ignore files, and lines of them, that ignore nothing, each in a sentence that says why.
+    /// Ignore files, and lines of them, that have no effect, each as a sentence with the reason.
     pub unheeded: Vec<String>,
-    /// What is there and passed over, by path.
+    /// What was skipped, sorted by path.
     pub passed: Vec<Passed>,
-    /// Files that were indexed now, by their lines alone, and why: their grammar was stopped.
+    /// Files that this update indexed by runs of lines, with the reason: parsing hit a limit.
     pub by_lines: Vec<String>,
-    /// What could not be looked at for now: folders that could not be listed, of which the index has what it had, and files that
-    /// could not be read. Each by its path below the root; the root's own is empty, and there too where a walk had no time for all.
+    /// What could not be read and is tried again: folders that could not be listed, whose indexed
+    /// files are kept, and files that could not be read. Paths are relative to the root; the root
+    /// itself is the empty path, which is also there if a walk ran out of time.
     pub unread: Vec<PathBuf>,
 }
 
-/// A file, or what is no file, that is passed over. What ignore files name and what is hidden is not among them.
+/// A skipped file, link or special file. Ignored and hidden files are not reported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Passed {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -178,13 +182,13 @@ pub struct Passed {
 pub enum Reason {
     /// It is larger than [`Options::max_file_bytes`].
     TooLarge,
-    /// A machine wrote it.
+    /// It is generated.
     Generated,
-    /// It is a copy of what others wrote.
+    /// It is a copy of third-party code.
     Vendored,
-    /// It is there to hold secrets, by its name: see [`ctx_secrets::is_secret_file`].
+    /// Its name says that it holds secrets: see [`ctx_secrets::is_secret_file`].
     Secret,
-    /// It holds no text.
+    /// It is not text.
     NoText,
     /// It is empty.
     Empty,
@@ -192,19 +196,19 @@ pub enum Reason {
     Link,
     /// It is a pipe, a device or a socket.
     Special,
-    /// Its name is no text, or its time none that can be noted.
+    /// Its path is not UTF-8, or its time cannot be represented.
     Unnamed,
 }
 
 impl Reason {
-    /// Whether [`Options::include_generated`] takes such a file in.
+    /// Whether [`Options::include_generated`] includes such a file.
     pub fn is_generated(self) -> bool {
         matches!(self, Reason::Generated | Reason::Vendored)
     }
 }
 
 impl Updated {
-    /// As far as a walk tells.
+    /// The report as far as a walk can fill it in.
     pub(crate) fn of(scan: &mut Scan) -> Self {
         let root = scan.is_partial.then(PathBuf::new);
         Updated {
@@ -217,7 +221,7 @@ impl Updated {
         }
     }
 
-    /// Whether a walk met something at `path` that is no file.
+    /// Whether a walk met something at `path` that is not a regular file.
     pub(crate) fn is_no_file(&self, path: &str) -> bool {
         let path = Path::new(path);
         let at = self.passed.partition_point(|it| *it.path < *path);
@@ -225,7 +229,7 @@ impl Updated {
         met.is_some_and(|it| matches!(it.reason, Reason::Link | Reason::Special))
     }
 
-    /// Files that cannot be read, and why in a sentence.
+    /// Adds files that cannot be read, each with a sentence that says why.
     pub(crate) fn note_unread(&mut self, faults: Vec<(PathBuf, String)>) {
         self.skipped += faults.len();
         for (path, why) in faults {
@@ -235,29 +239,29 @@ impl Updated {
     }
 }
 
-/// What there is.
+/// The size and settings of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
-    /// What is indexed.
+    /// The root: the folder that is indexed.
     pub root: PathBuf,
-    /// Where the index is.
+    /// The folder of the index.
     pub folder: PathBuf,
-    /// Files.
+    /// The number of files.
     pub files: u64,
-    /// Parts of files.
+    /// The number of parts of files.
     pub parts: u64,
-    /// Lines.
+    /// The number of lines.
     pub lines: u64,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// How often what is indexed changed.
+    /// How often the indexed content changed.
     pub generation: u64,
-    /// When it changed last, in seconds since 1970.
+    /// The time of the last change, in seconds since 1970.
     pub written_at: Option<i64>,
     /// Whether generated and vendored files are indexed.
     pub include_generated: bool,
-    /// Larger files are passed over.
+    /// Larger files are skipped, in bytes.
     pub max_file_bytes: u64,
 }
 
@@ -267,9 +271,9 @@ pub struct Status {
 pub struct Pending {
     /// Files that are new or have changed.
     pub changed: usize,
-    /// Files that are indexed and no longer there.
+    /// Files that are indexed and no longer exist.
     pub removed: usize,
-    /// Files that are there and passed over, as they are generated or vendored: by their names, or by their text where that
-    /// was read before.
+    /// Files that exist and are skipped as generated or vendored: by their names, or by their text
+    /// if it was read before.
     pub generated: usize,
 }

@@ -1,4 +1,4 @@
-//! What was parsed when it was indexed need not be parsed to be shown.
+//! Outlines stored in the index, so that a file need not be parsed again to be shown.
 
 use ctx_syntax::{Outline, Outlines};
 use tantivy::schema::IndexRecordOption::Basic;
@@ -23,12 +23,13 @@ impl Outlines for Index {
 }
 
 impl Index {
-    /// The hash ([`ctx_source::Text::hash`]) of the text that is indexed of the file at `path`: of that are the lines of its
-    /// parts. `None` where nothing is; zeros, which are no text's, where an update is about to write it or came to no end, and
-    /// where another process has written it and what is answered of it here is known to be of another text.
+    /// The hash ([`ctx_source::Text::hash`]) of the indexed text of `path`, to which the line
+    /// numbers of its parts refer. `None` if the file is not indexed. All zeros if the text is
+    /// uncertain: an update is writing it or was interrupted, or another process has written a
+    /// newer text than the one that this index answers from.
     pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
         let store = self.store();
-        // Who cannot read it now has the lines as they are told.
+        // If the manifest cannot be read now, the line numbers are used unchecked.
         let (hash, generation) = store.manifest.hash_of(path).ok().flatten()?;
         if generation == store.answered().generation {
             return Some(hash);
@@ -44,7 +45,7 @@ impl Index {
         })
     }
 
-    /// What `of` makes of what is stored of the file at `path`.
+    /// Applies `of` to the stored document of the file at `path`.
     fn first_of<T>(
         &self,
         searcher: &Searcher,
@@ -61,7 +62,7 @@ impl Index {
     }
 }
 
-/// The first document of a path: that of a file comes before those of its parts.
+/// The first document of a path. The document of a file precedes those of its parts.
 fn first(segment: &SegmentReader, path: &Term) -> Option<u32> {
     let index = segment.inverted_index(path.field()).ok()?;
     let mut postings = index.read_postings(path, Basic).ok()??;

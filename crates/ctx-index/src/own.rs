@@ -1,4 +1,5 @@
-//! What in a folder is an index's. A folder may be anybody's, and nothing is removed from it that no index made.
+//! Which files in a folder belong to an index. The folder may be anybody's, so only files that an
+//! index made are removed.
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, ErrorKind, Read as _};
@@ -9,59 +10,60 @@ use ctx_source::open_no_link;
 use crate::IndexError;
 use crate::lock::{REMEMBERED, WRITER};
 
-/// What tells a manifest from other databases: `ctxi`, in the header of the file.
+/// The `application_id` of a manifest, `ctxi`, which identifies it among `SQLite` databases.
 pub(crate) const APPLICATION_ID: i32 = 0x6374_7869;
 
-/// Where `SQLite` keeps that.
+/// The bytes of the file header in which `SQLite` keeps the `application_id`.
 const ID_AT: std::ops::Range<usize> = 68..72;
-/// What each of its files begins with.
+/// The first bytes of every `SQLite` database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Definitions of tables are in the first page, and few pages are larger.
+/// How much of a database is read to find its table definitions, in bytes: they are in the first
+/// page, and few pages are larger.
 const PAGE_BYTES: u64 = 4096;
-/// Tables that each manifest has had. Earlier ones have no id.
+/// Tables that every manifest has, including old ones without an `application_id`.
 const TABLES: [&str; 2] = [
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE files (",
 ];
-/// The first table of what is remembered.
+/// The first table of the remembered data.
 const SUMS: &str = "CREATE TABLE sums (layout INTEGER NOT NULL";
-/// A list that programs of other kinds have too.
+/// The list of segments, whose name other programs use too.
 const META: &str = "meta.json";
 
-/// Of what is remembered, the database,
+/// The database of the remembered data.
 pub(crate) const REMEMBERED_DB: &str = "remembered.db";
-/// and one that is in the making.
+/// The database of the remembered data while it is being created.
 pub(crate) const REMEMBERED_NEW: &str = "remembered.new.db";
-/// What is written to find out whether there is room.
+/// A file written to find out whether the disk is full.
 pub(crate) const PROBE: &str = "room.tmp";
-/// What stands behind the name of a database in the names of the files that `SQLite` makes beside it.
+/// Suffixes of the files that `SQLite` creates beside a database, and of the database itself.
 const BESIDE: [&str; 4] = ["-journal", "-wal", "-shm", ""];
 
-/// What a `manifest.db` is.
+/// The kinds of file that `manifest.db` may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manifest {
     /// There is none, or it is empty.
     Nothing,
-    /// An index's.
+    /// A manifest of an index.
     Own,
-    /// A database of something else.
+    /// A database of another program.
     Foreign,
-    /// No database, or one whose first bytes are damaged.
+    /// Not a database, or one whose first bytes are damaged.
     Unclear,
 }
 
-/// The names in `text/`.
+/// The names in `text/`, by whether an index makes files of that name.
 #[derive(Debug, Default)]
 struct Text {
     own: Vec<String>,
     foreign: Vec<String>,
 }
 
-/// Makes `folder` where an index begins in a folder of somebody's own, or takes the one that is there, as
-/// [`begin_private`](ctx_source::begin_private) does. One that has an index stays as it is.
+/// Creates `folder` for an index inside a folder of the user, or takes the one that exists, as
+/// [`begin_private`](ctx_source::begin_private) does. A folder that has an index is left as it is.
 ///
 /// # Errors
-/// It is a link, or cannot be made.
+/// The folder is a link, or cannot be created.
 pub fn begin_in(folder: &Path) -> io::Result<()> {
     if has_index(folder) {
         return Ok(());
@@ -69,36 +71,36 @@ pub fn begin_in(folder: &Path) -> io::Result<()> {
     ctx_source::begin_private(folder)
 }
 
-/// Whether there is an index in `folder`, whatever its state.
+/// Whether there is an index in `folder`, in whatever state.
 pub fn has_index(folder: &Path) -> bool {
     folder.join("manifest.db").exists()
 }
 
-/// Whether an index of `root` may be opened in `folder`, whatever is in it.
+/// Checks that an index of `root` may be opened in `folder`, whatever it contains.
 ///
 /// # Errors
-/// It is in `root` by a link.
+/// The folder lies in `root` through a link.
 pub(crate) fn check_place(root: &Path, folder: &Path) -> Result<(), IndexError> {
     ctx_source::check_no_link(root, folder).map_err(|it| IndexError::folder(folder, it))
 }
 
-/// Whether an index may be opened in `folder`: what is there where it has its files is one's, or nothing, and no link. Changes
-/// nothing.
+/// Checks that an index may be opened in `folder`: the names of its files are unused or taken by
+/// files of an index, and none is a link. Changes nothing.
 ///
 /// # Errors
-/// [`IndexError::Foreign`], and the folder cannot be read.
+/// [`IndexError::Foreign`], and if the folder cannot be read.
 pub(crate) fn check(folder: &Path) -> Result<(), IndexError> {
     check_no_links(folder)?;
     let (manifest, text) = look(folder)?;
     match manifest {
-        // A file that somebody put into the text of an index is no reason not to ask it.
+        // A foreign file among the text of an index is no reason not to query it.
         Manifest::Own => Ok(()),
         _ => judge(folder, manifest, &text),
     }
 }
 
-/// Whether none of the files that an index has in `folder` is a link: no index makes one, and whoever made the folder may have it lead to
-/// what is not to be written.
+/// Checks that no file of the index in `folder` is a link. An index makes none, and whoever made
+/// the folder may point one at a file that must not be written.
 fn check_no_links(folder: &Path) -> Result<(), IndexError> {
     let io = |source| IndexError::folder(folder, source);
     let is_of_folder = |name: &str| name == "text" || is_of_folder(name);
@@ -110,10 +112,10 @@ fn check_no_links(folder: &Path) -> Result<(), IndexError> {
     refuse(folder, found)
 }
 
-/// The links in `folder` that are called as `is_meant` says, by name.
+/// The links in `folder` whose names satisfy `is_meant`, sorted.
 fn links(folder: &Path, is_meant: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
-        // What is no folder is told of by whoever reads it.
+        // If it is not a folder, the code that reads it reports that.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
@@ -131,7 +133,7 @@ fn links(folder: &Path, is_meant: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathB
     Ok(links)
 }
 
-/// Tells that `found` in `folder` is not of an index, where it is anything.
+/// Returns [`IndexError::Foreign`] unless `found` is empty.
 fn refuse(folder: &Path, found: Vec<PathBuf>) -> Result<(), IndexError> {
     if found.is_empty() {
         return Ok(());
@@ -142,7 +144,8 @@ fn refuse(folder: &Path, found: Vec<PathBuf>) -> Result<(), IndexError> {
     })
 }
 
-/// Whether there is an index in `folder`, or what is left of one: something that no other program makes. Changes nothing.
+/// Whether `folder` holds an index or remains of one: something that no other program makes.
+/// Changes nothing.
 ///
 /// # Errors
 /// Those of [`check`].
@@ -153,16 +156,16 @@ pub(crate) fn is_index(folder: &Path) -> Result<bool, IndexError> {
     Ok(manifest == Manifest::Own || has_proof || is_remembered(&folder.join(REMEMBERED_DB)))
 }
 
-/// Whether the file at `path` begins as a database of what is remembered does.
+/// Whether the file at `path` begins like a database of remembered data.
 fn is_remembered(path: &Path) -> bool {
     !is_no_file(path)
         && first_page(path).is_ok_and(|page| page.starts_with(MAGIC) && has(&page, SUMS))
 }
 
-/// Whether all that is in `folder` is an index's, or one of the files that are called as `beside` says.
+/// Checks that everything in `folder` belongs to an index or has a name that satisfies `beside`.
 ///
 /// # Errors
-/// [`IndexError::Foreign`] names what is not, and the folder cannot be read.
+/// [`IndexError::Foreign`] with everything else, and if the folder cannot be read.
 pub(crate) fn check_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
     let io = |source| IndexError::folder(folder, source);
     let (manifest, text) = look(folder)?;
@@ -178,7 +181,8 @@ pub(crate) fn check_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<
     refuse(folder, found)
 }
 
-/// Whether this is in the folder of an index for the index. A link is not: it leads to what is somebody else's.
+/// Whether the entry of the folder belongs to the index. A link does not: it leads to files of
+/// others.
 fn is_of_index(entry: &DirEntry, beside: &dyn Fn(&str) -> bool) -> io::Result<bool> {
     let (name, kind) = (entry.file_name(), entry.file_type()?);
     let name = name.to_string_lossy();
@@ -204,11 +208,12 @@ fn is_of_folder(name: &str) -> bool {
         })
 }
 
-/// Removes an index with all that it remembers, and the files that are called as `beside` says. What tells that it was one
-/// goes last, so that what a kill leaves is known for one still.
+/// Removes an index with its remembered data, and the files whose names satisfy `beside`. The files
+/// by which an index is recognised go last, so that the remains of an interrupted removal can be
+/// removed too.
 ///
 /// # Errors
-/// Those of [`check_all`]: then nothing is removed. And what the system says.
+/// Those of [`check_all`], before anything is removed; and errors of the operating system.
 pub(crate) fn remove_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
     let io = |source| IndexError::folder(folder, source);
     check_all(folder, beside)?;
@@ -234,14 +239,16 @@ pub(crate) fn remove_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result
     is_gone(fs::remove_dir(folder))
 }
 
-/// Removes all that is indexed, and nothing that is remembered.
+/// Removes the manifest and the text index, and keeps the remembered data.
 ///
 /// # Errors
-/// [`IndexError::Foreign`] if something else is there: then nothing is removed. And what the system says.
+/// [`IndexError::Foreign`] if something else is there, before anything is removed; and errors of
+/// the operating system.
 pub(crate) fn remove(folder: &Path) -> Result<(), IndexError> {
     let (manifest, mut text) = look(folder)?;
     judge(folder, manifest, &text)?;
-    // While any other is left, these are still known for an index's.
+    // `meta.json` goes first: by any other of these files the rest is still recognised as an
+    // index's.
     text.own.sort_by_key(|name| name != META);
     let names = [
         "manifest.db-journal",
@@ -262,7 +269,8 @@ pub(crate) fn remove(folder: &Path) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Whether all of it is an index's. What is unclear by itself is, beside what is not.
+/// Checks that the manifest and the text belong to an index. Each may be recognised by the other if
+/// it is unclear by itself.
 fn judge(folder: &Path, manifest: Manifest, text: &Text) -> Result<(), IndexError> {
     let has_proof = text.own.iter().any(|name| name != META);
     let is_text_own =
@@ -294,7 +302,7 @@ fn look(folder: &Path) -> Result<(Manifest, Text), IndexError> {
     Ok((manifest, text))
 }
 
-/// `SQLite` is not asked, as it may write beside what it opens.
+/// Reads the file without `SQLite`, which may write beside the database it opens.
 fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
     if is_no_file(path) {
         return Ok(Manifest::Foreign);
@@ -313,7 +321,8 @@ fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
     })
 }
 
-/// Whether something else than a file is there, such as a link, or a pipe: whoever opens that waits for somebody to write to it.
+/// Whether something other than a regular file is there, such as a link, or a pipe, which would
+/// block whoever opens it.
 pub(crate) fn is_no_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| !it.is_file())
 }
@@ -350,7 +359,8 @@ fn look_at_text(folder: &Path) -> io::Result<Text> {
     Ok(text)
 }
 
-/// Whether the text index makes files of this name: lists, locks, what is half written, and parts of segments.
+/// Whether the text index makes files of this name: lists, locks, temporary files, and files of
+/// segments.
 fn is_own(name: &str) -> bool {
     match name.split_once('.') {
         Some(("", rest)) => {

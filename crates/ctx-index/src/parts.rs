@@ -1,8 +1,8 @@
-//! What is stored of parts, as far as it was met.
+//! A cache of the stored fields of parts.
 //!
-//! A question comes upon over a thousand parts, and mostly upon the same ones as others. What a segment says of a
-//! document never changes, so each document of a segment has a slot, and whoever knows the slots of all segments
-//! finds a part without a lock or a hash.
+//! A question reads over a thousand parts, and mostly the same ones as other questions. The stored
+//! fields of a document never change within a segment, so each document has a slot per segment, and
+//! a search finds a part by index, without a lock or a hash.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,17 +13,18 @@ use tantivy::{DocAddress, Searcher, SegmentReader};
 
 use crate::by_segment::BySegment;
 
-/// When so many parts are remembered, some 500 bytes each, all are forgotten: what is met often is soon met again.
+/// When this many parts are cached, some 500 bytes each, all are dropped: frequent ones are soon
+/// read again.
 const MOST: usize = 1 << 16;
 
-/// The parts that were met lately.
+/// The cached parts.
 #[derive(Debug)]
 pub(crate) struct Parts {
     segments: BySegment<SegmentId, Slots>,
     most: usize,
 }
 
-/// A slot for each document of a segment, by its number.
+/// One slot per document of a segment, by document number.
 #[derive(Debug)]
 struct Slots {
     parts: Box<[OnceLock<Arc<Part>>]>,
@@ -49,7 +50,7 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// The parts that a search comes upon. O(segments), and 16 bytes for each document of a segment that is new.
+    /// The slots for one search. O(segments), and 16 bytes for each document of a new segment.
     pub(crate) fn of(&self, searcher: &Searcher) -> Met {
         let segments = || {
             self.segments
@@ -66,14 +67,14 @@ impl Parts {
     }
 }
 
-/// The parts of all segments of one searcher.
+/// The slots of all segments of one searcher.
 pub(crate) struct Met {
-    /// By ordinal.
+    /// By segment ordinal.
     segments: Vec<Arc<Slots>>,
 }
 
 impl Met {
-    /// The part at `address`, which is read where it was not met lately.
+    /// Returns the part at `address`, read by `read` if it is not cached.
     ///
     /// # Errors
     /// Those of `read`.
@@ -94,7 +95,7 @@ impl Met {
         Ok(part)
     }
 
-    /// How many are remembered.
+    /// The number of cached parts.
     pub(crate) fn filled(&self) -> usize {
         let filled = self.segments.iter();
         filled.map(|it| it.filled.load(Ordering::Relaxed)).sum()
@@ -121,7 +122,7 @@ mod tests {
         reader.searcher()
     }
 
-    /// The first line of the part at `address`, which is `line` if it is read now.
+    /// The first line of the part at `address`; `line` if it was not cached.
     fn met(parts: &Parts, searcher: &Searcher, address: (u32, u32), line: u32) -> u32 {
         let address = DocAddress::new(address.0, address.1);
         let read = || Ok::<_, ()>(Part::new("a.rs", LineSpan::new(line, line).unwrap()));
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(fails(&parts), Err("gone"));
         assert_eq!(met(&parts, &one, (0, 3), 1), 1);
         assert_eq!(met(&parts, &one, (0, 3), 2), 1, "it was met before");
-        // Other documents and other segments have other parts, whatever the ordinals are.
+        // Other documents and other segments have other parts, whatever their ordinals.
         let two = commit(&mut writer, &reader, 2);
         let first = one.segment_reader(0).segment_id();
         let ordinal = |of: u32| two.segment_reader(of).segment_id() == first;
@@ -154,12 +155,13 @@ mod tests {
         assert_eq!(met(&parts, &two, (old, 3), 3), 1);
         assert_eq!(met(&parts, &two, (new, 1), 4), 4);
         assert_eq!(met(&parts, &two, (old, 1), 5), 5);
-        // Who is at work goes on with what there was.
+        // A search in progress keeps the slots it has.
         let working = parts.of(&two);
         assert_eq!(met(&parts, &two, (new, 0), 6), 6);
         assert_eq!(met(&parts, &two, (new, 1), 7), 7, "four were remembered");
         assert!(working.get(DocAddress::new(new, 1), || Err(())).is_ok());
-        // What a merge makes is met anew, and what it took in is forgotten.
+        // The parts of a merged segment are read anew, and those of the segments it replaced are
+        // dropped.
         let segments = [two.segment_reader(0), two.segment_reader(1)];
         let merge = writer.merge(&segments.map(SegmentReader::segment_id));
         merge.wait().unwrap();

@@ -1,5 +1,6 @@
-//! What is remembered of the use of files, and of what was said: it cannot be made again from the files. So it
-//! has a database of its own beside what can be, and is never removed.
+//! The remembered data: usage of files, messages, pins, votes and stored settings. It cannot be
+//! rebuilt from the files, so it has a database of its own beside the rest and is never removed
+//! with that.
 
 mod keep;
 mod rows;
@@ -21,32 +22,32 @@ use crate::error::Fault;
 use crate::own::REMEMBERED_DB;
 use crate::store::{FileId, file_id};
 
-/// The key of how many votes were counted,
+/// The key of the number of votes counted.
 const VOTES_COUNTED: &str = "votes";
-/// and those of what was asked for.
+/// The keys of the stored settings.
 const INCLUDE_GENERATED: &str = "include-generated";
 const MAX_FILE_BYTES: &str = "max-file-bytes";
-/// The key of what the index is of,
+/// The key of the root's path.
 const ROOT: &str = "root";
-/// and that of when it was opened, in seconds since 1970,
+/// The key of the time when the index was opened, in seconds since 1970.
 const OPENED_AT: &str = "opened-at";
-/// which is noted anew when it is so long ago.
+/// The opening time is rewritten at most this often, in seconds.
 const DAY: i64 = 86_400;
 
 /// The database.
 #[derive(Debug)]
 pub(crate) struct Remembered(Mutex<Opened>);
 
-/// The database as it was opened.
+/// The open database.
 #[derive(Debug)]
 struct Opened {
     connection: Connection,
     is_writable: bool,
-    /// Where it is, unless it is none that another may take the place of.
+    /// Its file, unless it is in memory and cannot be replaced by another process.
     place: Option<Place>,
 }
 
-/// Which file a database is, where the system tells, and in which folder.
+/// The identity of a database file, if the system has one, and its folder.
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
@@ -68,7 +69,7 @@ impl DerefMut for Opened {
 }
 
 impl Opened {
-    /// Where another database has taken the place of this one.
+    /// The folder, if another database has replaced this one there.
     fn replaced_in(&self) -> Option<&Path> {
         let Place { folder, file } = self.place.as_ref()?;
         let now = file_id(&folder.join(REMEMBERED_DB));
@@ -81,14 +82,15 @@ impl Remembered {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The database that is in its place now: whoever found this one damaged put another there, and what is written to this one is lost.
-    /// One look at the file; O(bytes) where it is another.
+    /// The database that is in the folder now. A process that found this one damaged has put
+    /// another in its place, and writes to this one would be lost. One look at the file; O(bytes)
+    /// if it is another.
     fn current(&self) -> Result<MutexGuard<'_, Opened>, Fault> {
         let mut opened = self.lock();
         if let Some(folder) = opened.replaced_in() {
             let (other, loss) = Remembered::open(folder)?;
             if loss.is_some() {
-                // How that shows quotes what it is of.
+                // Not logged in detail: the text of the loss quotes the contents.
                 tracing::warn!("what an index remembered is lost");
             }
             *opened = other.into_opened();
@@ -104,7 +106,8 @@ impl Remembered {
         self.lock().is_writable
     }
 
-    /// Goes on with `other`, as the file of this one was removed: what is written to that is lost.
+    /// Continues with `other`, since the file of this one was removed and writes to it would be
+    /// lost.
     pub(crate) fn go_on_with(&self, other: Remembered) {
         *self.lock() = other.into_opened();
     }
@@ -131,7 +134,7 @@ impl Remembered {
         Ok(uses)
     }
 
-    /// Notes that files were shown; nothing where nothing can be written.
+    /// Records that files were shown. Does nothing if nothing can be written.
     pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), Fault> {
         if !self.is_writable() {
             return Ok(());
@@ -146,21 +149,22 @@ impl Remembered {
         })
     }
 
-    /// Whether any file was shown or of use.
+    /// Whether any file is recorded as shown or useful.
     pub(crate) fn has_uses(&self) -> Result<bool, Fault> {
         let sql = "SELECT EXISTS (SELECT 1 FROM usage)";
         Ok(self.current()?.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
-    /// a file that another took the place of, and that went nowhere itself, the more is kept. Of those of `gone` that went nowhere, it
-    /// is forgotten when they were shown, and all where they were of no use.
+    /// Records renames, in which no path occurs twice as a source or as a target: the usage of a
+    /// file follows it. If a renamed file replaced another that was not renamed, the larger value
+    /// of each is kept. For a file of `gone` that was not renamed, the time when it was shown is
+    /// dropped, and the whole row if it was never useful.
     pub(crate) fn moved(&self, moves: &[(String, String)], gone: &[String]) -> Result<(), Fault> {
         if !self.is_writable() || (moves.is_empty() && gone.is_empty()) {
             return Ok(());
         }
         self.change(|changes| {
-            // All are read before one is written: they may have taken each other's places.
+            // All rows are read before any is written, as files may have swapped names.
             let mut rows = Vec::new();
             for (from, to) in moves {
                 rows.extend(usage(changes, from)?.map(|row| (to, row)));
@@ -178,7 +182,7 @@ impl Remembered {
                     changes.put(&USAGE, &[text(path), uses.into(), 0.into()])?;
                 }
             }
-            // Earlier versions left such rows.
+            // Such rows were left by earlier versions, too.
             for path in idle(changes)? {
                 changes.remove(&USAGE, &[Value::Text(path)])?;
             }
@@ -220,7 +224,7 @@ impl Remembered {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Adds a message to the end of its thread, once.
+    /// Appends a message to its thread, unless it is there already.
     pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), Fault> {
         self.change(|changes| {
             let is_known = "SELECT seq FROM messages WHERE thread = ?1 AND id = ?2";
@@ -241,7 +245,7 @@ impl Remembered {
         })
     }
 
-    /// Pins it, once.
+    /// Pins the text, unless it is pinned already.
     pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), Fault> {
         self.change(|changes| {
             if seq(changes, PIN, params![thread, what])?.is_none() {
@@ -262,7 +266,8 @@ impl Remembered {
         })
     }
 
-    /// Counts a vote, once, all or nothing.
+    /// Counts a vote, unless it was counted already; all or nothing. Returns whether it was counted
+    /// now.
     pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, Fault> {
         self.change(|changes| {
             let is_known = "SELECT voted_at FROM votes WHERE key = ?1";
@@ -280,7 +285,7 @@ impl Remembered {
         })
     }
 
-    /// How the index is to be made where nothing says otherwise.
+    /// The stored settings.
     pub(crate) fn kept(&self) -> Result<Kept, Fault> {
         let connection = self.current()?;
         Ok(Kept {
@@ -289,7 +294,7 @@ impl Remembered {
         })
     }
 
-    /// Changes that; what is `None` stays as it is.
+    /// Stores settings; a field that is `None` is not changed.
     pub(crate) fn keep(&self, kept: Kept) -> Result<(), Fault> {
         let include_generated = kept.include_generated.map(|it| it.to_string());
         let max_file_bytes = kept.max_file_bytes.map(|it| it.to_string());
@@ -308,8 +313,8 @@ impl Remembered {
         })
     }
 
-    /// Notes what the index is of, and once a day that it was opened; nothing where nothing can be written. A root whose path
-    /// is no text is not noted.
+    /// Records the root, and at most once a day that the index was opened. Does nothing if nothing
+    /// can be written. A root whose path is not UTF-8 is not recorded.
     pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), Fault> {
         if !self.is_writable() {
             return Ok(());
@@ -331,14 +336,14 @@ impl Remembered {
         })
     }
 
-    /// What the index is of, where that was noted.
+    /// The root, if it was recorded.
     pub(crate) fn root(&self) -> Result<Option<PathBuf>, Fault> {
         let connection = self.current()?;
         let root: Option<String> = value(&connection, ROOT)?;
         Ok(root.filter(|it| !it.is_empty()).map(PathBuf::from))
     }
 
-    /// How many votes were counted. It never falls.
+    /// The number of votes counted. It never falls.
     pub(crate) fn votes(&self) -> Result<u64, Fault> {
         let connection = self.current()?;
         votes(&connection)
@@ -351,7 +356,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// How often a file was of use, and when it was shown last.
+/// How often a file was useful, and when it was last shown.
 fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
@@ -359,7 +364,7 @@ fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, Faul
     Ok(row.optional()?)
 }
 
-/// The files of which nothing is known but that they were shown once. O(files).
+/// The files that were never useful and whose time of showing was dropped. O(files).
 fn idle(connection: &Connection) -> Result<Vec<String>, Fault> {
     let sql = "SELECT path FROM usage WHERE uses = 0 AND shown_at = 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -377,7 +382,7 @@ fn seq(
     Ok(number.optional()?.flatten())
 }
 
-/// The single value of this key.
+/// The stored value of this key.
 fn value<T: FromStr>(connection: &Connection, key: &str) -> Result<Option<T>, Fault> {
     let mut statement = connection.prepare_cached("SELECT value FROM kept WHERE key = ?1")?;
     let value = statement.query_row([key], |row| row.get::<_, String>(0));

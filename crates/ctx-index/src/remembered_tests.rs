@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use super::*;
 
 fn remembered() -> (TempDir, Remembered) {
-    // In memory where the system has such: each change waits for the disk otherwise.
+    // In memory if possible: otherwise each change waits for the disk.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.unwrap();
     let remembered = reopened(&folder);
@@ -74,7 +74,7 @@ fn of_a_file_that_is_gone_and_was_of_no_use_nothing_is_remembered() {
     let gone = ["a.rs", "b.rs", "c.rs"].map(str::to_owned);
     remembered.shown(&gone, 7).unwrap();
     remembered.vote(&Vote::new("key", "b.rs", true, 9)).unwrap();
-    // A vote against what was never shown, as earlier versions left what was.
+    // A vote against a file that was never shown, like those that earlier versions left.
     let against = Vote::new("other", "d.rs", false, 9);
     remembered.vote(&against).unwrap();
     remembered.moved(&[], &gone[..2]).unwrap();
@@ -106,7 +106,7 @@ fn votes_are_counted_and_nothing_else_is() {
 fn messages_keep_their_order_and_come_once() {
     let (_folder, remembered) = remembered();
     for id in ["1", "2", "2", "3"] {
-        // The same second: their order is that in which they came.
+        // All in the same second: the order is that of arrival.
         let message = Message::new(id, "user", "text", 5);
         remembered.append("t", &message).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Which files there are, and which of them changed.
+//! The files below the root, as a walk sees them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use ctx_source::{Entry, EntryKind, Mark, Root, Step, WalkFault, WalkOptions};
 use crate::manifest::Moment;
 use crate::options::{Passed, Reason, Wanted};
 
-/// A file that changed so shortly before it was looked at may change again within its time: the clocks of file
-/// systems are that coarse.
+/// A file modified less than this long before it was looked at may change again without a new time,
+/// since clocks of file systems are that coarse. In nanoseconds.
 const RACY: i64 = 2_000_000_000;
 
-/// A file that is there.
+/// A file that exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     pub(crate) path: String,
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: i64,
-    /// Whether a later change cannot have the same time.
+    /// Whether any later change will have another time.
     pub(crate) is_settled: bool,
 }
 
 impl Seen {
-    /// When it was changed, as the next update is to compare it: a file that may change again within its time
-    /// has none, and is read again.
+    /// The modification time that the next update compares with. Files that may change again within
+    /// the same time get one that never matches, and are read again.
     pub(crate) fn stamp(&self) -> i64 {
         if self.is_settled {
             self.modified
@@ -37,36 +37,40 @@ impl Seen {
     }
 }
 
-/// What a walk saw.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// By path.
+    /// Sorted by path.
     pub(crate) files: Vec<Seen>,
-    /// By path: what is too large, generated or vendored, has a name that is no text, or is no file.
+    /// Skipped entries by path: too large, generated, vendored, with a name that is not UTF-8, or
+    /// not a regular file.
     pub(crate) passed: Vec<Passed>,
-    /// Folders that were looked into.
+    /// Folders that were listed.
     pub(crate) folders: BTreeSet<PathBuf>,
-    /// Folders and files that could not be looked at, each in a sentence.
+    /// Folders and files that could not be read, each as a sentence.
     pub(crate) faults: Vec<String>,
-    /// What ignore files say in vain, each in a sentence.
+    /// Lines of ignore files that have no effect, each as a sentence.
     pub(crate) unheeded: Vec<String>,
-    /// Folders that are there and could not be listed, below the root: what was not met in them may be there all the same.
+    /// Existing folders that could not be listed, relative to the root: files in them may exist
+    /// though they were not met.
     pub(crate) unlisted: BTreeSet<PathBuf>,
-    /// Whether anything that was not met may be.
+    /// Whether any file that was not met may exist.
     pub(crate) is_partial: bool,
-    /// The state of the manifest before, where that could be told: what was written since may be of files that were not met.
+    /// The state of the manifest before the walk, if known: rows written later may be of files that
+    /// the walk did not meet.
     pub(crate) since: Option<Moment>,
 }
 
 impl Scan {
-    /// Whether what is known to be at `path`, and was not met, may be there all the same. O(depth · log folders).
+    /// Whether the known file at `path`, which was not met, may still exist. O(depth · log
+    /// folders).
     pub(crate) fn may_miss(&self, path: &str) -> bool {
         let mut at = Path::new(path).ancestors();
         self.is_partial || at.any(|it| self.unlisted.contains(it))
     }
 }
 
-/// Walks the folder `root`, links not followed, and the index itself left out.
+/// Walks the folder `root` without following links, and leaves out the index itself.
 pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     let settled = nanoseconds(SystemTime::now()).unwrap_or(i64::MAX) - RACY;
     let index = index.canonicalize().unwrap_or_else(|_| index.to_owned());
@@ -150,7 +154,7 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
     })
 }
 
-/// Since 1970.
+/// Nanoseconds since 1970.
 fn nanoseconds(time: SystemTime) -> Option<i64> {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).ok(),

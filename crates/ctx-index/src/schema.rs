@@ -1,4 +1,4 @@
-//! What is kept of each file and each of its parts.
+//! The documents of the text index: their fields and analyzers.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,37 +10,37 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-/// The form of the index. Another is made anew.
+/// The format of the index. An index of another format is rebuilt.
 pub(crate) const FORMAT: u32 = 17;
 
-/// The name of the analyzer.
+/// The name of the analyzer for words.
 const WORDS: &str = "ctx-words";
-/// The name of the analyzer that cuts into three characters.
+/// The name of the analyzer for trigrams.
 const TRIGRAMS: &str = "ctx-trigrams";
 
 /// The fields of the text index.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// Of all documents: the path, whole.
+    /// All documents: the whole path.
     pub(crate) path: Field,
-    /// Of parts: how they are shown, and what else is to be known without reading the file.
+    /// Parts: how they are shown, and what must be known without reading the file.
     pub(crate) stored: Field,
     pub(crate) name: Field,
     pub(crate) signature: Field,
     pub(crate) doc: Field,
     pub(crate) body: Field,
-    /// Of parts: the names that they define and use, whole, in lower case.
+    /// Parts: the names that they define and use, whole, in lower case.
     pub(crate) defines: Field,
     pub(crate) uses: Field,
-    /// Of parts and files: the trigrams of their names.
+    /// Parts and files: the trigrams of their names.
     pub(crate) trigrams: Field,
-    /// Of files: the path in words, and all text.
+    /// Files: the words of the path, and all text.
     pub(crate) path_words: Field,
     pub(crate) text: Field,
-    /// Of files: each end of the path that begins after a slash.
+    /// Files: each suffix of the path that begins after a slash.
     pub(crate) path_ends: Field,
-    /// Of files: what they define, import and refer to.
+    /// Files: the outline, that is definitions, imports and references.
     pub(crate) outline: Field,
 }
 
@@ -77,7 +77,7 @@ impl Fields {
     }
 }
 
-/// What is known of a part without its file, beside its path.
+/// What is stored of a part besides its path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     /// First and last line; 0 for the document of a file.
@@ -97,7 +97,7 @@ pub(crate) struct Stored {
     pub(crate) refers_to: Vec<String>,
 }
 
-/// The analyzers, by name.
+/// The analyzers by name.
 pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
     manager.register(WORDS, TextAnalyzer::from(Words::default()));
@@ -105,8 +105,9 @@ pub(crate) fn tokenizers() -> TokenizerManager {
     manager
 }
 
-/// [`Analyzer`], as the index calls it. All clones have the same, as an identifier is in several fields and is to be
-/// learned, and kept at hand, once: a segment has its fields written one after another.
+/// [`Analyzer`] as a tokenizer of the text index. Clones share one, so that an identifier that
+/// occurs in several fields is analysed and cached once; the fields of a segment are written one
+/// after another.
 #[derive(Clone, Default)]
 struct Words {
     analyzer: Arc<Mutex<Analyzer>>,
@@ -127,7 +128,7 @@ impl Tokenizer for Words {
     }
 }
 
-/// The words of a text, of which those of one identifier at a time are taken apart.
+/// A stream over the words of a text that splits one identifier at a time.
 struct WordStream<'a> {
     text: &'a str,
     at: usize,
@@ -176,8 +177,8 @@ impl Tokenizer for Trigrams {
     }
 }
 
-/// The trigrams of `text` in lower case, with two blanks before it and one behind, as PostgreSQL's `pg_trgm`
-/// has them; each once.
+/// The distinct trigrams of `text` in lower case, with two blanks before it and one after, as
+/// PostgreSQL's `pg_trgm` has them.
 pub(crate) fn trigrams(text: &str) -> Vec<String> {
     let mut grams = Vec::new();
     for word in text
@@ -193,14 +194,14 @@ pub(crate) fn trigrams(text: &str) -> Vec<String> {
     grams
 }
 
-/// Some tokens of one text. Their memory is used again.
+/// A reusable buffer of tokens of one text.
 #[derive(Clone, Default)]
 pub(crate) struct Tokens {
     all: Vec<Token>,
     count: usize,
-    /// One more than the place of the one that it is at.
+    /// The index of the current token, plus one.
     next: usize,
-    /// How many there were before these.
+    /// The number of tokens before these.
     before: usize,
 }
 
@@ -210,7 +211,7 @@ impl Tokens {
         self.before = 0;
     }
 
-    /// Makes room for those that follow.
+    /// Makes room for the tokens that follow.
     fn go_on(&mut self) {
         self.before += self.count;
         self.count = 0;
@@ -230,7 +231,7 @@ impl Tokens {
         self.count += 1;
     }
 
-    /// Whether there is a next one.
+    /// Moves to the next token, if there is one.
     fn advance(&mut self) -> bool {
         self.next += 1;
         self.next <= self.count
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn the_words_of_a_text_are_those_of_the_analyzer_in_their_order() {
         let mut analyzer = tokenizers().get(WORDS).unwrap();
-        // The second has the memory of the first.
+        // The second text reuses the memory of the first.
         for text in [
             "fn parseHTTPHeader(caf\u{e9}, _) -> __init__;",
             "a_b __ \u{6e2f}\u{53e3}\u{6e2f} x2",

@@ -1,8 +1,9 @@
-//! What documents are worth to a question: summed up term by term, and not document by document.
+//! Scores of documents for a question, summed term by term rather than document by document.
 //!
-//! A question has dozens of terms, each with a list of documents in each of several fields. To go through so many
-//! lists side by side, as the queries of the text index do, costs more than to add what each has to one sum for
-//! each document. And sums of the same numbers in the same order are the same whatever the segments are.
+//! A question has dozens of terms, each with a posting list in each of several fields. Traversing
+//! that many lists in parallel, as the queries of the text index do, costs more than adding each
+//! posting to an array of sums. And the same numbers summed in the same order give the same result,
+//! whatever the segments are.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
@@ -16,23 +17,23 @@ use tantivy::{
 use crate::best::{Best, Scored};
 use crate::statistics::{Collection, Lists, Live};
 
-/// So many sums are compared at once.
+/// The number of sums compared at once.
 const RUN: usize = 64;
 
 /// What a document gains by a term.
 #[derive(Debug)]
 pub(crate) enum Clause {
-    /// BM25 of the term, times `boost`: by how often it occurs, or as if it did once.
+    /// BM25 of the term, times `boost`: with its frequency, or as if it occurred once.
     Bm25 {
         lists: Lists,
         boost: Score,
         counting: IndexRecordOption,
     },
-    /// So much if it holds any of the terms.
+    /// A constant `worth` if the document holds any of the terms.
     Any { lists: Vec<Lists>, worth: Score },
 }
 
-/// What a clause adds to the sums, where it can add anything: a term of BM25 is held by some document.
+/// A clause that can add to the sums: at least one document holds a term of it.
 enum Gain<'c> {
     Bm25 {
         lists: &'c Lists,
@@ -71,9 +72,9 @@ pub(crate) struct Scores<'s> {
 }
 
 impl<'s> Scores<'s> {
-    /// By `clauses`, of those that hold any of `within` if that is given, whose lists are all of `live`. O(documents of
-    /// the index, and those in the lists of the terms), and four bytes for each document; with `within`, O(its documents for
-    /// each term), and eight bytes for each.
+    /// Scores documents by `clauses`; with `within`, only those that hold one of these terms. All
+    /// lists are of `live`. O(documents of the index + postings of the terms), with four bytes per
+    /// document; with `within`, O(its documents × terms), with eight bytes per document looked at.
     pub(crate) fn of(
         live: &'s Live<'_>,
         clauses: &[Clause],
@@ -85,13 +86,13 @@ impl<'s> Scores<'s> {
             gains.extend(Gain::of(clause, collection)?);
         }
         let within = match (&*gains, within) {
-            // Most names that are asked for are defined nowhere.
+            // Most names that are searched for are defined nowhere.
             ([], _) => {
                 return Ok(Scores {
                     segments: Vec::new(),
                 });
             }
-            // A single list has all the documents there are for it.
+            // With a single list, no other documents can score.
             ([Gain::Bm25 { lists, .. }], None) => Some(std::slice::from_ref(*lists)),
             (_, within) => within,
         };
@@ -107,9 +108,10 @@ impl<'s> Scores<'s> {
         Ok(Scores { segments })
     }
 
-    /// By how alike their texts in `field` and one of `texts` are, each by its different tokens: those that both have, as a
-    /// share of those that either has. The tokens of a document are counted as its length is kept, which beyond 40 is in
-    /// steps. O(documents of the index, and those in the lists of the tokens), and five bytes for each document.
+    /// Scores documents by the similarity of their text in `field` to the most similar of `texts`:
+    /// the number of distinct tokens in both divided by that in either (Jaccard). A document's
+    /// tokens are counted by its stored length, which is rounded above 40. O(documents of the index
+    /// + postings of the tokens), with five bytes per document.
     pub(crate) fn alike(
         searcher: &'s Searcher,
         field: Field,
@@ -124,12 +126,12 @@ impl<'s> Scores<'s> {
         Ok(Scores { segments })
     }
 
-    /// Whether none has a sum, for want of lists.
+    /// Whether no document has a sum, because no list matched.
     pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// Those that have a sum above 0 and are there: the best of them, the best first.
+    /// The best of the live documents that have a sum above 0, the best first.
     pub(crate) fn best(&self, mut best: Best) -> Vec<Scored> {
         for (ordinal, segment) in (0..).zip(&self.segments) {
             segment.tell(|document| DocAddress::new(ordinal, document), &mut best);
@@ -138,7 +140,7 @@ impl<'s> Scores<'s> {
     }
 }
 
-/// Of a term that some document holds.
+/// The BM25 weight of a term; `None` if no document holds it.
 fn weight(collection: &dyn Collection, lists: &Lists) -> tantivy::Result<Option<Bm25Weight>> {
     let count = collection.holding(lists);
     if count == 0 {
@@ -155,9 +157,9 @@ fn weight(collection: &dyn Collection, lists: &Lists) -> tantivy::Result<Option<
 struct OfSegment<'s> {
     ordinal: usize,
     segment: &'s SegmentReader,
-    /// The documents that are looked at, ascending; without it all.
+    /// The documents that are looked at, ascending; `None` for all.
     within: Option<Vec<DocId>>,
-    /// By number, or by place in `within`.
+    /// By document number, or by position in `within`.
     sums: Vec<Score>,
 }
 
@@ -235,7 +237,8 @@ impl<'s> OfSegment<'s> {
         let Some(lengths) = self.segment.fieldnorms_readers().get_field(field)? else {
             return Ok(());
         };
-        // How many tokens each document shares with a text, and which documents share any.
+        // The number of tokens that each document shares with a text, and the documents that share
+        // any.
         let (mut shared, mut documents) = (vec![0_u8; self.sums.len()], Vec::new());
         for tokens in texts {
             let tokens = &tokens[..tokens.len().min(usize::from(u8::MAX))];
@@ -260,13 +263,13 @@ impl<'s> OfSegment<'s> {
         Ok(())
     }
 
-    /// Tells `best` of the documents that are there, but for those it has no use for: most, and they are passed over
-    /// a run at a time.
+    /// Pushes the live documents to `best`, except those that score too low: most do, and are
+    /// skipped a run at a time.
     fn tell(&self, address: impl Fn(DocId) -> DocAddress, best: &mut Best) {
         let alive = self.segment.alive_bitset();
         for (run, sums) in self.sums.chunks(RUN).enumerate() {
             let floor = best.floor();
-            // Counted, and not looked for, because that is done side by side.
+            // Counting is vectorised, searching is not.
             let wanted: u32 = sums.iter().map(|sum| u32::from(*sum >= floor)).sum();
             if wanted == 0 {
                 continue;
@@ -290,14 +293,15 @@ impl<'s> OfSegment<'s> {
     }
 }
 
-/// What two have in common of all that either has, if they have so many tokens, the other perhaps a few more: 0..=1.
+/// The tokens in both of two sets divided by those in either, 0..=1. The length of the other is
+/// rounded and may be a little too large.
 #[expect(clippy::cast_precision_loss, reason = "names are short")]
 fn share(both: u8, one: usize, other: u32) -> Score {
     let both = Score::from(both);
     (both / (one as Score + other as Score - both)).min(1.0)
 }
 
-/// The documents of `segment`, of this ordinal, that are in any of the lists, ascending.
+/// The documents of `segment`, which has this ordinal, that are in any of the lists, ascending.
 fn documents_of(
     ordinal: usize,
     segment: &SegmentReader,
@@ -318,17 +322,17 @@ fn documents_of(
     Ok(documents)
 }
 
-/// A document in the list of a term.
+/// An entry of a term's posting list.
 struct Posting {
     document: DocId,
-    /// Among those that are looked at.
+    /// The index of its sum: the document number, or the position in `within`.
     place: usize,
-    /// How often it holds the term.
+    /// The frequency of the term in the document.
     count: u32,
 }
 
-/// Calls `visit` with each document in `list`, which is of `index`, ascending; `within` has those that are looked at.
-/// What is not counted is there once.
+/// Calls `visit` with each document of `list`, ascending; with `within`, only with those. `list` is
+/// of `index`. Without frequencies in `counting`, each count is 1.
 fn each_posting(
     index: &InvertedIndexReader,
     list: &TermInfo,
@@ -361,8 +365,9 @@ fn each_posting(
     Ok(())
 }
 
-/// Calls `visit` with the place of each of `documents`, which ascend, that is among `postings`, which stand at it.
-/// Blocks of postings without any are not read.
+/// Calls `visit` with the position of each of `documents` that is among `postings`, and with
+/// `postings` standing at it. `documents` ascend. Blocks of postings that hold none of them are not
+/// read.
 pub(crate) fn each_among(
     mut postings: SegmentPostings,
     documents: &[DocId],

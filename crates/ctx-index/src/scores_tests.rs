@@ -16,14 +16,14 @@ use tantivy::{Index, TantivyDocument};
 use super::*;
 use crate::statistics::Statistics;
 
-/// More than there are documents.
+/// More than there can be documents.
 const MOST: usize = 2_000;
 const WORDS: usize = 6;
 
-/// Two texts, by the numbers of their words.
+/// The texts of the two fields, as numbers of words.
 type Document = [Vec<usize>; 2];
 
-/// A term is a number of a field and one of a word.
+/// Terms are given as the number of a field and that of a word.
 #[derive(Clone, Debug)]
 enum Wanted {
     Bm25(usize, usize, f32, bool),
@@ -52,7 +52,8 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A segment of so many times each list of `segments`, without the documents of those numbers.
+    /// A segment for each of `segments` with its documents repeated `times` times, without the
+    /// documents whose numbers are in `gone`.
     fn new(segments: &[Vec<Document>], times: usize, gone: &[usize]) -> Self {
         let mut schema = Schema::builder();
         let fields = ["a", "b"].map(|name| schema.add_text_field(name, TEXT));
@@ -106,7 +107,7 @@ impl Fixture {
         }
     }
 
-    /// The same, as the text index asks it.
+    /// The same as a query of the text index.
     fn query(&self, wanted: &Wanted) -> Box<dyn Query> {
         match wanted {
             Wanted::Bm25(field, word, boost, counts) => {
@@ -124,7 +125,7 @@ impl Fixture {
     }
 }
 
-/// Counts as the text index does: of a term, those documents too that are there no more.
+/// Counts as the text index does: deleted documents that hold a term are included.
 impl Collection for Searcher {
     fn documents(&self) -> u64 {
         self.total_num_docs().unwrap()
@@ -203,14 +204,14 @@ fn sums_are_those_of_the_text_index() {
                 expected.keys().collect::<Vec<_>>()
             );
             for (at, score) in &found {
-                // The same numbers, added in another order.
+                // The same numbers were added in another order.
                 prop_assert!(
                     (score - expected[at]).abs() <= 8.0 * f32::EPSILON * score,
                     "{at:?}"
                 );
             }
 
-            // Fewer are the best of them.
+            // A smaller limit returns the best of them.
             for count in [1, 3, 10] {
                 let few = scores.best(Best::new(count));
                 let few: Vec<Score> = few.into_iter().map(|it| it.0).collect();
@@ -268,7 +269,7 @@ fn alike_is_what_both_have_of_what_either_has() {
     });
 }
 
-/// Of lengths that are kept in steps, such as that of 41 tokens.
+/// With lengths that are stored rounded, such as 41 tokens.
 #[test]
 fn no_text_is_more_alike_than_the_same() {
     for (both, one, other) in [(41, 41, 40), (3, 3, 3), (255, 255, 248)] {

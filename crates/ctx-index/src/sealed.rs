@@ -1,7 +1,7 @@
-//! The folder of the text index, as the text index sees it.
+//! The directory through which the text index reads and writes its folder.
 //!
-//! Its segments carry checksums of their own; the lists of them, which are replaced as a whole, do not. Here
-//! they get one. And where the folder cannot be written, what only reads asks for no file to lock.
+//! Segments carry checksums of their own, but the lists of segments, which are replaced as a whole,
+//! do not: here they get one. And in a folder that cannot be written, readers create no lock file.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -15,10 +15,10 @@ use tantivy::directory::{
     DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// A seal in hexadecimal digits, and the end of the line before it.
+/// The length of a line break and a hash in hexadecimal digits.
 const SEAL_BYTES: usize = 65;
 
-/// A folder of mapped files.
+/// A folder of memory-mapped files with sealed lists.
 #[derive(Clone, Debug)]
 pub(crate) struct Sealed {
     inner: MmapDirectory,
@@ -35,15 +35,15 @@ impl Sealed {
         Ok(sealed)
     }
 
-    /// Whether neither the folder nor `path` in it is a link. What is written under a new name, or takes the place of another, goes
-    /// through none.
+    /// Checks that neither the folder nor `path` in it is a link. Files that are created under a
+    /// new name, or replaced, are not written through one in any case.
     fn check_no_link(&self, path: &Path) -> io::Result<()> {
         let around = self.folder.parent().unwrap_or(&self.folder);
         check_no_link(around, &self.folder.join(path))
     }
 
-    /// Where nothing can be written, a lock that is there is held, and one that is not is not needed: nobody
-    /// could have made it.
+    /// Takes a lock in a folder that cannot be written: an existing lock file is locked, and a
+    /// missing one is not needed, since nobody could have created it.
     fn lock_unwritable(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         let path = self.folder.join(&lock.filepath);
         let file = match open_no_link(&path, File::options().read(true)) {

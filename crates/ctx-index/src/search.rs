@@ -1,4 +1,4 @@
-//! What the index answers.
+//! Queries of the index: the search algorithms, and the ports that they implement.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,13 +23,14 @@ use crate::scores::{Clause, Scores};
 use crate::statistics::{Collection, Lists, Live, OfFiles};
 use crate::{Index, IndexError};
 
-/// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
+/// How many documents beyond the limit are looked at, so that the choice among equals does not
+/// depend on the index.
 const SLACK: usize = 64;
-/// No answer has more.
+/// The most results of any query.
 const MOST: usize = 10_000;
 
 impl Index {
-    /// What a port answers.
+    /// Converts a result to that of a port.
     fn answer<T>(&self, result: Result<T, Fault>) -> Answer<T> {
         self.told(result)
             .map_err(|error| PortError::with_source("the index failed", error))
@@ -59,7 +60,7 @@ impl Index {
         self.fitting_by(&live, wanted, &OfFiles::new(&live, &self.fields)?)
     }
 
-    /// What holds any of the terms in any of the fields.
+    /// The documents that hold any of the terms in any of the fields, with their scores.
     fn fitting_by(
         &self,
         live: &Live<'_>,
@@ -88,7 +89,7 @@ impl Index {
         self.best(live, &scores, wanted.limit)
     }
 
-    /// The best `limit` documents with their scores, the best first and equals in the order of their places.
+    /// The best `limit` documents with their scores, the best first, equals by path and line.
     fn best(
         &self,
         live: &Live<'_>,
@@ -102,7 +103,7 @@ impl Index {
         let met = self.parts.of(live.searcher);
         let hit = |address| met.get(address, || self.part(live.searcher, address));
         if limit < SLACK {
-            // To look at others costs more than to compare by place.
+            // Looking at more documents would cost more than comparing by place.
             let places = live.places(self.fields.path)?;
             let found = scores.best(Best::by_place(limit, places)).into_iter();
             let with_score = |(score, address)| Ok((rounded(score), hit(address)?));
@@ -114,7 +115,8 @@ impl Index {
         if let Some(last) = least
             && !found.get(enough).is_some_and(|it| rounded(it.0) > last)
         {
-            // Some of those as good as the last are needed: by place, which of them is no chance.
+            // Some documents that equal the last are needed; ordering by place makes the choice
+            // deterministic.
             let places = live.places(self.fields.path)?;
             found = scores.best(Best::by_place(limit, places));
             least = None;
@@ -122,7 +124,8 @@ impl Index {
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {
             let score = rounded(score);
-            // Of those as good as the last, some were left out, and which is chance.
+            // Some documents that equal the last were cut off arbitrarily, so all of these are
+            // dropped.
             if least.is_none_or(|least| score > least) || hits.len() < enough {
                 hits.push((score, hit(address)?));
             }
@@ -135,7 +138,7 @@ impl Index {
         Ok(hits)
     }
 
-    /// All documents that hold `term` in `field`, in the order of their places.
+    /// All documents that hold `term` in `field`, by path and line.
     fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, Fault> {
         let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
@@ -149,7 +152,8 @@ impl Index {
         Ok(hits)
     }
 
-    /// The paths of `limit` files at most that end with `end`, the first by their paths. No more of them are read than `limit`.
+    /// The paths of at most `limit` files that end with `end`, the first in order of their paths.
+    /// No more than `limit` paths are read.
     fn files_ending(&self, end: &str, limit: usize) -> Result<Vec<String>, Fault> {
         if !is_awaited() {
             return Err(Fault::Told(IndexError::Cancelled));
@@ -177,8 +181,8 @@ impl Index {
         Ok(paths)
     }
 
-    /// The paths of `limit` files at most below the folders whose paths end with `folder`: the first by what follows that, and then by
-    /// their paths, whatever the segments are.
+    /// The paths of at most `limit` files below folders whose paths end with `folder`, ordered by
+    /// the rest of the path after the folder and then by the whole path, independent of segments.
     fn files_below(&self, folder: &str, limit: usize) -> Result<Vec<String>, Fault> {
         if !is_awaited() {
             return Err(Fault::Told(IndexError::Cancelled));
@@ -187,7 +191,7 @@ impl Index {
         if folder.is_empty() {
             return Ok(Vec::new());
         }
-        // Of a file below two folders of that name, what follows the one that is nearer to it: it counts once.
+        // A file below two folders of that name counts once, with the rest after the nearer one.
         let nearer = format!("/{folder}/");
         let is_nearer = |end: &[u8]| end.windows(nearer.len()).any(|it| it == nearer.as_bytes());
         let searcher = self.searcher();
@@ -195,7 +199,7 @@ impl Index {
         let mut found = BTreeSet::new();
         for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
             let index = segment.inverted_index(self.fields.path_ends)?;
-            // All that begins with the folder and a slash; what follows a slash is a nought.
+            // All terms that begin with the folder and a slash: the character after `/` is `0`.
             let ends = index.terms().range().ge(format!("{folder}/"));
             let ends = ends.lt(format!("{folder}0")).into_stream();
             let mut ends = ends.map_err(TantivyError::from)?;
@@ -223,12 +227,12 @@ impl Index {
         Ok(paths)
     }
 
-    /// What is stored of a document.
+    /// The stored fields of a document.
     fn part(&self, searcher: &Searcher, address: DocAddress) -> Result<Part, Fault> {
         read_part(searcher, address, self.fields.path, self.fields.stored)
     }
 
-    /// The documents whose names are most like one of `names`.
+    /// The documents whose names are most similar to one of `names`.
     fn alike(&self, names: &[String], limit: usize) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
@@ -244,7 +248,7 @@ impl Index {
         self.best(&live, &scores, limit)
     }
 
-    /// The documents that hold each of `names`, in lower case, in `field`.
+    /// For each of `names`, in lower case, the documents that hold it in `field`.
     fn each_of(
         &self,
         field: tantivy::schema::Field,
@@ -269,7 +273,7 @@ impl Index {
     }
 }
 
-/// BM25 of each term in each field that has it.
+/// A BM25 clause for each term in each field that has it.
 fn by_frequency(
     live: &Live<'_>,
     terms: &[(String, f32)],
@@ -291,7 +295,7 @@ fn by_frequency(
     Ok(clauses)
 }
 
-/// The rarity of each term that is in any of the fields.
+/// A clause for each term that is in any of the fields, worth its rarity.
 fn by_presence(
     live: &Live<'_>,
     terms: &[(String, f32)],
@@ -335,7 +339,7 @@ fn read_part(
         .ok_or_else(damaged)?;
     let stored: Stored = serde_json::from_slice(bytes).map_err(|_| damaged())?;
     let (first, last) = stored.lines;
-    // The document of a file stands for all of it.
+    // The document of a file stands for the whole file.
     let span = LineSpan::new(first.max(1), last.max(1)).map_err(|_| damaged())?;
     let mut part = Part::new(path, span);
     part.kind = if last == 0 {
@@ -386,7 +390,7 @@ impl FileSearch for Index {
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
-        // A trace names one file many times.
+        // A stack trace names one file many times.
         let mut files: BTreeMap<&str, Vec<Arc<Part>>> = BTreeMap::new();
         let mut parts = Vec::with_capacity(wanted.len());
         for query in wanted {
@@ -499,7 +503,7 @@ mod tests {
         assert_eq!(ending(0).await.unwrap(), [[""; 0]]);
         let all = ending(usize::MAX).await.unwrap().concat();
         assert!(all.len() == 41 && all.is_sorted() && all[40] == "mod.rs");
-        // Nobody waits.
+        // Without a caller that waits, the query is cancelled.
         let (hold, watch) = Hold::default().watched();
         drop(watch);
         assert!(hold.within(ending(3)).await.is_err());

@@ -1,9 +1,10 @@
-//! What is known of all documents together: how many there are, how long, and how many hold a term.
+//! Collection statistics: how many documents there are, how long they are, and how many hold a
+//! term.
 //!
-//! All of it is of the documents that are there, and of no others: replaced ones are in their segments until
-//! these are merged, and the same files are to be weighed the same whatever became of others before. Nor are the
-//! text index's own counts of tokens used, as a merge estimates them. What costs as much as a look into a
-//! dictionary or more is remembered for each segment as long as nothing more is deleted from it.
+//! Only live documents are counted. Replaced documents stay in their segments until these are
+//! merged, and the same files must score the same whatever was indexed before. The text index's own
+//! token counts are not used either, since a merge estimates them. Values that cost a dictionary
+//! lookup or more are cached per segment until more of its documents are deleted.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -18,55 +19,56 @@ use crate::by_segment::BySegment;
 use crate::schema::Fields;
 use crate::scores::each_among;
 
-/// By so much the length of a file weighs more than that of a part. BM25's score of a term that occurs `f` times in
-/// a file of `l` times the mean length is idf × f / (f + k × (1 − b + b × l)); tantivy fixes k = 1.2 and
-/// b = 0.75 for all fields, and a mean that is taken for a third of what it is makes that k = 3 and b = 0.9.
-/// Whole files repeat their words more than parts do.
+/// The factor by which length counts more in a file than in a part. BM25's score of a term that
+/// occurs `f` times in a file of `l` times the mean length is idf × f / (f + k × (1 − b + b × l));
+/// tantivy fixes k = 1.2 and b = 0.75 for all fields, and dividing the mean by three has the effect
+/// of k = 3 and b = 0.9. Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
-/// Of so many terms it is remembered where a segment has its list, and how long that is; in small segments of fewer. Each
-/// takes some 200 bytes. A question asks for hundreds: for its words in each field, and for the names that it leads to.
+/// The most terms per segment whose posting lists and counts are cached, some 200 bytes each; fewer
+/// in small segments. A question looks up hundreds: its words in each field, and the names that it
+/// leads to.
 const TERMS: usize = 1 << 13;
-/// Of so many in a segment of one document.
+/// The size of that cache in an empty segment; each document adds one.
 const FEW_TERMS: usize = 64;
 
-/// A segment, and up to which deletion.
+/// A segment and its latest deletion.
 type Generation = (SegmentId, Option<Opstamp>);
 
-/// What is remembered of segments.
+/// Cached statistics of segments.
 #[derive(Default)]
 pub(crate) struct Statistics {
     segments: BySegment<Generation, Known>,
     places: Mutex<Option<(Vec<Generation>, Arc<Places>)>>,
 }
 
-/// What is known of the documents of a segment that are there.
+/// Statistics of the live documents of a segment.
 pub(crate) struct Known {
-    /// By the number of the field.
+    /// By field number.
     held: Vec<OnceLock<Held>>,
-    /// What is in the segment and is there no more, ascending.
+    /// The deleted documents of the segment, ascending.
     replaced: Vec<DocId>,
     terms: Cache<Term, Option<Listed>>,
 }
 
-/// A term that documents of a segment hold.
+/// A term that occurs in a segment.
 #[derive(Clone, Debug)]
 struct Listed {
     list: TermInfo,
-    /// How many of them are there.
+    /// The number of live documents that hold it.
     count: u64,
 }
 
-/// How many documents have something in a field, and how long that is together.
+/// How many documents have a field, and their total length in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     documents: u64,
-    /// The sum of the lengths as they are stored: in one byte each.
+    /// The sum of the lengths as they are stored, rounded to one byte each.
     tokens: u64,
 }
 
 impl Statistics {
-    /// What is known of the documents of `searcher`. O(segments), and O(documents) for those segments that were
-    /// written, or deleted from, since the last time.
+    /// The statistics of the live documents of `searcher`. O(segments), and O(documents) of the
+    /// segments written or deleted from since the last call.
     pub(crate) fn of<'s>(&'s self, searcher: &'s Searcher) -> Live<'s> {
         Live {
             searcher,
@@ -103,7 +105,7 @@ impl Known {
         Ok(*known.get_or_init(|| held))
     }
 
-    /// Where the list of `term` is in `segment`, which this is of.
+    /// The posting list of `term` in `segment`, whose statistics these are.
     fn listed(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<Option<Listed>> {
         self.terms.get_or_insert_with(term, || {
             let index = segment.inverted_index(term.field())?;
@@ -124,7 +126,7 @@ impl Known {
 fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
     let all = u64::from(segment.num_docs());
     if !segment.schema().get_field_entry(field).has_fieldnorms() {
-        // Where no length is kept, one is taken for all.
+        // Without stored lengths, every document counts as one token.
         return Ok(Held {
             documents: all,
             tokens: all,
@@ -140,16 +142,16 @@ fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
     }))
 }
 
-/// Statistics of the documents that are there.
+/// Statistics of the live documents of a searcher.
 pub(crate) struct Live<'s> {
     pub(crate) searcher: &'s Searcher,
-    /// By ordinal.
+    /// By segment ordinal.
     segments: Vec<Arc<Known>>,
     statistics: &'s Statistics,
 }
 
 impl Live<'_> {
-    /// What is known of each segment, by ordinal.
+    /// The statistics of each segment, by ordinal.
     fn each(&self) -> impl Iterator<Item = (&Known, &SegmentReader)> {
         let segments = self.segments.iter().map(AsRef::as_ref);
         segments.zip(self.searcher.segment_readers())
@@ -166,8 +168,8 @@ impl Live<'_> {
             })
     }
 
-    /// The order of all documents by their paths, which are in `path`. O(documents), and as long as no document
-    /// comes or goes O(segments).
+    /// The order of all documents by their paths, which are in the field `path`. O(documents), and
+    /// O(segments) while no document is added or removed.
     pub(crate) fn places(&self, path: Field) -> tantivy::Result<Arc<Places>> {
         let segments = self.searcher.segment_readers();
         let generation: Vec<_> = segments.iter().map(generation_of).collect();
@@ -183,7 +185,8 @@ impl Live<'_> {
         Ok(places)
     }
 
-    /// The lists of a term. O(segments), and a look into the dictionary of each where it is not remembered.
+    /// The posting lists of a term. O(segments), and a dictionary lookup in each segment for which
+    /// they are not cached.
     pub(crate) fn lists(&self, term: &Term) -> tantivy::Result<Lists> {
         let mut lists = Lists {
             field: term.field(),
@@ -198,7 +201,8 @@ impl Live<'_> {
         Ok(lists)
     }
 
-    /// The same of a term that hardly anybody asks for again, or how often: a path. Nothing of it is remembered.
+    /// The same for a term that is unlikely to be searched for again, such as a path: not cached,
+    /// and not counted.
     pub(crate) fn lists_once(&self, term: &Term) -> tantivy::Result<Lists> {
         let list = |segment: &SegmentReader| {
             let index = segment.inverted_index(term.field())?;
@@ -212,8 +216,8 @@ impl Live<'_> {
         })
     }
 
-    /// The inverse document frequency of what is known by several terms, one for each field: of the one that most
-    /// documents hold. `None` where none holds any.
+    /// The inverse document frequency of a word searched for in several fields, one term per field:
+    /// that of the most frequent of these terms. `None` if no document holds any.
     pub(crate) fn rarity(&self, terms: &[Lists]) -> Option<f32> {
         let count = terms.iter().map(|it| it.count).max().unwrap_or(0);
         let all = self.searcher.num_docs().max(count);
@@ -223,25 +227,25 @@ impl Live<'_> {
     }
 }
 
-/// Where the lists of a term are, and how many of the documents that are there hold it.
+/// The posting lists of a term, and the number of live documents that hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     pub(crate) field: Field,
-    /// By the ordinal of the segment.
+    /// By segment ordinal.
     pub(crate) of_segments: Vec<Option<TermInfo>>,
-    /// Of [`Live::lists`] alone.
+    /// Set by [`Live::lists`] only.
     pub(crate) count: u64,
 }
 
-/// What BM25 has to know of all documents together.
+/// The collection statistics that BM25 needs.
 pub(crate) trait Collection {
-    /// How many there are.
+    /// The number of documents.
     fn documents(&self) -> u64;
 
-    /// How long they are in `field`, all together.
+    /// Their total length in `field`, in tokens.
     fn tokens(&self, field: Field) -> tantivy::Result<u64>;
 
-    /// How many of them are in `lists`.
+    /// The number of them that are in `lists`.
     fn holding(&self, lists: &Lists) -> u64;
 }
 
@@ -259,15 +263,15 @@ impl Collection for Live<'_> {
     }
 }
 
-/// Statistics of the documents that stand for files. Parts, which have no text of a file, are twenty times as many: by
-/// those of all documents every file is long.
+/// Statistics of the documents that stand for files. Parts are twenty times as numerous and have no
+/// file text, so measured by the mean over all documents every file would be long.
 pub(crate) struct OfFiles<'l> {
     live: &'l Live<'l>,
     files: u64,
 }
 
 impl<'l> OfFiles<'l> {
-    /// Those among the documents of `live`.
+    /// Counts the documents of files in `live`.
     pub(crate) fn new(live: &'l Live<'l>, fields: &Fields) -> tantivy::Result<Self> {
         let by_text = live.held(fields.text)?.documents;
         let by_path = live.held(fields.path_words)?.documents;
@@ -285,11 +289,11 @@ impl Collection for OfFiles<'_> {
 
     fn tokens(&self, field: Field) -> tantivy::Result<u64> {
         let tokens = self.live.tokens(field)?;
-        // Without any length on the mean all would be too long to be worth anything.
+        // With a mean length of 0 every document would score nothing.
         Ok((tokens / LENGTH).max(tokens.min(1)))
     }
 
-    /// At most the number of files, also of what parts hold.
+    /// Bounded by the number of files, also for terms that parts hold.
     fn holding(&self, lists: &Lists) -> u64 {
         lists.count.min(self.files)
     }

@@ -1,4 +1,4 @@
-//! What an index is on the disk: the text index and the manifest, opened and verified together.
+//! The index on the disk: the text index and the manifest, opened and verified together.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,36 +23,36 @@ use crate::own;
 use crate::schema::{Fields, tokenizers};
 use crate::sealed::Sealed;
 
-/// What is wrong may be that another process is in the middle of it; that is waited for so often,
+/// Attempts to open an index that seems damaged while another process is writing it.
 const TRIES: u32 = 100;
-/// and so often by whoever only looks,
+/// Attempts of a caller that only reads.
 const LOOKS: u32 = 5;
-/// and so long each time.
+/// The pause between attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// More than the checksum at the end of a file takes.
+/// More bytes than the checksum at the end of a file takes.
 const FOOTER_BYTES: usize = 256;
-/// So many blocks of what is stored are kept as they were before they were compressed, of each segment: 16 KiB each.
+/// The number of decompressed blocks of stored fields cached per segment, 16 KiB each.
 const STORED_BLOCKS: usize = 256;
 
 /// The text index and the manifest.
 pub(crate) struct Store {
     pub(crate) reader: IndexReader,
-    /// What the reader answers from.
+    /// The state that the reader answers from.
     answered: Mutex<Answered>,
     pub(crate) manifest: Manifest,
-    /// Which file the manifest is, where the system tells.
+    /// The identity of the manifest's file, if the system has one.
     file: Option<FileId>,
 }
 
-/// Which state of an index is answered. The manifest may be ahead of it.
+/// The state of an index that queries are answered from. The manifest may be ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// The number of the manifest, where it has one.
+    /// The id of the manifest, if it has one.
     pub(crate) id: Option<i64>,
     pub(crate) generation: u64,
 }
 
-/// What is stored of documents takes a quarter less room by zstd than by LZ4.
+/// Stored fields take a quarter less space with zstd than with LZ4.
 fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
@@ -61,9 +61,10 @@ fn settings() -> IndexSettings {
 }
 
 impl Store {
-    /// Opens what is in `folder`, or begins it anew; the second value says why, where something else was there.
+    /// Opens the index in `folder`, or starts it over; the second value says why, if anything was
+    /// lost.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), Fault> {
-        // Of one that was never begun nothing can be lost.
+        // An index that was never started has nothing to lose.
         let is_new =
             !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
         let mut tries = 0;
@@ -75,7 +76,8 @@ impl Store {
                 Err(error) => return Err(error),
             };
             tries += 1;
-            // Most of what seems wrong beside a writer is right a moment later, and the lock is the writer's.
+            // Most of what seems wrong during a write is right a moment later, and the lock should
+            // be left to the writer.
             if tries <= 3 && folder.join("text").exists() {
                 thread::sleep(PAUSE / 5);
                 continue;
@@ -91,7 +93,8 @@ impl Store {
         }
     }
 
-    /// What seemed wrong may be right when nobody else writes. What is wrong still is removed.
+    /// Opens the index with the writer lock held, when what seemed damaged may turn out to be
+    /// whole. If it is still damaged it is removed and started over.
     pub(crate) fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), Fault> {
         let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
@@ -113,12 +116,12 @@ impl Store {
         Ok((store, why))
     }
 
-    /// What is in `folder`, left as it is; `None` if there is nothing.
+    /// Opens the index in `folder` without changing anything; `None` if there is none.
     pub(crate) fn look(folder: &Path) -> Result<Option<Self>, Fault> {
         let mut tries = 0;
         loop {
             match Store::open_as_it_is(folder, Access::Look) {
-                // Most of what seems wrong beside a writer is right a moment later.
+                // Most of what seems wrong during a write is right a moment later.
                 Err(error) if error.is_damage() && tries < LOOKS => thread::sleep(PAUSE),
                 result => return result,
             }
@@ -126,7 +129,7 @@ impl Store {
         }
     }
 
-    /// `None` if there is nothing.
+    /// Opens the index as it is; `None` if there is none.
     fn open_as_it_is(folder: &Path, access: Access) -> Result<Option<Self>, Fault> {
         let database = folder.join("manifest.db");
         match (database.exists(), folder.join("text").exists()) {
@@ -135,7 +138,8 @@ impl Store {
             _ => {}
         }
         let manifest = Manifest::open(&database, access)?;
-        // The manifest is written last, so what is read of it first is never ahead of the text.
+        // The manifest is written last, so reading it first yields a state that is never ahead of
+        // the text.
         let known = manifest.verified()?;
         let fields = Fields::new();
         let text = open_text(folder)?;
@@ -164,13 +168,13 @@ impl Store {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers from what is there now, and tells that from then on.
+    /// Answers from the current state on the disk from now on, and records which one it is.
     pub(crate) fn reload(&self) -> Result<(), Fault> {
         let mut answered = self.lock_answered();
         loop {
             let generation = generation_of(self.reader.searcher().index())?;
             self.reader.reload()?;
-            // What was committed between the two may have been read, or not.
+            // A commit between the two may or may not have been read.
             if generation_of(self.reader.searcher().index())? == generation {
                 let id = self.manifest.id()?;
                 *answered = Answered { id, generation };
@@ -179,7 +183,7 @@ impl Store {
         }
     }
 
-    /// The same, where what is there now is of another generation.
+    /// The same, if the state on the disk is of another generation.
     pub(crate) fn catch_up(&self) -> Result<(), Fault> {
         if generation_of(self.reader.searcher().index())? == self.answered().generation {
             return Ok(());
@@ -187,13 +191,13 @@ impl Store {
         self.reload()
     }
 
-    /// Whether it is what the folder has still.
+    /// Whether the folder still has this manifest.
     pub(crate) fn is_there(&self, folder: &Path) -> bool {
         file_id(&folder.join("manifest.db")) == self.file
     }
 }
 
-/// What tells a file from another that took its name.
+/// The identity of a file, which distinguishes it from another that took its name.
 pub(crate) type FileId = (u64, u64);
 
 #[cfg(unix)]
@@ -203,13 +207,13 @@ pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// A file that is open is not removed here.
+/// On this platform an open file cannot be removed.
 #[cfg(not(unix))]
 pub(crate) fn file_id(_: &Path) -> Option<FileId> {
     None
 }
 
-/// What cannot be begun anew is told with what is wrong with it.
+/// Adds the damage to an error that prevents starting over.
 fn with_damage(error: Fault, damage: Option<Fault>, folder: &Path) -> Fault {
     let Some(damage) = damage.filter(|_| error.is_refusal()) else {
         return error;
@@ -224,8 +228,8 @@ fn with_damage(error: Fault, damage: Option<Fault>, folder: &Path) -> Fault {
     }
 }
 
-/// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer
-/// has one of its own.
+/// Opens the text index in its current state. It reads the list of its files only here, so each
+/// writer opens one of its own.
 pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, Fault> {
     let damaged = |what: &str| Fault::Damaged {
         what: what.to_owned(),
@@ -243,13 +247,13 @@ pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, Fault> {
     Ok(text)
 }
 
-/// Removes what a writer that came to no end left behind: files of segments that nothing names, half-written
-/// lists. A disk may be full of them, and the next writer may want their names. Only for whoever holds the lock
-/// and has no writer open.
+/// Removes what an interrupted writer left: segment files that are in no list, and half-written
+/// lists. They may fill the disk, and the next writer may need their names. Only for a caller that
+/// holds the writer lock and has no writer open.
 pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     let folder = folder.join("text");
     let io = |source| IndexError::folder(&folder, source);
-    // A reader may be about to open what was named a moment ago.
+    // A reader may be about to open a file that was listed a moment ago.
     let _lock = lock_segments(text)?;
     let named = text.load_metas()?.list_segment_files();
     for entry in fs::read_dir(&folder).map_err(io)? {
@@ -270,19 +274,19 @@ pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Until it is given back, no file of the text index is removed.
+/// While this lock is held, no file of the text index is removed.
 fn lock_segments(text: &tantivy::Index) -> Result<DirectoryLock, Fault> {
     let lock = text.directory().acquire_lock(&META_LOCK);
     Ok(lock.map_err(tantivy::TantivyError::from)?)
 }
 
-/// The generation of a text index: how many commits it has.
+/// The generation of a text index: the number of its commits.
 pub(crate) fn generation_of(text: &tantivy::Index) -> Result<u64, Fault> {
     let payload = text.load_metas()?.payload;
     Ok(payload.and_then(|it| it.parse().ok()).unwrap_or(0))
 }
 
-/// Whether all is as it was written, and the manifest is not ahead.
+/// Checks that everything is as it was written and that the manifest is not ahead.
 fn check_text(
     text: &tantivy::Index,
     folder: &Path,
@@ -322,12 +326,12 @@ fn without_manifest() -> Fault {
     }
 }
 
-/// Whether each file that a segment consists of is one whose checksum is verified, and was written by this
-/// version. A writer that came to no end may have left others, of the same segments too.
+/// Checks that each file of a segment has a verified checksum and was written by this version. An
+/// interrupted writer may have left other files, also of the same segments.
 fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     let listed = text.directory().list_managed_files();
     let named = text.load_metas()?.list_segment_files();
-    // The same is told every time.
+    // Sorted, so that the same file is reported every time.
     for name in BTreeSet::from_iter(named) {
         let what = match has_footer(&folder.join(&name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -342,7 +346,7 @@ fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether what follows the checked bytes of a file says that this version wrote it.
+/// Whether the footer after the checked bytes of a file says that this version wrote it.
 fn has_footer(path: &Path) -> std::io::Result<bool> {
     let mut file = open_no_link(path, File::options().read(true))?;
     let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! Indexes as they lie among others, each in a folder of its own: what each is of, and how one is removed that nobody wants.
+//! Indexes seen from outside: which root each is of, how large and old it is, and its removal.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,32 +14,34 @@ use crate::own;
 use crate::remembered::Remembered;
 use crate::store::Store;
 
-/// An index that is looked at from outside, whether or not what it is of is there.
+/// An index seen from outside, whether or not its root still exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stored {
-    /// Where it is.
+    /// The folder of the index.
     pub folder: PathBuf,
-    /// What it is of. `None` where it was last opened by a version that did not note that, where that cannot be read, and where
-    /// the path is no text.
+    /// The root. `None` if the index was last opened by a version that did not record it, if the
+    /// record cannot be read, or if the path is not UTF-8.
     pub root: Option<PathBuf>,
-    /// The format that its manifest names, which need not be one that this version reads.
+    /// The format that its manifest names, which may be one that this version cannot read.
     pub format: Option<String>,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// When what is indexed changed last, in seconds since 1970.
+    /// When the indexed content last changed, in seconds since 1970.
     pub written_at: Option<i64>,
-    /// When one of its files was written last, in seconds since 1970; it is whenever the index shows something, and once a
-    /// day that it is opened, where it can be.
+    /// When one of its files was last written, in seconds since 1970. That happens whenever the
+    /// index shows something and, if the folder can be written, on its first opening each day.
     pub used_at: Option<i64>,
 }
 
 impl Stored {
-    /// The index in `folder`, or what is left of one; `None` if there is none, or if `folder` is no folder, such as a link to one.
-    /// Changes nothing, and verifies only what tells what it is of. O(files of the index, and what it remembers).
+    /// Describes the index in `folder`, or the remains of one; `None` if there is none, or if
+    /// `folder` is not a folder, such as a link to one. Changes nothing, and verifies only the data
+    /// that names the root. O(files of the index + remembered data).
     ///
     /// # Errors
-    /// The folder cannot be read, or has something in it that is not an index's where an index has its files.
+    /// The folder cannot be read, or something that does not belong to an index has the name of one
+    /// of its files.
     pub fn at(folder: &Path) -> Result<Option<Stored>, IndexError> {
         match fs::symlink_metadata(folder) {
             Ok(it) if it.is_dir() => {}
@@ -62,8 +64,8 @@ impl Stored {
         }))
     }
 
-    /// Why whoever opens it begins it anew, as a fragment that follows "failed to"; `None` if it is whole. Every checksum is
-    /// verified. O(bytes of the index).
+    /// Why opening the index would start it over, as a fragment that follows "failed to"; `None` if
+    /// it is whole. Every checksum is verified. O(bytes of the index).
     ///
     /// # Errors
     /// The index cannot be read.
@@ -76,10 +78,10 @@ impl Stored {
         }
     }
 
-    /// Whether [`Stored::remove`] would remove it. Changes nothing.
+    /// Checks that [`Stored::remove`] would remove the index. Changes nothing.
     ///
     /// # Errors
-    /// Those of [`Stored::remove`], as far as they are known before.
+    /// Those of [`Stored::remove`], as far as they can be foreseen.
     pub fn is_removable(&self, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
         for name in [WRITER, REMEMBERED] {
             if let Some(holder) = holder(&self.folder, name) {
@@ -89,15 +91,18 @@ impl Stored {
         own::check_all(&self.folder, beside)
     }
 
-    /// Removes it with all that it remembers, its folder, and the files in that which are called as `beside` says: those that
-    /// the caller keeps with it. Whether it did: not if it was used, or removed, since it was looked at. Whoever has it open to be asked is
-    /// not noticed; what they have of it goes on answering, and their next update makes it anew.
+    /// Removes the index with its remembered data, its folder, and the files in it whose names
+    /// satisfy `beside`, which belong to the caller. Returns whether it did: it does not if the
+    /// index was used or removed since [`Stored::at`]. Readers in other processes are not detected;
+    /// they go on answering from what they have open, and their next update creates the index
+    /// again.
     ///
     /// # Errors
-    /// [`IndexError::Busy`] if another process writes it, [`IndexError::Foreign`] if there is anything in its folder that is neither an
-    /// index's nor called so: then nothing is removed. [`IndexError::Folder`] if it cannot be removed, or not all of it.
+    /// [`IndexError::Busy`] if another process writes it, and [`IndexError::Foreign`] if its folder
+    /// has anything that neither belongs to an index nor satisfies `beside`: in both cases nothing
+    /// is removed. [`IndexError::Folder`] if it cannot be removed, or only in part.
     pub fn remove(&self, beside: &dyn Fn(&str) -> bool) -> Result<bool, IndexError> {
-        // Nothing is begun where somebody else has just removed it.
+        // The lock files are not created anew if another process has just removed the folder.
         if !self.folder.is_dir() {
             return Ok(false);
         }
@@ -113,12 +118,13 @@ impl Stored {
     }
 }
 
-/// What the index in `folder` is of, where that was noted.
+/// The root of the index in `folder`, if it was recorded.
 fn root_of(folder: &Path) -> Result<Option<PathBuf>, Fault> {
     Remembered::look(folder)?.0.root()
 }
 
-/// When the newest file below `folder` was written, but for the locks, which whoever wants to know takes too.
+/// When the newest file below `folder` was written, except the lock files, which are also written
+/// by callers of [`Stored::remove`].
 fn newest(folder: &Path) -> Option<i64> {
     let entries = fs::read_dir(folder).ok()?;
     let time = |entry: fs::DirEntry| {
@@ -134,7 +140,7 @@ fn newest(folder: &Path) -> Option<i64> {
     entries.flatten().filter_map(time).max()
 }
 
-/// Since 1970.
+/// Seconds since 1970.
 pub(crate) fn seconds(time: SystemTime) -> i64 {
     i64::try_from(manifest::seconds(time)).unwrap_or(i64::MAX)
 }

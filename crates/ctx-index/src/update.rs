@@ -1,4 +1,4 @@
-//! Bringing an index up to date, and making it anew.
+//! Updating an index, and rebuilding it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,21 +22,23 @@ use crate::store::{open_text, sweep};
 use crate::writer::{Read, Writer};
 use crate::{Index, IndexError};
 
-/// How far it is is told every so many files.
+/// Progress is reported each time this many files were read.
 const TELL_EVERY: usize = 64;
-/// What was indexed is kept at least every so many files.
+/// What was indexed is committed at least once per this many files.
 const COMMIT_EVERY: usize = 8192;
 
 impl Index {
-    /// Indexes what is new or has changed since, and forgets what is gone. What is remembered of the use of a file goes with it
-    /// where its text left one path and came to one within the update; what went nowhere is not recent any more. Metadata tell which
-    /// files are read, and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far
-    /// it is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
+    /// Indexes files that are new or have changed, and removes those that are gone. The usage of a
+    /// renamed file follows it, if its text left one path and came to one within the update; the
+    /// time when a removed file was shown is dropped. Metadata decides which files are read, and
+    /// hashes which are indexed; if nothing changed, nothing is written. `progress` is called with
+    /// each step and may end the update, which keeps what was done by then. Once this returns, its
+    /// work survives a crash.
     ///
     /// # Errors
-    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`](crate::Options::patience);
-    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still
-    /// there then.
+    /// [`IndexError::Busy`] if another process writes for longer than
+    /// [`Options::patience`](crate::Options::patience); [`IndexError::Folder`] if the folder cannot
+    /// be written or the disk is full. The previous content of the index is kept then.
     pub fn update(
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -45,9 +47,9 @@ impl Index {
         self.told(self.update_to(wanted, self.scan(wanted), progress))
     }
 
-    /// Indexes every file again, whatever is known of it. Whoever asks meanwhile is answered from what there was, also
-    /// in other processes; it is given up when all is done, and stays if `progress` ends it. Takes room for both.
-    /// What is remembered of use is kept.
+    /// Indexes every file again, whatever is known of it. Until that is done, queries are answered
+    /// from the previous content, also in other processes; if `progress` ends it, the previous
+    /// content stays. Takes disk space for both. Remembered data is kept.
     ///
     /// # Errors
     /// Those of [`Index::update`].
@@ -84,7 +86,8 @@ impl Index {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, Fault> {
         self.follow()?;
-        // Another process may have written, and may be at it again: whoever has to wait for it answers as it left it.
+        // Another process may have written, and may be writing again: a caller that waits for it
+        // answers from its last commit meanwhile.
         self.store().catch_up()?;
         let known = self.store().manifest.snapshot()?;
         let work = self.work(wanted, &known.files, &scan);
@@ -99,7 +102,7 @@ impl Index {
         self.finish(updated)
     }
 
-    /// What is written is answered from now on.
+    /// Makes queries answer from what was written, and completes the report.
     fn finish(&self, mut updated: Updated) -> Result<Updated, Fault> {
         let store = self.store();
         store.reload()?;
@@ -127,12 +130,12 @@ impl Index {
         self.follow_alone(&lock)?;
         let now = self.store().manifest.moment().ok();
         if has_waited || now.is_none() || now != scan.since {
-            // What was seen before is older than what the other one wrote.
+            // What was seen before is older than what the other process wrote.
             scan = self.scan(wanted);
         }
         let mut updated = Updated::of(&mut scan);
         let result = self.write_alone(wanted, &scan, extent, progress, &mut updated);
-        // Why it failed is to be found out before there is room again.
+        // The cause, such as a full disk, must be found before the sweep frees space.
         let result = result.map_err(|it| it.while_writing(&self.folder));
         if result.is_err()
             && let Ok(text) = open_text(&self.folder)
@@ -152,7 +155,7 @@ impl Index {
     ) -> Result<(), Fault> {
         let is_anew = extent == Extent::Everything;
         let store = self.store();
-        // Another process may have written since this one looked.
+        // Another process may have written since the first look.
         let known = store.manifest.snapshot()?;
         let work = match extent {
             Extent::Changes => self.work(wanted, &known.files, scan),
@@ -172,10 +175,10 @@ impl Index {
         };
         for path in work.removed {
             let row = known.files.get(&path);
-            // What was passed over is known, but was not indexed.
+            // Skipped files have a row but were not indexed.
             let was_indexed = row.is_some_and(FileRow::may_be_found);
             updated.removed += usize::from(was_indexed);
-            // A link in its place is told as what it is.
+            // A link in its place is reported as a link.
             let is_file = !updated.is_no_file(&path);
             let is_left_out = is_file && self.root.stamp(&path).is_ok();
             updated.left_out += usize::from(is_left_out && was_indexed);
@@ -217,7 +220,8 @@ impl Index {
             return written;
         }
         if written.is_err() {
-            // They may have been committed already, and are not known to be gone the next time.
+            // Their removal may be committed already, and then the next update does not see them as
+            // gone.
             self.uses_follow(&[], &gone);
         }
         written?;
@@ -227,7 +231,7 @@ impl Index {
         moves.map(drop)
     }
 
-    /// The files are indexed whether or not what is known of their use can follow them.
+    /// The files are indexed whether or not their usage can follow them.
     fn uses_follow(&self, moves: &[(String, String)], gone: &[String]) {
         if let Err(error) = self.remembered.moved(moves, gone) {
             let error = error.told_of(&self.folder);
@@ -247,7 +251,7 @@ impl Index {
         let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
             Ok(bytes) => bytes,
             Err(error) => {
-                // One that is gone or has grown is seen to be so the next time.
+                // A file that is gone or has grown is noticed by the next scan.
                 let is_there = matches!(error, SourceError::Io { .. });
                 return Read::Fault(with_causes(&error), is_there.then(|| row.unread()));
             }
@@ -283,7 +287,8 @@ impl Index {
         Read::Changed(FileRow { parts, ..row }, documents.collect(), by_lines)
     }
 
-    /// What is to be done to have what was seen in place of `known`. Files that could not be read are tried.
+    /// The files to index and to remove so that `known` matches what was seen. Files that could not
+    /// be read before are tried again.
     pub(crate) fn work<'s>(
         &self,
         wanted: Wanted,
@@ -305,7 +310,7 @@ impl Index {
     }
 }
 
-/// Whether a grammar was stopped, rather than missing or of no use.
+/// Whether parsing hit a limit, as opposed to a missing or useless grammar.
 fn is_limit(fallback: &Fallback) -> bool {
     use Fallback::{TooDeep, TooLarge, TooMuchWork, TooSlow};
     matches!(
@@ -314,15 +319,15 @@ fn is_limit(fallback: &Fallback) -> bool {
     )
 }
 
-/// What the bytes of a file are.
+/// The content of a file.
 pub(crate) enum Content {
-    /// Text, and whether it says that a machine wrote it.
+    /// Text, and whether it says that it is generated.
     Text(Text, bool),
-    /// There is nothing to be found in it.
+    /// Not text.
     NoText,
-    /// There is nothing in it.
+    /// Nothing.
     Empty,
-    /// It says that a machine wrote it, and such files are not wanted.
+    /// Text that says that it is generated, if such files are not wanted.
     Generated,
 }
 
@@ -348,19 +353,20 @@ impl Content {
 /// How much is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// What is not as it is known.
+    /// The files that differ from their rows.
     Changes,
-    /// All there is, in place of all there was.
+    /// All files, in place of everything indexed before.
     Everything,
 }
 
-/// What is to be done.
+/// The work of an update.
 pub(crate) struct Work<'s> {
-    /// Files that are not as they are known.
+    /// Files that differ from their rows.
     pub(crate) wanted: Vec<&'s Seen>,
-    /// Paths that are known and not there any more.
+    /// Paths that are known and no longer exist.
     pub(crate) removed: Vec<String>,
-    /// Files that could not be read before and cannot now, by their paths, and why in a sentence.
+    /// Files that could not be read before and still cannot, with their paths and a sentence that
+    /// says why.
     pub(crate) faults: Vec<(PathBuf, String)>,
 }
 
@@ -381,7 +387,8 @@ impl<'s> Work<'s> {
         }
     }
 
-    /// Where all that is known is forgotten first: also what a walk did not come to.
+    /// The work of a rebuild, which first forgets everything, including files that the walk did not
+    /// reach.
     fn anew(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
         Work {
             wanted: scan.files.iter().collect(),
@@ -390,7 +397,8 @@ impl<'s> Work<'s> {
         }
     }
 
-    /// Has those that were `tried` wanted, or told why not where they cannot be read still. O(files).
+    /// Adds each of the files `tried`: to `wanted` if it can be read now, or else to `faults`.
+    /// O(files).
     fn try_again(&mut self, scan: &'s Scan, tried: &BTreeMap<&str, Option<String>>) {
         let is_tried = |it: &&Seen| tried.contains_key(&*it.path);
         self.wanted.retain(|it| !is_tried(it));
@@ -408,7 +416,7 @@ impl<'s> Work<'s> {
     }
 }
 
-/// The paths that are known and were not met.
+/// The known paths that were not met.
 fn unseen<'k>(
     known: &'k BTreeMap<String, FileRow>,
     scan: &'k Scan,
@@ -449,11 +457,11 @@ mod tests {
         scan.unlisted.clear();
         scan.is_partial = true;
         assert!(Work::of(wanted, &known, &scan).is_empty());
-        // Where all is forgotten, what is known of it is not kept either: it is indexed the next time.
+        // A rebuild keeps no rows of them either, so they are indexed the next time.
         assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
     }
 
-    /// Another process writes, and begins to write again before this one has its turn.
+    /// Another process writes, and starts writing again before this one gets the lock.
     #[test]
     fn who_waits_for_a_writer_answers_as_the_last_one_left_it() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -477,7 +485,7 @@ mod tests {
         assert!(here.state().unwrap() != between && all(&here) > all(&there));
     }
 
-    /// It was made, and indexed by somebody else, after the files were looked at.
+    /// The file was created, and indexed by another process, after this one looked at the files.
     #[test]
     fn what_came_since_the_files_were_looked_at_is_not_taken_for_gone() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -541,8 +549,8 @@ mod tests {
         assert_eq!(here.hash_of("a.rs"), there.hash_of("a.rs"));
     }
 
-    /// A process ended after the text was committed and before the rows were, of a file that was new and of one that
-    /// was not.
+    /// A process ended after committing the text and before writing the rows, of a new file and of
+    /// a known one.
     #[test]
     fn what_is_marked_is_indexed_again_in_place_of_what_the_text_has() {
         for text in ["fn one() {}\n", "{}\n"] {
@@ -571,7 +579,8 @@ mod tests {
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
-            // Of which text its lines are is not known, so they are not taken for those of the file as it is.
+            // Its lines belong to an unknown text, so they are not taken for those of the file as
+            // it is.
             assert_eq!(index.hash_of("a.rs"), (!is_new).then_some(NO_TEXT));
             let before = index.state().unwrap();
             assert_eq!(update(&index).changed, 1);

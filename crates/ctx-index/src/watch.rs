@@ -14,30 +14,32 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use crate::options::Wanted;
 use crate::{Index, IndexError, Options, Updated};
 
-/// Changes are waited for until none comes for so long,
+/// An update begins once no change has come for this long.
 const QUIET: Duration = Duration::from_millis(100);
-/// or for so long in all.
+/// An update begins at most this long after the first change.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What failed is tried again after this,
+/// The wait before a failed update is tried again, and before files that could not be read are.
 const AGAIN: Duration = Duration::from_secs(1);
-/// and what could not be read, after twice as long each time, and this at most.
+/// The longest wait before unreadable files are tried again; the wait doubles each time.
 const AGAIN_AT_MOST: Duration = Duration::from_mins(1);
-/// So often the files are looked at for folders that are new, before an update.
+/// How often the files are scanned for new folders before an update, at most.
 const LOOKS: usize = 3;
-/// How often it is looked whether to stop.
+/// How often `stop` is checked.
 const TICK: Duration = Duration::from_millis(50);
 
 impl Index {
-    /// Brings the index up to date, and does so again whenever files change, until `stop` is set (looked at
-    /// every 50 ms) or `on_update` breaks. It is told of the first update and of each that changed something,
-    /// failed, or met other faults than the one before; one that failed, as with [`IndexError::Busy`], is tried again after a second,
-    /// and what could not be read ([`Updated::unread`]) after one, two, four seconds and so on, a minute at most.
-    /// Changes that come within 100 ms of each other are one, for 2 s at most. Only folders that are indexed
-    /// are watched.
+    /// Updates the index, and again whenever files change, until `stop` is set (checked every 50
+    /// ms) or `on_update` breaks. `on_update` is called for the first update and for each that
+    /// changed something, failed, or met other faults than the one before. A failed update, as with
+    /// [`IndexError::Busy`], is tried again after a second, and files that could not be read
+    /// ([`Updated::unread`]) after one, two, four seconds and so on, up to a minute. Changes within
+    /// 100 ms of each other are handled together, for at most 2 s. Only indexed folders are
+    /// watched.
     ///
     /// # Errors
-    /// [`IndexError::Root`] once the root is removed, or another folder is at its path; [`IndexError::Watch`] if the system does not tell of changes, or of no more folders; what is remembered cannot
-    /// be read.
+    /// [`IndexError::Root`] once the root is removed or replaced by another folder;
+    /// [`IndexError::Watch`] if the operating system cannot report changes, or cannot watch that
+    /// many folders; and if the stored settings cannot be read.
     pub fn watch(
         &self,
         stop: &AtomicBool,
@@ -46,8 +48,9 @@ impl Index {
         self.watch_with(stop, &mut || self.options, on_update)
     }
 
-    /// The same, where before each update `options` tells which files are wanted from then on: generated ones, larger ones, blank
-    /// ones, those that are left out by their names. The rest of the options stays as the index was opened with.
+    /// The same, but before each update `options` is called for which files to index from then on:
+    /// whether generated and blank ones, up to which size, and with which names excluded. All other
+    /// options stay as the index was opened with.
     ///
     /// # Errors
     /// Those of [`Index::watch`].
@@ -82,7 +85,8 @@ impl Index {
             let Some(scan) = scan else {
                 break;
             };
-            // Settings that came meanwhile may be among what was seen: it is looked at by them.
+            // The scan may have seen files that rely on settings changed meanwhile, so it is
+            // repeated with these.
             if Wanted::of(&options(), self.kept()?) != wanted {
                 continue;
             }
@@ -133,9 +137,10 @@ impl Index {
     }
 }
 
-/// What `look` sees once it meets no folder that was not watched: what was made in one before it was watched is seen by looking
-/// once more. Where folders come and come, it is what was seen at last: the new ones are watched by then, and tell. `None` once
-/// it is time to stop.
+/// Repeats `look` until it meets no folder that was not watched before, since files created in a
+/// folder before it was watched are only seen by another look. If new folders keep coming, returns
+/// the last result: these folders are watched by then and will report changes. `None` once `stop`
+/// is set.
 fn settled<T>(
     stop: &AtomicBool,
     look: &mut dyn FnMut() -> Result<(T, bool), IndexError>,
@@ -154,7 +159,7 @@ fn settled<T>(
     Ok(seen)
 }
 
-/// What there is to say of a root that is not there any more, or is another folder.
+/// The error for a root that is gone or was replaced by another folder.
 fn gone(root: &Path) -> IndexError {
     IndexError::Root(SourceError::Root {
         path: root.display().to_string(),
@@ -165,7 +170,7 @@ fn gone(root: &Path) -> IndexError {
     })
 }
 
-/// Whether there is anything to say, where these are the faults of the update before.
+/// Whether the update is to be reported, given the faults of the update before.
 fn is_news(result: &Result<Updated, IndexError>, before: &[String]) -> bool {
     match result {
         Ok(updated) => {
@@ -176,7 +181,7 @@ fn is_news(result: &Result<Updated, IndexError>, before: &[String]) -> bool {
     }
 }
 
-/// After how long it is tried again though nothing changes, where it was after `before`.
+/// The wait before the next attempt even if nothing changes, given the wait before the last one.
 fn after(result: &Result<Updated, IndexError>, before: Option<Duration>) -> Option<Duration> {
     match result {
         Ok(updated) if updated.unread.is_empty() => None,
@@ -185,7 +190,7 @@ fn after(result: &Result<Updated, IndexError>, before: Option<Duration>) -> Opti
     }
 }
 
-/// Whether it is of the index, or of what keeps versions.
+/// Whether the path belongs to the index or to version control.
 fn is_own(path: &Path, root: &Path, index: &Path) -> bool {
     let below = path.strip_prefix(root).unwrap_or(path);
     path.starts_with(index)
@@ -195,15 +200,15 @@ fn is_own(path: &Path, root: &Path, index: &Path) -> bool {
             .is_some_and(|it| it == ".ctx" || it == ".git")
 }
 
-/// The folders that are watched.
+/// The watched folders.
 struct Folders {
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
 }
 
 impl Folders {
-    /// Where each folder costs a watch, those that are not indexed are left out; elsewhere the root is watched
-    /// with all that is below it.
+    /// Where each folder costs a watch, only indexed folders are watched; elsewhere the root is
+    /// watched recursively.
     const MODE: RecursiveMode = if cfg!(target_os = "linux") {
         RecursiveMode::NonRecursive
     } else {
@@ -217,7 +222,7 @@ impl Folders {
         }
     }
 
-    /// Watches `folders` and no others; whether any of them was not watched before.
+    /// Watches `folders` and no others. Returns whether any of them was not watched before.
     fn watch(&mut self, root: &Path, folders: &BTreeSet<PathBuf>) -> notify::Result<bool> {
         let of_root = BTreeSet::from([root.to_owned()]);
         let wanted = match Self::MODE {
@@ -233,7 +238,7 @@ impl Folders {
             }
             match self.watcher.watch(folder, Self::MODE) {
                 Ok(()) => is_new |= self.watched.insert(folder.clone()),
-                // It is gone already, and the folder around it tells.
+                // It is gone already, and the folder above it reports that.
                 Err(error) if folder != root && is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -241,8 +246,8 @@ impl Folders {
         Ok(is_new)
     }
 
-    /// A folder that was moved or removed is watched no longer, whatever has its name next. Where events were lost, that may be
-    /// any.
+    /// Stops watching a folder that was moved or removed, even if another now has its name. If
+    /// events were lost, that is done for all folders.
     fn note(&mut self, event: &Event) {
         if matches!(Self::MODE, RecursiveMode::Recursive) {
             return;
@@ -285,7 +290,7 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// Until files changed and then were quiet, `again` has passed, or it is time to stop.
+/// Waits until files changed and then were quiet, `again` has passed, or it is time to stop.
 fn wait(
     events: &Receiver<notify::Result<Event>>,
     is_over: &dyn Fn() -> bool,
@@ -298,7 +303,7 @@ fn wait(
     while !is_over() {
         match events.recv_timeout(TICK) {
             Ok(event) => {
-                // An error is no reason to miss what changed.
+                // After an error, a change may have been missed.
                 if event.map_or(true, &mut *note) {
                     last = Instant::now();
                     first.get_or_insert(last);
@@ -369,7 +374,8 @@ mod tests {
         );
     }
 
-    /// As where so much changed that the system lost the event of a folder that was made anew.
+    /// Simulates the case that the system lost the event of a recreated folder among too many
+    /// changes.
     #[cfg(target_os = "linux")]
     #[test]
     fn where_events_were_lost_all_folders_are_watched_anew() {

@@ -1,4 +1,4 @@
-//! One update in the making.
+//! The writer of one update.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -16,17 +16,18 @@ use crate::scan::Seen;
 use crate::store::{Store, generation_of, open_text, sweep};
 use crate::{Index, Updated};
 
-/// What the writer may hold in memory.
+/// The memory of the writer of the text index, in bytes.
 const MEMORY: usize = 96 << 20;
 
-/// So many segments of about one size become one.
+/// How many segments of about one size are merged into one.
 const MERGED: usize = 4;
-/// Segments of fewer documents are of one size.
+/// Segments with fewer documents count as being of one size.
 const SMALL: u32 = 250;
 
-/// When segments become one. A question looks each of its terms up in each segment, so there are to be few; and each
-/// document is written once for each time that there are [`MERGED`] times as many. Below [`SMALL`], what edits of single
-/// files leave is put together without what was there before, if that is more than [`MERGED`] times as many.
+/// The policy for merging segments. A question looks up each of its terms in each segment, so there
+/// should be few; and each document is rewritten once each time the index has grown by a factor of
+/// [`MERGED`]. Segments below [`SMALL`], which edits of single files leave, are merged with each
+/// other, but not with segments of more than [`MERGED`] × [`SMALL`] documents.
 fn merging() -> LogMergePolicy {
     let mut merging = LogMergePolicy::default();
     merging.set_min_num_segments(MERGED);
@@ -36,28 +37,30 @@ fn merging() -> LogMergePolicy {
     merging
 }
 
-/// What reading a file came to.
+/// The result of reading a file.
 pub(crate) enum Read {
-    /// With why it is known by its lines alone, if it is.
+    /// With the reason why it was indexed by runs of lines, if it was.
     Changed(FileRow, Vec<HeldDocument>, Option<String>),
-    /// Its metadata changed alone.
+    /// Only its metadata changed.
     Same(FileRow),
     NoText(FileRow),
-    /// It says that a machine wrote it, and such files are not wanted.
+    /// Its text says that it is generated, and such files are not wanted.
     Generated(FileRow),
-    /// It could not be read, and why; without a row what will be is another matter.
+    /// It could not be read, with the reason; without a row if it is gone or has grown, which the
+    /// next scan notices.
     Fault(String, Option<FileRow>),
 }
 
-/// Puts what was read into the text index and the manifest. Whoever has one holds the lock.
+/// Writes what was read to the text index and the manifest. The owner of a writer holds the writer
+/// lock.
 pub(crate) struct Writer<'i> {
     index: &'i Index,
     store: &'i Store,
-    /// Whether everything is written, in place of all there was.
+    /// Whether everything is written anew, in place of all previous content.
     is_anew: bool,
-    /// Opened for the first change.
+    /// Opened at the first change.
     text: Option<IndexWriter<HeldDocument>>,
-    /// Whether the text index has changes that are not committed.
+    /// Whether the text index has uncommitted changes.
     is_dirty: bool,
     changes: Changes,
     generation: u64,
@@ -92,10 +95,10 @@ impl<'i> Writer<'i> {
                 let what = "its text is older than its manifest".to_owned();
                 return Err(Fault::Damaged { what });
             }
-            // A writer that came to no end may have committed one more: none is to have the same number.
+            // An interrupted writer may have made one more commit, whose number must not be reused.
             self.generation = generation;
             sweep(&text, &self.index.folder)?;
-            // One thread: the order of documents is that of their paths, whatever the machine does.
+            // One thread, so that documents are in the order of their paths on any machine.
             let text = text.writer_with_num_threads(1, MEMORY)?;
             text.set_merge_policy(Box::new(merging()));
             self.text = Some(text);
@@ -103,14 +106,16 @@ impl<'i> Writer<'i> {
         Ok(self.text.as_mut().expect("it was opened above"))
     }
 
-    /// Has the next commit begin from nothing: until then all is there, and what is not taken up to then is gone.
+    /// Makes the next commit start from nothing. Until then the previous content is answered; files
+    /// not taken by then are gone.
     pub(crate) fn forget_all(&mut self) -> Result<(), Fault> {
         self.is_anew = true;
         self.text()?.delete_query(Box::new(AllQuery))?;
         Ok(())
     }
 
-    /// Marks a file of which the text index is to have what `new` is of in the place of `known`, and has it forget that.
+    /// Marks a file whose documents are about to be replaced by those of `new`, and deletes those
+    /// of `known`.
     fn mark(
         &mut self,
         path: &str,
@@ -127,12 +132,12 @@ impl<'i> Writer<'i> {
         Ok(text)
     }
 
-    /// Notes that a file, of which `known` was known, is gone.
+    /// Records that a file is gone, of which `known` was known.
     pub(crate) fn is_gone(&mut self, path: &str, known: Option<&FileRow>) {
         self.moves.gone(path, known);
     }
 
-    /// The same for one that is to have nothing; whether it may have had something.
+    /// Marks a file that is to have no documents any more. Returns whether it may have had some.
     fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, Fault> {
         let is_there = known.is_some_and(FileRow::may_be_found);
         if is_there {
@@ -147,7 +152,7 @@ impl<'i> Writer<'i> {
         Ok(())
     }
 
-    /// What reading a file came to, of which `known` was known before.
+    /// Takes the result of reading a file, of which `known` was known before.
     pub(crate) fn take(
         &mut self,
         seen: &Seen,
@@ -196,7 +201,7 @@ impl<'i> Writer<'i> {
         Ok(())
     }
 
-    /// The marks first, the text index second, the rows third.
+    /// Commits in three steps: first the marks, then the text index, then the rows.
     pub(crate) fn commit(&mut self) -> Result<(), Fault> {
         let manifest = &self.store.manifest;
         let changes = std::mem::take(&mut self.changes);
@@ -205,7 +210,7 @@ impl<'i> Writer<'i> {
         }
         if let Some(text) = self.text.as_mut().filter(|_| self.is_dirty) {
             let generation = self.generation;
-            // What is prepared is in no list yet, and both wait for the disk.
+            // A prepared commit is in no list yet, and both steps wait for the disk.
             let (announced, prepared) = thread::scope(|scope| {
                 let announced = scope.spawn(|| manifest.announce(&changes, generation));
                 let prepared = text.prepare_commit();
@@ -222,10 +227,12 @@ impl<'i> Writer<'i> {
         manifest.commit(&changes, self.generation)
     }
 
-    /// Commits what there is, has it answered, and tells which files went where as far as it was taken.
+    /// Commits the rest, makes queries answer from it, and returns the renames among the files
+    /// taken.
     pub(crate) fn finish(mut self) -> Result<Moves, Fault> {
         self.commit()?;
-        // Merges may take long, and what is there is not to be told as if it were answered, nor to be kept from whoever asks.
+        // Merges may take long; the new content must neither be hidden from queries meanwhile nor
+        // be reported as answered before it is.
         let reloaded = self.store.reload();
         if let Some(text) = self.text {
             text.wait_merging_threads()?;

@@ -1,5 +1,5 @@
-//! Opening what is remembered, which is never removed: what cannot be read is kept under another name, and
-//! said to be.
+//! Opening the remembered data. It is never removed: a damaged database is kept under another name,
+//! and reported.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,38 +22,40 @@ use crate::lock::{Lock, REMEMBERED, lock_patiently};
 use crate::own::{REMEMBERED_DB as NAME, REMEMBERED_NEW as NEW};
 use crate::store::file_id;
 
-/// How long it is waited for another process that begins it.
+/// How long to wait for another process that is creating the database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 enum Found {
     Whole(Remembered),
-    /// None, or an empty one.
+    /// There is none, or it is empty.
     Nothing,
-    /// One of a later program, which is left to it.
+    /// It was written by a later version, and is left alone.
     Later,
 }
 
 impl Remembered {
-    /// Opens what is remembered in `folder`, and begins it where there is nothing. What earlier versions kept in
-    /// the manifest is taken along. Where it is damaged, what can be read is taken along, all of it is kept under
-    /// another name, and the second value says so. Where it cannot be used it is left alone, which is said too,
-    /// and nothing is remembered meanwhile. O(bytes).
+    /// Opens the remembered data in `folder`, or creates the database. Data that earlier versions
+    /// kept in the manifest is migrated. If the database is damaged, its readable rows are copied
+    /// to a new one and all of it is kept under another name; the second value says so. If it
+    /// cannot be used it is left alone, which is also said, and nothing is recorded meanwhile.
+    /// O(bytes).
     ///
     /// # Errors
-    /// What an earlier version kept cannot be taken along: no room, no right to write.
+    /// Data of an earlier version cannot be migrated, for want of space or of permission to write.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), Fault> {
         match find(folder, Access::Write) {
             Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
             Err(error) if !error.is_damage() && !error.is_refusal() => return Err(error),
             _ => {}
         }
-        // What seems wrong may be somebody's work in progress, and one is enough to put it right.
+        // What seems damaged may be another process's work in progress, and one process is enough
+        // to repair it.
         let wait = &mut |_: &str| ControlFlow::Continue(());
         let opened = lock_patiently(folder, REMEMBERED, PATIENCE, wait)
             .map_err(Fault::from)
             .and_then(|lock| open_alone(folder, &lock));
         match opened {
-            // Without it the index answers all the same, unless more would be lost.
+            // The index answers without it, unless data still in the manifest would be lost.
             Err(error) if error.is_refusal() && !Source::is_in_manifest(folder) => {
                 let is_there = folder.join(NAME).exists();
                 Ok((nothing()?, is_there.then(|| unusable(error, folder))))
@@ -62,10 +64,10 @@ impl Remembered {
         }
     }
 
-    /// The same with all left as it is: what cannot be read is told.
+    /// The same without changing anything. What cannot be read is reported in the second value.
     ///
     /// # Errors
-    /// There is no memory.
+    /// The database in memory that stands in for an unusable one cannot be created.
     pub(crate) fn look(folder: &Path) -> Result<(Self, Option<String>), Fault> {
         match find(folder, Access::Look) {
             Ok(Found::Whole(remembered)) => Ok((remembered, None)),
@@ -87,11 +89,11 @@ fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
     if !path.exists() {
         return Ok(Found::Nothing);
     }
-    // One that takes its place from now on is another.
+    // Taken before the file is opened, so that a later replacement is noticed.
     let file = file_id(&path);
     let (mut connection, is_writable) = database::open(&path, access)?;
     {
-        // All is looked at as it is at one moment.
+        // A transaction, so that all of it is read in one state.
         let transaction = connection.transaction()?;
         if !database::has_tables(&transaction)? {
             return Ok(Found::Nothing);
@@ -138,7 +140,7 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
     }
 }
 
-/// Makes a new database with what can be read of `source`, beside the one there is.
+/// Creates a new database beside the old one, with what can be read of `source`.
 fn begin(folder: &Path, source: &Source) -> Result<Taken, Fault> {
     let new = folder.join(NEW);
     remove(folder, &new)?;
@@ -151,17 +153,17 @@ fn begin(folder: &Path, source: &Source) -> Result<Taken, Fault> {
 
 fn put_in_place(folder: &Path) -> Result<(), Fault> {
     let path = folder.join(NAME);
-    // It would be taken for the journal of the new one.
+    // The old journal would be taken for that of the new database.
     remove_file(folder, &journal(&path))?;
     fs::rename(folder.join(NEW), path).map_err(|source| IndexError::folder(folder, source).into())
 }
 
-/// Gives what is at `path` another name besides, so that whatever becomes of the one it has, nothing is lost.
+/// Gives the file at `path` a second name, so that nothing is lost whatever happens to the first.
 fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, Fault> {
     let io = |source| IndexError::folder(folder, source);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut number = 1;
-    // A link to nothing has a name, too.
+    // A dangling link occupies a name, too.
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     let aside = loop {
         let aside = folder.join(format!("{stem}.damaged-{number}.db"));
@@ -181,7 +183,7 @@ fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, Fault> {
     Ok(aside)
 }
 
-/// Copies a file to where there is none. Neither may be a link.
+/// Copies a file to a new one. Neither may be a link.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = open_no_link(from, File::options().read(true))?;
     io::copy(&mut from, &mut File::create_new(to)?).map(drop)
@@ -214,7 +216,7 @@ fn unusable(error: Fault, folder: &Path) -> String {
     )
 }
 
-/// Where nothing can be remembered.
+/// A database in memory, for use when nothing can be stored.
 fn nothing() -> Result<Remembered, Fault> {
     let mut connection = Connection::open_in_memory()?;
     Changes::first(&mut connection)?.commit()?;

@@ -1,4 +1,5 @@
-//! The tables of what is remembered. Each row carries a seal, and what all of them come to is kept with them.
+//! The tables of the remembered data. Each row carries a seal, and the sum over all rows is stored
+//! with them.
 
 use std::ops::Deref;
 
@@ -10,7 +11,7 @@ use rusqlite::{
 use crate::database::{Seal, Sum, short};
 use crate::error::Fault;
 
-/// The form of the tables.
+/// The layout of the tables.
 const LAYOUT: u64 = 1;
 
 const TABLES: &str = "
@@ -38,36 +39,36 @@ const TABLES: &str = "
 #[derive(Debug)]
 pub(super) struct Table {
     name: &'static str,
-    /// The columns of its key, and after them the others, but for the seal.
+    /// The key columns, followed by the others except the seal.
     columns: &'static [&'static str],
     keys: usize,
 }
 
-/// How often each file was of use, and when it was shown last.
+/// How often each file was useful, and when it was last shown.
 pub(super) const USAGE: Table = Table {
     name: "usage",
     columns: &["path", "uses", "shown_at"],
     keys: 1,
 };
-/// What was said.
+/// The messages of threads.
 pub(super) const MESSAGES: Table = Table {
     name: "messages",
     columns: &["thread", "seq", "id", "role", "content", "created_at"],
     keys: 2,
 };
-/// What is to be shown in each answer.
+/// What is to be shown in every answer of a thread.
 pub(super) const PINNED: Table = Table {
     name: "pinned",
     columns: &["thread", "seq", "what"],
     keys: 2,
 };
-/// Which votes were counted.
+/// The votes that were counted.
 pub(super) const VOTES: Table = Table {
     name: "votes",
     columns: &["key", "voted_at"],
     keys: 1,
 };
-/// Single values.
+/// Single values by key.
 pub(super) const KEPT: Table = Table {
     name: "kept",
     columns: &["key", "value"],
@@ -80,7 +81,7 @@ impl Table {
         self.name
     }
 
-    /// Its rows by key, or from the last key on.
+    /// The query for its rows by key, in ascending or descending order.
     fn select(&self, has_seals: bool, direction: &str) -> String {
         let columns = self.columns.join(", ");
         let seal = if has_seals { ", seal" } else { "" };
@@ -125,7 +126,8 @@ impl Table {
         short(&hasher)
     }
 
-    /// Reads rows from `direction`, each with whether it is as it was written, until one cannot be read.
+    /// Reads rows in the order of `direction` until one cannot be read. Each comes with its seal,
+    /// or `None` if the row is not as it was written.
     pub(super) fn read(
         &self,
         connection: &Connection,
@@ -146,15 +148,15 @@ impl Table {
     }
 }
 
-/// Changes that come about together, or not at all.
+/// Changes that are committed together or not at all.
 pub(super) struct Changes<'c> {
     transaction: Transaction<'c>,
     sum: Sum,
-    /// Whether there is anything to be written.
+    /// Whether there is anything to commit.
     is_dirty: bool,
 }
 
-/// To look before something is changed.
+/// For reads before a change.
 impl Deref for Changes<'_> {
     type Target = Connection;
 
@@ -174,7 +176,7 @@ impl<'c> Changes<'c> {
         })
     }
 
-    /// The same for a database that is empty.
+    /// The same for an empty database: creates the tables.
     pub(super) fn first(connection: &'c mut Connection) -> Result<Self, Fault> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;
@@ -185,7 +187,7 @@ impl<'c> Changes<'c> {
         })
     }
 
-    /// Writes a row, in the place of the one that has its key; whether there was none.
+    /// Writes a row, replacing the one of the same key. Returns whether there was none.
     pub(super) fn put(&mut self, table: &Table, row: &[Value]) -> Result<bool, Fault> {
         self.is_dirty = true;
         let before = self.seal_at(table, &row[..table.keys])?;
@@ -246,7 +248,7 @@ impl<'c> Changes<'c> {
     }
 }
 
-/// The layout of the tables and the sum of their rows, as they were written.
+/// The stored layout of the tables and the stored sum of their rows.
 fn sums(connection: &Connection) -> Result<(u64, Sum), Fault> {
     let damaged = || Fault::Damaged {
         what: "the sums of what is remembered are not as they were written".to_owned(),
@@ -266,12 +268,12 @@ fn sums(connection: &Connection) -> Result<(u64, Sum), Fault> {
     Ok((layout, sum))
 }
 
-/// Whether the tables are of this program's form.
+/// Whether the tables are of this version's layout.
 pub(super) fn is_ours(connection: &Connection) -> Result<bool, Fault> {
     Ok(sums(connection)?.0 == LAYOUT)
 }
 
-/// Whether every row is as it was written, and none is missing.
+/// Checks that every row is as it was written and none is missing.
 pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     let written = sums(connection)?.1;
     let mut found = Sum::default();

@@ -1,4 +1,4 @@
-//! What can be read of a database that is not as it should be, or not of this program's form.
+//! Copies the readable rows of a database that is damaged, or of an earlier version.
 
 use std::path::{Path, PathBuf};
 
@@ -11,28 +11,28 @@ use crate::database::{Access, open_damaged};
 use crate::error::Fault;
 use crate::manifest::{APART, LAYOUT};
 
-/// Where entries are taken from.
+/// The database that rows are copied from.
 pub(super) struct Source {
     kind: Kind,
     path: PathBuf,
 }
 
 enum Kind {
-    /// There was nothing.
+    /// There was none.
     Nothing,
-    /// There was something, which is not there any more.
+    /// There was one, which is gone.
     Gone,
     /// A manifest of an earlier version.
     Manifest,
-    /// Something that is damaged, in this way.
+    /// A damaged database, with the fault.
     Damaged(String),
 }
 
-/// What was taken along.
+/// The result of copying.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     entries: u64,
-    /// Whether there was more.
+    /// Whether rows were lost.
     pub(super) has_lost: bool,
 }
 
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// The manifest in `folder`, if it may hold what is remembered, as it did in earlier versions.
+    /// The manifest in `folder`, if it may contain remembered data, as in earlier versions.
     pub(super) fn of_manifest(folder: &Path) -> Self {
         let path = folder.join("manifest.db");
         let kind = if path.exists() {
@@ -56,13 +56,13 @@ impl Source {
         Source { kind, path }
     }
 
-    /// Whether the manifest in `folder` may hold what is remembered.
+    /// Whether the manifest in `folder` may contain remembered data that was not migrated.
     pub(super) fn is_in_manifest(folder: &Path) -> bool {
         let source = Source::of_manifest(folder);
         !folder.join("remembered.db").exists() && source.path().is_some()
     }
 
-    /// The database that entries are taken from.
+    /// The path of the database, if there is one to copy from.
     pub(super) fn path(&self) -> Option<&Path> {
         match self.kind {
             Kind::Nothing | Kind::Gone => None,
@@ -74,7 +74,7 @@ impl Source {
         matches!(self.kind, Kind::Damaged(_))
     }
 
-    /// Copies what can be read and is as it was written.
+    /// Copies all rows that can be read and are as they were written.
     ///
     /// # Errors
     /// Those of writing.
@@ -99,7 +99,7 @@ impl Source {
         Ok(taken)
     }
 
-    /// What there is to say of it.
+    /// The message about a loss, if there is one.
     pub(super) fn tell(&self, taken: &Taken, aside: Option<&Path>) -> Option<String> {
         let fault = match &self.kind {
             Kind::Nothing => return None,
@@ -133,7 +133,7 @@ fn kind_of_manifest(folder: &Path, path: &Path) -> rusqlite::Result<Kind> {
     })
 }
 
-/// From the first row on, and where one cannot be read from the last one on too.
+/// Reads from the first row on and, where a row cannot be read, from the last row backwards too.
 fn copy_table(
     from: &Connection,
     has_seals: bool,
@@ -164,7 +164,7 @@ fn copy_table(
     Ok(())
 }
 
-/// Tables that are not there have nothing that could be lost.
+/// Whether the table exists: a missing one has nothing to lose.
 fn has_table(connection: &Connection, table: &Table) -> bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?1)";
     connection
@@ -172,7 +172,7 @@ fn has_table(connection: &Connection, table: &Table) -> bool {
         .unwrap_or(true)
 }
 
-/// How many votes an earlier version counted.
+/// The number of votes counted by an earlier version.
 fn votes_of_manifest(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT value FROM meta WHERE key = 'votes'";
     connection.query_row(sql, [], |row| row.get(0)).optional()
