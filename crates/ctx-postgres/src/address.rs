@@ -1,4 +1,4 @@
-//! Addresses of databases, and how the way there is kept from listeners.
+//! Database addresses, and how the connection is encrypted.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::StoreError;
 
-/// Why an address is refused.
+/// A reason to refuse an address.
 const UNKNOWN: &str = "it is neither postgres://… nor words such as host=…";
 const UNREAD: &str = "it has an option that is not known, or one of a value that makes none";
 const NOWHERE: &str = "it names no host";
@@ -22,15 +22,16 @@ const MODES: &str =
 /// How a connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
-    /// Not at all.
+    /// Not encrypted.
     None,
-    /// Against those who listen, whoever the server is.
+    /// Encrypted, without verifying the server.
     Unverified,
-    /// The server shows a certificate for its name, by one of those in this file, or of the system's.
+    /// Encrypted, with a server certificate for its name that is signed by one in this file, or by
+    /// one of the system's.
     Verified(Option<PathBuf>),
 }
 
-/// An address, taken apart.
+/// A parsed address.
 #[derive(Debug)]
 pub(crate) struct Address {
     pub(crate) config: Config,
@@ -38,8 +39,8 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads `url`: `postgres://user:password@host/name?sslmode=verify-full&sslrootcert=/path`, or the same as
-    /// `host=… sslmode=…`.
+    /// Parses `url`: `postgres://user:password@host/name?sslmode=verify-full&sslrootcert=/path`, or
+    /// the same as `host=… sslmode=…`.
     pub(crate) fn of(url: &str) -> Result<Self, StoreError> {
         let parameters = match url.split_once("://") {
             Some(("postgres" | "postgresql", rest)) if is_cut(rest) => Err(CUT),
@@ -66,7 +67,8 @@ impl Address {
             return Err(StoreError::BadAddress(NOWHERE));
         }
         let encryption = match (mode.as_deref(), root) {
-            // Who names certificates means to be encrypted, and says nothing else.
+            // Naming certificates implies encryption, but no `sslmode` asks for it: they would not
+            // be used.
             (None | Some("allow" | "prefer"), Some(_)) => {
                 return Err(StoreError::BadAddress(UNUSED));
             }
@@ -83,23 +85,25 @@ impl Address {
     }
 }
 
-/// Whether what follows the scheme has an `@` in its user or password: the client takes what stands behind the first for the host,
-/// and messages tell hosts.
+/// Whether the part after the scheme has an `@` in its user or password. The client takes what
+/// follows the first `@` for the host, and messages show hosts.
 fn is_cut(rest: &str) -> bool {
     let behind = rest.split_once('@').map_or("", |(_, it)| it);
     behind.split('?').next().is_some_and(|it| it.contains('@'))
 }
 
-/// A parameter of an address, and the bytes that it takes there, up to the next one. An address is read here as the client
-/// reads it: what only one of the two took for a parameter would be lost without a word.
+/// A parameter of an address, and the bytes from its start to the next parameter. Addresses are
+/// parsed exactly as the client does: a parameter that only one of the two recognised would be lost
+/// silently.
 struct Parameter {
     place: Range<usize>,
     key: String,
     value: String,
 }
 
-/// The parameters of `url`, which is an address with this `rest` after its scheme. They begin at the first `?` after the user and the
-/// password, which may hold one; `None` where those hold what looks like parameters about encryption.
+/// The parameters of the address `url`, where `rest` is what follows its scheme. They begin at the
+/// first `?` after the user and the password, which may contain one. `None` if those contain what
+/// looks like a parameter about encryption.
 fn of_url(url: &str, rest: &str) -> Option<Vec<Parameter>> {
     let (before, rest) = rest.split_once('@').unwrap_or(("", rest));
     if before.contains("sslmode=") || before.contains("sslrootcert=") {
@@ -125,8 +129,8 @@ fn of_url(url: &str, rest: &str) -> Option<Vec<Parameter>> {
     Some(parameters)
 }
 
-/// The parameters of `text`, which is words such as `host=…`: there may be blanks around `=`, and within a value in quotation marks,
-/// and after `\` any character stands for itself. `None` where it is something else.
+/// The parameters of `text` in the form `host=…`. Blanks may stand around `=` and within a quoted
+/// value, and `\` escapes any character. `None` if `text` does not have this form.
 fn of_words(text: &str) -> Option<Vec<Parameter>> {
     let mut parameters = Vec::new();
     let mut rest = text.trim_start();
@@ -149,7 +153,7 @@ fn of_words(text: &str) -> Option<Vec<Parameter>> {
     Some(parameters)
 }
 
-/// The value that `text` begins with, and what follows it.
+/// The value at the beginning of `text`, and the rest.
 fn value(text: &str) -> Option<(String, &str)> {
     let quoted = text.strip_prefix('\'');
     let text = quoted.unwrap_or(text);
@@ -166,7 +170,8 @@ fn value(text: &str) -> Option<(String, &str)> {
     quoted.is_none().then_some((value, ""))
 }
 
-/// Looks whether `url` is an address that [`Store::connect`](crate::Store::connect) takes, and asks nobody.
+/// Checks that `url` is an address that [`Store::connect`](crate::Store::connect) accepts, without
+/// connecting.
 ///
 /// # Errors
 /// [`StoreError::BadAddress`].
@@ -174,7 +179,7 @@ pub fn check_address(url: &str) -> Result<(), StoreError> {
     Address::of(url).map(drop)
 }
 
-/// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
+/// The hosts and ports in `url`, without user, password and database name, for use in messages.
 pub fn host(url: &str) -> String {
     let Ok(Address { config, .. }) = Address::of(url) else {
         return "an address that is none".to_owned();
@@ -296,7 +301,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the address is made of.
+        /// Whatever the address consists of.
         #[test]
         fn what_the_client_would_encrypt_is_encrypted(
             pieces in prop::collection::vec(

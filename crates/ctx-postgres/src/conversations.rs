@@ -1,4 +1,5 @@
-//! Threads as a service lists them: with titles, in the order they began, and not without having been begun.
+//! Threads as a service lists them: begun explicitly, with titles, and listed in the order in which
+//! they began.
 
 use std::time::Duration;
 
@@ -15,13 +16,13 @@ use crate::transaction::Mode;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredThread {
-    /// Its place among those of its owner, by when it began.
+    /// Its number among the threads of its owner, in the order in which they began.
     pub number: i64,
-    /// Its name.
+    /// Its id.
     pub thread: String,
-    /// What it is called.
+    /// Its title.
     pub title: Option<String>,
-    /// What is pinned to it, in the order it was.
+    /// What is pinned to it, in the order of pinning.
     pub pinned: Vec<String>,
     /// When it began, in milliseconds since 1970.
     pub begun_at: i64,
@@ -31,20 +32,20 @@ pub struct StoredThread {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredMessage {
-    /// Its place in the thread, from 1.
+    /// Its number in the thread, from 1.
     pub number: i64,
     /// Its id.
     pub id: String,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub content: String,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub created_at: i64,
 }
 
 impl StoredMessage {
-    /// A message that has no place yet.
+    /// A message that has no number yet.
     pub fn new(
         id: impl Into<String>,
         role: impl Into<String>,
@@ -65,39 +66,41 @@ impl StoredMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Keeping {
-    /// Older ones go.
+    /// Older contexts are removed.
     pub age: Duration,
-    /// Of all of an owner's together, the oldest make room; the latest stays.
+    /// The most bytes of all contexts of an owner together. The oldest are removed to stay within
+    /// it, but never the latest.
     pub bytes: u64,
 }
 
 impl Keeping {
-    /// For so long, as far as they come to so many bytes.
+    /// Contexts are kept for `age`, as far as all of an owner fit in `bytes`.
     pub fn new(age: Duration, bytes: u64) -> Self {
         Keeping { age, bytes }
     }
 
-    /// As they are sent: seconds, no more than a thousand years, and bytes.
+    /// The values as they are sent: seconds, at most some thousand years, and bytes.
     fn values(self) -> (f64, i64) {
         let bytes = self.bytes.min(i64::MAX.cast_unsigned()).cast_signed();
         (self.age.as_secs_f64().min(3e10), bytes)
     }
 }
 
-/// What became of something that was to be added.
+/// The result of adding something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// It is there.
+    /// It was added.
     Added,
-    /// There is one of this name already.
+    /// There is one of this name or id already.
     Exists,
     /// The thread was never begun.
     NoThread,
-    /// There are as many as there may be.
+    /// The limit is reached.
     Full,
 }
 
-/// Threads of an owner are counted by turns.
+/// The row in `ctx.said` is locked first, so that the threads of an owner are counted one
+/// transaction at a time.
 const BEGIN: &str = "
     WITH room AS (
         INSERT INTO ctx.said AS s (owner) VALUES ($1)
@@ -115,7 +118,7 @@ const BEGIN: &str = "
         (SELECT NOT has FROM room) AND NOT EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2),
         (SELECT count(*) FROM pins)";
 
-/// Of two that pin to one thread, the second waits here.
+/// Locks the thread: of two transactions that pin to it, the second waits here.
 const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 FOR NO KEY UPDATE";
 
 const PIN: &str = "
@@ -131,10 +134,11 @@ const PIN: &str = "
     )
     SELECT number, title, begun_at FROM it";
 
-/// Messages of an owner are counted by turns: whoever has found room keeps it until the message is there. Who finds
-/// none at first, or the message there already, does not write, and does not wait. What is last in the thread is told by
-/// the turn, and moves only with a message: of two that are the same and come at once, the second finds the first there
-/// when it would be added.
+/// Messages of an owner are counted one transaction at a time: the one that has found room keeps
+/// the lock until its message is added. A transaction that finds no room at first, or the message
+/// there already, neither writes nor waits. The last number of the thread is read under the lock
+/// and changes only with a message; of two equal messages at once, the second finds the first when
+/// it is to be added.
 const ADD: &str = "
     WITH turn AS MATERIALIZED (
         SELECT last FROM ctx.threads
@@ -156,8 +160,9 @@ const ADD: &str = "
             OR EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3),
         EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
 
-/// No part of a statement sees what another part writes: of the others, as many of the oldest go as make room for this one, and
-/// those before one that is too old. No more than 64 at a time.
+/// No part of a statement sees what another part writes, so this computes which other contexts to
+/// remove: as many of the oldest as make room for this one, and all up to the latest that is too
+/// old. At most 64 at a time.
 const KEEP: &str = "
     WITH kept AS (
         INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
@@ -176,12 +181,12 @@ const KEEP: &str = "
     )";
 
 impl OwnedStore {
-    /// Begins `thread` at `at`, in milliseconds since 1970, unless it is there, or the owner has `most` threads. On the disk of
-    /// the server when this returns.
+    /// Begins `thread` at `at`, in milliseconds since 1970, unless it exists or the owner has
+    /// `most` threads. It is on the server's disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for a name or a pin that is empty, longer than 1,024 bytes or holds a NUL; those of
-    /// the database.
+    /// [`StoreError::Invalid`] for a name or a pin that is empty, longer than 1,024 bytes or
+    /// contains a NUL; those of the database.
     pub async fn begin_thread(
         &self,
         thread: &str,
@@ -207,12 +212,13 @@ impl OwnedStore {
         })
     }
 
-    /// Pins `pinned`, which has nothing twice, to `thread`, in the place of what was pinned to it: of two that do so
-    /// at once, the later one is what is left. The thread, where there is one. On the disk of the server when this
-    /// returns.
+    /// Replaces the pins of `thread` by `pinned`, which has no duplicates. Of two calls at once,
+    /// the later one wins. Returns the thread, or `None` if there is none. The pins are on the
+    /// server's disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for a pin that is empty, longer than 1,024 bytes or holds a NUL; those of the database.
+    /// [`StoreError::Invalid`] for a pin that is empty, longer than 1,024 bytes or contains a NUL;
+    /// those of the database.
     pub async fn set_pins(
         &self,
         thread: &str,
@@ -252,7 +258,8 @@ impl OwnedStore {
             waiting.of(transaction.rollback()).await?;
             return Ok(None);
         }
-        // A statement sees what was there when it began, so this is another than the one that waited.
+        // A statement sees the state at its beginning, so this must be another one than that which
+        // waited.
         let pin = waiting.of(transaction.prepare_cached(PIN)).await?;
         let row = waiting
             .of(transaction.query_one(&pin, &[&owner, &thread, &pinned]))
@@ -283,7 +290,7 @@ impl OwnedStore {
             .is_empty())
     }
 
-    /// The thread of this name, where it was begun, and how many messages it has.
+    /// The thread of this name and the number of its messages; `None` if it was never begun.
     ///
     /// # Errors
     /// Those of the database.
@@ -304,7 +311,7 @@ impl OwnedStore {
         Ok(found.map(|row| (stored_thread(row), row.get::<_, i64>(5).cast_unsigned())))
     }
 
-    /// The threads that began before that of number `before`, the latest first.
+    /// The threads that began before the one with number `before`, the latest first.
     ///
     /// # Errors
     /// Those of the database.
@@ -322,11 +329,11 @@ impl OwnedStore {
         Ok(rows.iter().map(stored_thread).collect())
     }
 
-    /// Adds `message` at the end of `thread`, unless the owner has `most` messages in all threads together. On the
-    /// disk of the server when this returns.
+    /// Adds `message` at the end of `thread`, unless the owner has `most` messages in all threads
+    /// together. It is on the server's disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] as by [`OwnedStore::append`]; those of the database.
+    /// [`StoreError::Invalid`] as for [`OwnedStore::append`]; those of the database.
     pub async fn add_message(
         &self,
         thread: &str,
@@ -358,7 +365,7 @@ impl OwnedStore {
         })
     }
 
-    /// The message of `thread` that has this id, where there is one.
+    /// The message of `thread` with this id, if there is one.
     ///
     /// # Errors
     /// Those of the database.
@@ -378,7 +385,7 @@ impl OwnedStore {
         Ok(rows.first().map(stored_message))
     }
 
-    /// The messages of `thread` after that of number `after`, the oldest first.
+    /// The messages of `thread` after the one with number `after`, the oldest first.
     ///
     /// # Errors
     /// Those of the database.
@@ -400,8 +407,8 @@ impl OwnedStore {
         Ok(rows.iter().map(stored_message).collect())
     }
 
-    /// Whether the context `id` is kept, and not about to go: among the later half of what is kept, and for less than half of its
-    /// time.
+    /// Whether the context `id` is kept and not about to be removed: it is in the newer half of the
+    /// bytes kept, and younger than half the maximal age.
     ///
     /// # Errors
     /// Those of the database.
@@ -419,12 +426,13 @@ impl OwnedStore {
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
-    /// Keeps `receipt` of the context `id`, and lets others go that are older than `keeping` says or, the oldest first, make all come
-    /// to more bytes; of many, some with each that is kept. One that is kept already is made the latest. Is not waited for
-    /// until it is on the disk: a context can be built again.
+    /// Keeps `receipt` as that of the context `id`, and removes others that `keeping` no longer
+    /// allows: those that are too old, and the oldest while all take too many bytes. If these are
+    /// many, some are removed with each call. A context that is kept already becomes the latest.
+    /// Returns before the data is on the disk, since a context can be built again.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for an id that cannot be one, or a NUL; those of the database.
+    /// [`StoreError::Invalid`] for an invalid id, or a NUL; those of the database.
     pub async fn keep_context(
         &self,
         id: &str,
@@ -440,7 +448,7 @@ impl OwnedStore {
         Ok(())
     }
 
-    /// The receipt of the context `id`, as long as it is kept.
+    /// The receipt of the context `id`, while it is kept.
     ///
     /// # Errors
     /// Those of the database.
@@ -454,8 +462,8 @@ impl OwnedStore {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    /// For each of `texts`, the latest receipt that has it in it, where one of the latest `most` has. O(their bytes) for one that none
-    /// has.
+    /// For each of `texts`, the latest receipt that contains it, if one of the latest `most` does.
+    /// O(bytes of these) for a text that none contains.
     ///
     /// # Errors
     /// Those of the database.

@@ -1,9 +1,10 @@
-//! What parts and files say, read once and kept.
+//! A cache of the parts and files that were read from the database.
 //!
-//! Each has a number that is never given again, and what a row says does not change for as long as it is there; so a
-//! document that was read is good wherever the database tells its number. Lists of numbers change with files: they are
-//! kept for a generation of an owner's files, which every search, or the request that it is for, asks for first.
-//! Whatever another process writes, nothing here is older than that.
+//! Each document has a number that is never reused, and its row does not change while it exists. So
+//! a cached document is valid whenever the database returns its number. Lists of numbers do change
+//! with files: they are cached for one generation of an owner's files, which every search, or the
+//! request it belongs to, reads first. Whatever other processes write, nothing used here is older
+//! than that generation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -23,28 +24,31 @@ use crate::opening::Progress;
 use crate::plan::Essential;
 use crate::store::{OwnedStore, OwnerKey};
 
-/// So many are read by one statement, which has its time for them all.
+/// The most entries that one statement asks for, which has its time limit for all of them.
 pub(crate) const AT_ONCE: usize = 256;
-/// No more bytes of terms are read by one statement than these, and those of one document.
+/// The most bytes of terms that one statement reads, beyond those of one document.
 const READ_BYTES: i64 = 8 << 20;
-/// No more bytes of documents are held together for a question: of more, each is ranked as it is read.
+/// The most bytes of documents held in memory for a question. If there are more, each is ranked as
+/// it is read.
 const HELD_BYTES: usize = 32 << 20;
-/// Documents are about so large.
+/// A typical size of a document in bytes.
 const DOCUMENT_BYTES: u64 = 1 << 10;
-/// Lists of numbers have this share of the bytes, and so have candidates.
+/// The share of the bytes that lists of numbers get, as one part in this many; candidates get the
+/// same.
 const SHARE_OF_LISTS: u64 = 8;
-/// About so many lists of candidates are kept: a question asks for the same ones by frequency and by presence.
+/// About how many lists of candidates are cached. A question uses the same ones for frequency and
+/// for presence.
 const QUESTIONS: usize = 64;
-/// Of so many terms it is known how many documents hold them: some 150 bytes each.
+/// The number of terms whose document counts are cached, some 150 bytes each.
 const TERMS: usize = 1 << 15;
-/// Of so many files it is known how often they were of use: some 200 bytes each.
+/// The number of files whose usage counts are cached, some 200 bytes each.
 const USES: usize = 1 << 14;
-/// So many owners are known at a time.
+/// The number of owners whose generation and totals are cached.
 const OWNERS: usize = 4_096;
-/// What an entry takes beside what it holds, in bytes.
+/// The overhead of an entry, in bytes.
 const ENTRY_BYTES: usize = 96;
 
-/// Which of the two kinds of documents.
+/// The two kinds of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Of {
     Parts,
@@ -56,12 +60,13 @@ pub(crate) enum Of {
 pub(crate) struct Document {
     pub(crate) told: Told,
     pub(crate) terms: Arc<Terms>,
-    /// With what is in its part and its terms: a list of a thousand is weighed without looking into each.
+    /// Its size with its part and terms, stored so that a list of a thousand is weighed without
+    /// looking into each.
     bytes: usize,
 }
 
 impl Document {
-    /// One of a text with this hash.
+    /// A document of the text with this hash.
     fn new(part: Part, hash: [u8; 32], terms: Terms) -> Self {
         let names = [&part.name, &part.qualified_name, &part.language];
         let names = names.into_iter().flatten().chain(&part.refers_to);
@@ -78,7 +83,7 @@ impl Document {
     }
 }
 
-/// Lists that are asked for by a text each, many at once.
+/// Lists of numbers, each looked up by a text, many in one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum List {
     /// The parts that define a name.
@@ -89,13 +94,13 @@ pub(crate) enum List {
     PartsOf,
     /// The file at a path.
     FileAt,
-    /// The documents that hold a term, in what has one of the labels of a mask.
+    /// The documents that hold a term in a field whose label is in the mask.
     Holding(Of, u8),
 }
 
 impl List {
-    /// A place among what is asked, from 1, and the numbers; the generation of the files stands in every row, and there
-    /// is one at least.
+    /// The statement. Each row has the generation of the files, the index of the text looked up
+    /// (from 1), and the numbers. There is at least one row.
     fn sql(self) -> String {
         let lists = match self {
             List::Defining => "SELECT place, numbers FROM ctx.defining($1, $2)",
@@ -137,7 +142,7 @@ impl List {
         }
     }
 
-    /// `texts` as the statement takes them.
+    /// `texts` as parameters of the statement.
     fn asked<'t>(self, texts: &'t [&'t str]) -> Asked<'t> {
         match self {
             List::Holding(_, mask) => {
@@ -149,7 +154,7 @@ impl List {
     }
 }
 
-/// What lists are asked for by.
+/// The parameters by which lists are looked up.
 enum Asked<'t> {
     Texts(&'t [&'t str]),
     Terms(Vec<TermQuery>),
@@ -170,38 +175,38 @@ type ChosenKey = (OwnerKey, u64, Of, Essential);
 /// Numbers of documents.
 pub(crate) type Numbers = Arc<[i64]>;
 
-/// What may be the answer to a question.
+/// The candidates for a question.
 #[derive(Clone)]
 pub(crate) enum Chosen {
     Documents(Arc<[Document]>),
-    /// There is more than is held together.
+    /// Numbers only, as the documents exceed what is held in memory.
     Numbers(Numbers),
 }
 
-/// What was read, of all owners together. Every key begins with the owner.
+/// The cache, shared by all owners. Every key begins with the owner.
 pub(crate) struct Kept {
     documents: Cache<DocumentKey, Document, Bytes>,
     lists: Cache<ListKey, Numbers, Bytes>,
-    /// Candidates, which need not be looked up one by one again.
+    /// Candidates with their documents, so that these need not be looked up one by one.
     chosen: Cache<ChosenKey, Chosen, Bytes>,
-    /// The generation of each owner's files that was told last.
+    /// The latest known generation of each owner's files.
     generations: Cache<OwnerKey, u64>,
-    /// How many documents of an owner there are at a generation, and how long they are.
+    /// The number and total length of an owner's documents at a generation.
     totals: Cache<(OwnerKey, u64), Totals>,
-    /// How many of them hold a term.
+    /// The number of documents that hold a term.
     counts: Cache<(OwnerKey, u64, String), Counts>,
-    /// How often a file was of use, by the progress that says so; nothing where that is not told.
+    /// The usage count of a file at a given progress; `None` if the database has none.
     uses: Cache<(OwnerKey, Progress, String), Option<u64>>,
 }
 
-/// How many documents of each kind there are, and how many terms they have together.
+/// The number of documents of each kind, and their total length in terms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) parts: (u64, u64),
     pub(crate) files: (u64, u64),
 }
 
-/// How many documents of each kind hold a term.
+/// The number of documents of each kind that hold a term.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) parts: u64,
@@ -209,14 +214,14 @@ pub(crate) struct Counts {
 }
 
 impl Kept {
-    /// At most so many bytes.
+    /// A cache of at most `bytes` bytes, besides counts.
     pub(crate) fn new(bytes: u64) -> Self {
         let of_lists = bytes / SHARE_OF_LISTS;
         let of_documents = bytes - 2 * of_lists;
         let options = OptionsBuilder::new()
             .estimated_items_capacity(QUESTIONS)
             .weight_capacity(of_lists)
-            // One shard: each is large.
+            // One shard, as entries are large.
             .shards(1)
             .build()
             .expect("both capacities are given");
@@ -250,7 +255,7 @@ impl Weighter<ListKey, Numbers> for Bytes {
 }
 
 impl Weighter<ChosenKey, Chosen> for Bytes {
-    /// With what is in the documents: they may be kept nowhere else any more.
+    /// Includes the documents, which may be cached nowhere else any more.
     fn weight(&self, (.., essential): &ChosenKey, chosen: &Chosen) -> u64 {
         let own = ENTRY_BYTES + size_of::<ChosenKey>() + essential.bytes();
         let chosen = match chosen {
@@ -262,8 +267,8 @@ impl Weighter<ChosenKey, Chosen> for Bytes {
 }
 
 impl OwnedStore {
-    /// The documents that `essential` finds, `most` at most. Of those who ask for the same at once, one asks the
-    /// database, and for no more than the terms of which it is not known what holds them.
+    /// The documents that match `essential`, at most `most`. Of concurrent equal calls only one
+    /// queries the database, and only for terms whose documents are not cached.
     pub(crate) async fn chosen(
         &self,
         of: Of,
@@ -271,7 +276,7 @@ impl OwnedStore {
         essential: &Essential,
         most: i32,
     ) -> Result<Chosen, StoreError> {
-        // How many at most is the same for all of a store.
+        // `most` is not part of the key: it is the same for all of a store.
         let key = (self.owner_key(), generation, of, essential.clone());
         let guard = match self.kept().chosen.get_value_or_guard_async(&key).await {
             Ok(chosen) => return Ok(chosen),
@@ -301,12 +306,12 @@ impl OwnedStore {
             ControlFlow::Continue(()) => Chosen::Documents(documents.into()),
             ControlFlow::Break(()) => Chosen::Numbers(numbers.into()),
         };
-        // It may be too large to be kept.
+        // It may be too large to be cached.
         let _ = guard.insert(chosen.clone());
         Ok(chosen)
     }
 
-    /// The numbers of what holds any of `terms`, in their order, `most` at most.
+    /// The numbers of the documents that hold any of `terms`, ascending, at most `most`.
     async fn holding(
         &self,
         of: Of,
@@ -324,8 +329,8 @@ impl OwnedStore {
         Ok(numbers)
     }
 
-    /// For each of `texts`, the list that belongs to it, of `most` numbers at most, as it is at `generation` of the files, where
-    /// one is given, at that of the request, or now.
+    /// For each of `texts`, its list of at most `most` numbers, at `generation` of the files if
+    /// given, or else at that of the request, or else at the current one.
     pub(crate) async fn lists(
         &self,
         list: List,
@@ -361,14 +366,15 @@ impl OwnedStore {
                 break;
             }
             if let (List::Defining, None, Some(opening)) = (list, &turn, self.opening()) {
-                // Of those who look for the same names at once, one asks: by then they may be known.
+                // Of concurrent lookups of definitions in one request only one queries the
+                // database; after the wait the names may be cached.
                 turn = Some(opening.defining().await);
                 continue;
             }
             let asked: Vec<&str> = unknown.into_iter().take(AT_ONCE).collect();
             let (told, read) = self.read_lists(list, &asked, most).await?;
             if !is_told && told != generation {
-                // What was kept is of another generation.
+                // The cached lists are of another generation.
                 generation = told;
                 self.told(told);
                 found.clear();
@@ -383,7 +389,7 @@ impl OwnedStore {
         Ok(texts.iter().map(of).collect())
     }
 
-    /// Keeps the list of `text` as of `generation`, of so many numbers at most.
+    /// Caches the list of `text` at `generation`; `list` includes the limit that it was read with.
     pub(crate) fn keep_list(
         &self,
         generation: u64,
@@ -395,8 +401,8 @@ impl OwnedStore {
         self.kept().lists.insert(key, numbers);
     }
 
-    /// How many documents there are, and hold each of `terms`, as of `generation`; and the terms of which that is not
-    /// known.
+    /// The totals and the counts of each of `terms` at `generation` from the cache; and the terms
+    /// whose counts are not cached.
     pub(crate) fn counted<'t>(
         &self,
         generation: u64,
@@ -415,7 +421,7 @@ impl OwnedStore {
         Some((totals, known, unknown))
     }
 
-    /// Keeps what was counted at `generation`.
+    /// Caches the counts at `generation`.
     pub(crate) fn keep_counted(&self, generation: u64, totals: Totals, of: &[(&str, Counts)]) {
         let (kept, owner) = (self.kept(), self.owner_key());
         kept.totals.insert((owner, generation), totals);
@@ -425,7 +431,7 @@ impl OwnedStore {
         }
     }
 
-    /// How often those of `paths` were of use of which that is known as of `progress`, and the others.
+    /// The cached usage counts of `paths` at `progress`, and the paths whose count is not cached.
     pub(crate) fn used<'p>(
         &self,
         progress: Progress,
@@ -442,7 +448,7 @@ impl OwnedStore {
         (known, unknown)
     }
 
-    /// Keeps how often files were of use as of `progress`.
+    /// Caches usage counts at `progress`.
     pub(crate) fn keep_used(&self, progress: Progress, uses: &BTreeMap<String, Option<u64>>) {
         for (path, &uses) in uses {
             let key = (self.owner_key(), progress, path.clone());
@@ -450,7 +456,7 @@ impl OwnedStore {
         }
     }
 
-    /// Notes that the files are of `generation` now.
+    /// Records the current generation of the files.
     pub(crate) fn told(&self, generation: u64) {
         let known = &self.kept().generations;
         if known.get(&self.owner_key()) != Some(generation) {
@@ -458,7 +464,7 @@ impl OwnedStore {
         }
     }
 
-    /// The generation of files, and the list of each of `asked` at that.
+    /// Reads the generation of the files, and the list of each of `asked` at that generation.
     async fn read_lists(
         &self,
         list: List,
@@ -472,7 +478,7 @@ impl OwnedStore {
         let mut generation = 0;
         for row in rows {
             generation = row.get::<_, i64>(2).cast_unsigned();
-            // Where nothing is asked, there is the generation alone.
+            // If nothing was asked for, the row holds only the generation.
             let place = row.get::<_, Option<i64>>(0).unwrap_or(0) - 1;
             let place = usize::try_from(place).unwrap_or(usize::MAX);
             if let Some(list) = lists.get_mut(place) {
@@ -482,8 +488,9 @@ impl OwnedStore {
         Ok((generation, lists))
     }
 
-    /// Shows the documents of these numbers to `see` until it says to stop, without those that are gone by now: first those
-    /// that are kept, then the others, as they are read. Whether it was shown all.
+    /// Passes the documents with these numbers to `see` until it breaks: first the cached ones,
+    /// then the others as they are read. Documents that no longer exist are left out. Returns
+    /// whether `see` broke.
     pub(crate) async fn each_document(
         &self,
         of: Of,
@@ -520,7 +527,7 @@ impl OwnedStore {
                 let Some(document) = document(&row, terms) else {
                     continue;
                 };
-                // What was read is kept, whether it is shown or not.
+                // Cached whether or not it is passed on.
                 kept.insert((owner, of, number), document.clone());
                 if is_shown.is_continue() {
                     is_shown = see(number, document);
@@ -533,7 +540,7 @@ impl OwnedStore {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The parts of each of `lists`, each part with the same score.
+    /// The parts of each of `lists`, all with the same score.
     pub(crate) async fn hits(&self, lists: &[&[i64]]) -> Result<Vec<Vec<Hit>>, StoreError> {
         let numbers: BTreeSet<i64> = lists.iter().copied().flatten().copied().collect();
         let numbers: Vec<i64> = numbers.into_iter().collect();
@@ -549,7 +556,7 @@ impl OwnedStore {
     }
 }
 
-/// Beyond so many bytes of terms, a row is there without them.
+/// Terms are null in the rows after the limit of bytes is reached.
 const PARTS: &str = "
     SELECT p.number, CASE WHEN p.before < $3 THEN p.terms END, p.length, p.path, p.first, p.last, p.kind, p.name,
         p.qualified_name, p.language, p.refers_to, f.modified_at, f.hash
@@ -567,7 +574,7 @@ const FILES: &str = "
         FROM ctx.files WHERE owner = $1 AND number = ANY ($2)
     ) f";
 
-/// A row of these with its terms. Lines that are none cannot have been written.
+/// A row with its terms. `None` if its lines are invalid, which cannot have been written.
 fn document(row: &Row, mut terms: Terms) -> Option<Document> {
     let mut part = part(row, 3)?;
     part.modified_at = row.get(11);

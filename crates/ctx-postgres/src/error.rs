@@ -1,4 +1,4 @@
-//! What can go wrong between here and the database.
+//! Errors of the store.
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -8,60 +8,63 @@ use std::time::Duration;
 use ctx_retrieve::{Ended, PortError};
 use tokio_postgres::error::SqlState;
 
-/// Why a store could not be opened, written or asked. No message holds a password, a question or a text, and neither does
-/// any source: what the server says in words may quote what was sent to it, and is not kept.
+/// Why a store could not be opened, written or queried. No message and no source contains a
+/// password, a question or a text: the server's own words may quote what was sent to it, and are
+/// dropped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The address of the database is not one, says what cannot be, or cannot be told apart. No word of it is repeated.
+    /// The address of the database is malformed, contradictory or ambiguous. No part of it is
+    /// repeated.
     #[error("read the address of the database: {0}")]
     BadAddress(&'static str),
-    /// There is no connection to be had: no server, no rights, or a pool whose connections are all in use.
+    /// No connection is available: no server, no rights, or a pool whose connections are all in
+    /// use.
     #[error("connect to the database: {why}")]
     Connect {
-        /// What the pool or the server says.
+        /// The message of the pool or the server.
         why: String,
     },
-    /// The database was not migrated, or not far enough.
+    /// The database was not migrated, or not to the version needed.
     #[error(
         "use the database: its tables are of version {found}, this program needs {needed}; migrate it"
     )]
     NotMigrated {
-        /// What it has; 0 where there is nothing.
+        /// The version found; 0 if there are no tables.
         found: i32,
-        /// What is needed.
+        /// The version needed.
         needed: i32,
     },
-    /// The server is of an earlier version than is needed.
+    /// The server is of an older version than needed.
     #[error("use the database: its server is PostgreSQL {found}, and 15 or later is needed")]
     TooOld {
-        /// Its version, as it says.
+        /// The version that it reports.
         found: String,
     },
-    /// The database takes no writes for now: another server has taken its place, or is about to.
+    /// The database currently takes no writes: another server has replaced it, or is about to.
     #[error("use the database: {why}, so nothing can be written")]
     ReadOnly {
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// Whoever works there lacks a right to do so.
+    /// The database role lacks a right.
     #[error("use the database: {lacking}")]
     Rights {
-        /// Which, and how it is granted.
+        /// Which right, and how it is granted.
         lacking: &'static str,
     },
-    /// What stands between gives each transaction another connection to the server, on which other statements have the names of
-    /// those that were prepared here.
+    /// A pooler gives each transaction another connection to the server, on which the names of
+    /// prepared statements are unknown or refer to other statements.
     #[error(
         "use the database: a pooler gives each transaction another connection to it, and does not know what was prepared (let PgBouncer have pool_mode = session, or go without one)"
     )]
     Pooled,
-    /// The database cannot hold every text.
+    /// The encoding of the database cannot represent every text.
     #[error(
         "use the database: its encoding is {found}, and UTF8 is needed (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"
     )]
     Encoding {
-        /// What it is.
+        /// Its encoding.
         found: String,
     },
     /// The database is of a later version than this program.
@@ -69,86 +72,87 @@ pub enum StoreError {
         "use the database: its tables are of version {found}, this program knows no later than {known}"
     )]
     TooNew {
-        /// What it has.
+        /// The version found.
         found: i32,
-        /// The latest that is known.
+        /// The latest version known.
         known: i32,
     },
     /// A step of the migration failed, and nothing was changed.
     #[error("migrate the database to version {version}: {why}")]
     Migration {
-        /// Which step.
+        /// The version that the step leads to.
         version: i32,
-        /// What the server says: as in [`StoreError::Database`].
+        /// The server's error, as in [`StoreError::Database`].
         why: String,
     },
-    /// What was given cannot be stored.
+    /// A value cannot be stored.
     #[error("store {what}: {why}")]
     Invalid {
-        /// What, as far as it may be shown.
+        /// The kind of value, without its content.
         what: &'static str,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A file would be in a folder that is a file, or the other way round. Nothing was stored.
+    /// The path of a file would lead through another file, or would be a folder of other files.
+    /// Nothing was stored.
     #[error("store {path:?}: {}", if *.is_folder { "there are files below it" } else { "a folder of it is a file" })]
     Place {
-        /// The new file.
+        /// The path of the new file.
         path: String,
-        /// Whether it is the new file that would be a folder.
+        /// Whether files exist below the new file, so that it would be a folder.
         is_folder: bool,
     },
-    /// The owner would have more than may be. Nothing was stored.
+    /// The owner would exceed its limit. Nothing was stored.
     #[error("store files: there would be more than {most} {what}")]
     Full {
-        /// Of what.
+        /// What is limited.
         what: &'static str,
-        /// How many there may be.
+        /// The limit.
         most: u64,
     },
-    /// The server ended a statement that took too long.
+    /// The server ended a statement that exceeded its time limit.
     #[error("{doing}: it took longer than {limit:?}")]
     Late {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The limit.
         limit: Duration,
     },
-    /// The server said nothing for longer than it may take over a statement. The connection is given up, and whether what
-    /// was asked for was done is not known.
+    /// The server did not answer within the time limit of a statement. The connection is closed,
+    /// and whether the operation took effect is unknown.
     #[error("{doing}: the server was silent for {waited:?}")]
     Silent {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// How long it was waited for.
+        /// How long was waited.
         waited: Duration,
     },
-    /// The connection broke off. Whether what was asked for was done is not known.
+    /// The connection was lost. Whether the operation took effect is unknown.
     #[error("{doing}: the connection broke off: {why}")]
     Lost {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What the connection or the system says.
+        /// The error of the connection or the operating system.
         why: String,
     },
-    /// The server refused or failed.
+    /// The server refused the operation or failed.
     #[error("{doing}: {why}")]
     Database {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What the server says, without a word of its own: the severity, the code, and what table and constraint are
-        /// called.
+        /// The server's error without its texts: the severity, the code, and the names of the table
+        /// and the constraint.
         why: String,
-        /// The code, where it was the server that said something.
+        /// The code, if the error came from the server.
         code: Option<SqlState>,
     },
-    /// A thread ended before its work did.
+    /// A worker thread ended before its work did.
     #[error("take files apart")]
     Thread(#[from] Ended),
 }
 
 impl StoreError {
-    /// Gives `error` the context that it happened in.
+    /// Adds the operation to `error`.
     pub(crate) fn of(doing: &'static str, limit: Duration, error: &tokio_postgres::Error) -> Self {
         if error.code() == Some(&SqlState::QUERY_CANCELED) {
             return StoreError::Late { doing, limit };
@@ -164,8 +168,10 @@ impl StoreError {
         }
     }
 
-    /// Whether there was no way to the server, it was ending, ended the connection, as this process said nothing on it for too long, or takes
-    /// no writes, as one that others have taken the place of: it is not what was asked for that is at fault, and the same may succeed once the server is back.
+    /// Whether the server is unavailable: it cannot be reached, is shutting down, ended the
+    /// connection because this process was silent for too long, or takes no writes because another
+    /// server has replaced it. The request is not at fault, and may succeed once the server is
+    /// back.
     pub fn is_away(&self) -> bool {
         let ending = [
             SqlState::ADMIN_SHUTDOWN,
@@ -183,17 +189,18 @@ impl StoreError {
         }
     }
 
-    /// Whether the same may succeed soon: the server is away, was late, or had this give way to something else.
+    /// Whether retrying soon may succeed: the server is unavailable, was too slow, or chose this
+    /// transaction to give way to another.
     pub fn is_transient(&self) -> bool {
         self.is_away() || self.gave_way() || matches!(self, StoreError::Late { .. })
     }
 
-    /// Whether the disk of the server has no room for what was to be written.
+    /// Whether the server's disk is full.
     pub fn is_full(&self) -> bool {
         self.code() == Some(&SqlState::DISK_FULL)
     }
 
-    /// What the server called it.
+    /// The error code of the server.
     fn code(&self) -> Option<&SqlState> {
         match self {
             StoreError::Database { code, .. } => code.as_ref(),
@@ -201,7 +208,8 @@ impl StoreError {
         }
     }
 
-    /// Whether doing the same again may succeed: the server chose this transaction to give way to another.
+    /// Whether retrying may succeed because the server chose this transaction to give way to
+    /// another.
     pub(crate) fn gave_way(&self) -> bool {
         let gave_way = [
             SqlState::T_R_SERIALIZATION_FAILURE,
@@ -211,7 +219,8 @@ impl StoreError {
     }
 }
 
-/// Whether it is the connection that is at fault. A value that cannot be sent is told by an error of the same type.
+/// Whether the connection is at fault. Values that cannot be encoded are reported by the same error
+/// type.
 fn is_broken(error: &tokio_postgres::Error) -> bool {
     use io::ErrorKind::{
         BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof,
@@ -228,10 +237,10 @@ fn is_broken(error: &tokio_postgres::Error) -> bool {
     source.is_some_and(|it| it.raw_os_error().is_some() || broken.contains(&it.kind()))
 }
 
-/// What the client says where the server asks for a password and the address has none.
+/// The client's message if the server asks for a password and the address has none.
 const NO_PASSWORD: &str = "password missing";
 
-/// What the codes mean for which nobody can have a connection, or write.
+/// The meaning of codes for which no connection, or no write, is possible.
 static MEANINGS: [(SqlState, &str); 7] = [
     (
         SqlState::INVALID_PASSWORD,
@@ -263,10 +272,11 @@ static MEANINGS: [(SqlState, &str); 7] = [
     ),
 ];
 
-/// What the server says in one line, but for its words: message, detail and hint may quote what was sent.
+/// The server's error on one line, without message, detail and hint, which may quote what was sent.
 pub(crate) fn said(error: &tokio_postgres::Error) -> String {
     let Some(its) = error.as_db_error() else {
-        // Of what the connection is at fault for; values that cannot be read or written may be quoted.
+        // The source is shown only if the connection is at fault; errors about values may quote
+        // these.
         let source = error.source();
         let is_told = |it: &&(dyn std::error::Error + 'static)| {
             it.is::<io::Error>() || it.to_string() == NO_PASSWORD
@@ -292,7 +302,7 @@ pub(crate) fn said(error: &tokio_postgres::Error) -> String {
 
 impl From<StoreError> for PortError {
     fn from(error: StoreError) -> Self {
-        // No port stores files, so these name none.
+        // No port stores files, so these errors name none.
         tracing::warn!(cause = %error, "a port failed");
         let is_for_now = error.is_transient();
         let failed = PortError::with_source("the store failed", error);

@@ -1,4 +1,4 @@
-//! The files of an owner, as they were stored.
+//! The stored files of an owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,53 +11,53 @@ use crate::{OwnedStore, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredFile {
-    /// Where it is, with `/` between its parts.
+    /// Its path, with `/` as separator.
     pub path: String,
     /// BLAKE3 of its text.
     pub hash: [u8; 32],
     /// The bytes of its text.
     pub bytes: u64,
-    /// When it was last changed, in seconds since 1970.
+    /// When it was last modified, in seconds since 1970.
     pub modified_at: Option<i64>,
-    /// What it is for, as `ctx_rank::Role` words it.
+    /// Its role, worded as by `ctx_rank::Role`.
     pub role: String,
-    /// How many lines it has.
+    /// The number of its lines.
     pub lines: u32,
-    /// How many parts it was cut into.
+    /// The number of its parts.
     pub parts: u32,
 }
 
-/// The text of a file, unless it is known already.
+/// The text of a file, unless the caller has it already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredText {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// BLAKE3 of its text.
     pub hash: [u8; 32],
-    /// That; `None` where its hash was among those that are known.
+    /// The text; `None` if its hash was among the known ones.
     pub text: Option<String>,
-    /// What a grammar read in it, for [`Outline::unseal`](ctx_syntax::Outline::unseal); `None` where none did, and with
-    /// the text.
+    /// What a grammar read from it, for [`Outline::unseal`](ctx_syntax::Outline::unseal). `None` if
+    /// there is none, or if `text` is.
     pub outline: Option<Vec<u8>>,
 }
 
-/// How much an owner has.
+/// How much an owner has stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// Files.
+    /// The number of files.
     pub files: u64,
-    /// Bytes of all files together.
+    /// The bytes of all files together.
     pub bytes: u64,
-    /// Parts of files.
+    /// The number of parts.
     pub parts: u64,
-    /// How often files were stored or removed: what was found at another generation may be stale.
+    /// How often files were stored or removed: results of another generation may be stale.
     pub generation: u64,
 }
 
 impl OwnedStore {
-    /// How much there is.
+    /// How much the owner has stored.
     pub async fn totals(&self) -> Result<Totals, StoreError> {
         let sql = "SELECT files, bytes, parts, generation FROM ctx.owners WHERE owner = $1";
         let rows = self.read("count files", sql, &[&self.owner()]).await?;
@@ -70,7 +70,8 @@ impl OwnedStore {
         }))
     }
 
-    /// The files whose paths come after `after`, in their order, at most `limit`. Begin with an empty `after`.
+    /// The files whose paths sort after `after`, in order, at most `limit`. Begin with an empty
+    /// `after`.
     pub async fn stored_files(
         &self,
         after: &str,
@@ -78,7 +79,7 @@ impl OwnedStore {
     ) -> Result<Vec<StoredFile>, StoreError> {
         let sql = "SELECT path, hash, modified_at, role, lines, parts, octet_length(content) FROM ctx.files
                    WHERE owner = $1 AND path > $2 ORDER BY path LIMIT $3::int";
-        // No path has a NUL in it: what comes after `a\0b` is what comes after `a`.
+        // No path contains a NUL, so what follows `a\0b` is what follows `a`.
         let (after, _) = after.split_once('\0').unwrap_or((after, ""));
         let (after, limit) = (after, self.limits().rows(limit));
         let rows = self
@@ -87,8 +88,8 @@ impl OwnedStore {
         Ok(rows.iter().map(file).collect())
     }
 
-    /// The texts of those of `paths` that there are, in the order of their paths. Those with a hash of `known` are
-    /// not sent again. One round trip.
+    /// The texts of those of `paths` that exist, ordered by path. Texts whose hash is in `known`
+    /// are not sent. One round trip.
     ///
     /// # Errors
     /// Those of the database.
@@ -120,7 +121,7 @@ impl OwnedStore {
         Ok(rows.iter().map(text).collect())
     }
 
-    /// The hash of each of `paths` that there is.
+    /// The hash of each of `paths` that exists.
     ///
     /// # Errors
     /// Those of the database.
@@ -141,8 +142,9 @@ impl OwnedStore {
         Ok(rows.iter().map(hash).collect())
     }
 
-    /// Those of `files`, paths with their texts and their BLAKE3, that are stored with that hash and another text: what a
-    /// damaged disk made of it. They are sent to be compared. One round trip.
+    /// The paths among `files` (path, text and BLAKE3) that are stored with the same hash but
+    /// another text, which a damaged disk causes. The texts are sent to be compared. One round
+    /// trip.
     ///
     /// # Errors
     /// Those of the database.
@@ -170,7 +172,7 @@ impl OwnedStore {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// The text of the file at `path`, where there is one.
+    /// The text of the file at `path`, if it exists.
     pub async fn text(&self, path: &str) -> Result<Option<String>, StoreError> {
         if path.contains('\0') {
             return Ok(None);

@@ -1,7 +1,8 @@
-//! Of which texts it is what a request was told.
+//! Records which text of a file the results of a request refer to.
 //!
-//! A request looks for parts of files, and reads the files after that: what it reads may have been stored in between. Every row of a
-//! part comes with the hash of the text that it is of, by one statement, so it is known of whatever was told.
+//! A request finds parts of files first and reads the files later, and they may have been stored
+//! anew in between. Every row of a part comes, by the same statement, with the hash of the text
+//! that it was cut from.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +11,10 @@ use ctx_retrieve::{Hit, Part};
 
 use crate::store::OwnedStore;
 
-/// No text has this hash.
+/// A hash that no text has: the results refer to several texts.
 const SEVERAL: [u8; 32] = [0; 32];
 
-/// A part, and the BLAKE3 of the text of its file that it is of.
+/// A part, and the BLAKE3 of the file text that it was cut from.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) part: Arc<Part>,
@@ -26,7 +27,7 @@ impl AsRef<Part> for Told {
     }
 }
 
-/// The BLAKE3 of the text of each file that something was told of.
+/// The BLAKE3 of the text of each file that results referred to.
 #[derive(Debug, Default)]
 pub(crate) struct Indexed(Mutex<HashMap<String, [u8; 32]>>);
 
@@ -47,14 +48,14 @@ impl Indexed {
 }
 
 impl OwnedStore {
-    /// The BLAKE3 of the text of the file at `path` that the hits are of which this [request](Self::for_request) was told; zeros, which are
-    /// of no text, where they are of several; `None` where none was told of the file. Lines of a hit are of that text, and not of what is
-    /// stored by now.
+    /// The BLAKE3 of the text that this [request's](Self::for_request) hits in the file at `path`
+    /// refer to, which may no longer be the stored one. All zeros if they refer to different texts;
+    /// `None` if no hit named the file.
     pub fn indexed(&self, path: &str) -> Option<[u8; 32]> {
         self.texts_told()?.hash_of(path)
     }
 
-    /// The part that is told, of which it is noted what text it is of.
+    /// Records which text a part refers to, and returns the part.
     pub(crate) fn noted(&self, told: Told) -> Arc<Part> {
         if let Some(indexed) = self.texts_told() {
             indexed.note(&told.part.path, told.hash);
@@ -62,7 +63,7 @@ impl OwnedStore {
         told.part
     }
 
-    /// The same of a hit, of a text with this hash.
+    /// The same for a hit in the text with this hash.
     pub(crate) fn noted_hit(&self, hit: Hit, hash: [u8; 32]) -> Hit {
         let told = Told {
             part: Arc::clone(&hit.part),

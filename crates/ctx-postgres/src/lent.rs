@@ -1,4 +1,4 @@
-//! Connections that somebody has, and what becomes of them when they go away.
+//! Connections taken from the pool, and what happens to them if their user is dropped.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,16 +11,17 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::StoreError;
 use crate::transaction::SLACK;
 
-/// A connection, which is given back with what was done on it. Who is dropped before leaves statements on it that run, and it
-/// answers in order: they are ended, and it is nobody's any more.
+/// A connection taken from the pool, to be returned together with the result of its use. If it is
+/// dropped before that, its statements may still be running and would delay the next user, as the
+/// server answers in order: they are cancelled and the connection is closed.
 pub(crate) struct Lent {
-    /// None once it is given back.
+    /// `None` once it is returned.
     client: Option<Client>,
     tls: Option<MakeRustlsConnect>,
 }
 
 impl Lent {
-    /// A connection that was made by `tls`, where it is encrypted.
+    /// A connection that was made with `tls` if it is encrypted.
     pub(crate) fn new(client: Client, tls: Option<MakeRustlsConnect>) -> Self {
         Lent {
             client: Some(client),
@@ -28,8 +29,9 @@ impl Lent {
         }
     }
 
-    /// Gives it back to the others, once this was `done` with it. A connection on which the server was silent is closed, and
-    /// makes way for a new one: who had it next would wait for the same answer first.
+    /// Returns the connection to the pool after a use with the result `done`. If the server was
+    /// silent it is closed instead and makes way for a new one: the next user would first wait for
+    /// the same answer.
     pub(crate) fn given_back<T>(mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         let client = self.client.take();
         if matches!(done, Err(StoreError::Silent { .. })) {
@@ -69,11 +71,11 @@ impl Drop for Lent {
     }
 }
 
-/// Ends what runs on `client`, for which nobody waits any more, and closes it then, or once that takes long. Until then it counts
-/// among the connections that there may be.
+/// Cancels what runs on `client`, for which no caller waits any more, and then closes it, at the
+/// latest after a time limit. Until then it counts among the connections of the pool.
 ///
-/// Nobody has it again: the server acts on a cancellation after it has taken it, and where nothing ran any more, it would end
-/// the next statement on the connection.
+/// The connection is not reused: the server may act on a cancellation after it was sent, and if
+/// nothing was running any more, that would end the next statement on the connection.
 async fn left(client: Client, tls: Option<MakeRustlsConnect>) {
     let ended = async {
         let running = client.cancel_token();
@@ -81,7 +83,7 @@ async fn left(client: Client, tls: Option<MakeRustlsConnect>) {
             Some(tls) => running.cancel_query(tls).await?,
             None => running.cancel_query(NoTls).await?,
         }
-        // It comes after all that was asked before.
+        // It is answered after everything sent before.
         client.batch_execute("").await
     };
     let _ = timeout(SLACK, ended).await;

@@ -1,5 +1,5 @@
-//! Text vectors and queries in the form that the server stores: no text of anyone is ever parsed as a query, and
-//! the terms are exactly those of [`Analyzer`].
+//! Text vectors and queries in the server's binary form: no user text is ever parsed as a query,
+//! and the terms are exactly those of [`Analyzer`].
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 type Sent = Result<IsNull, Box<dyn std::error::Error + Sync + Send>>;
 
-/// So many occurrences of a term are kept: by BM25, more of them hardly add to its rank.
+/// The most occurrences of a term that are stored: for BM25, more of them hardly add to its rank.
 const MOST_OCCURRENCES: usize = 24;
-/// The server refuses vectors of 1 MiB.
+/// The most bytes of a vector, as the server refuses one of 1 MiB.
 const MOST_BYTES: usize = 960 << 10;
-/// Later terms all stand here.
+/// The position of all later terms.
 const LAST_POSITION: u16 = (1 << 14) - 1;
 
-/// The mask that is of all labels.
+/// The mask that includes all labels.
 pub(crate) const ALL_FIELDS: u8 = 0;
 
-/// What a term stands in. The server has four weights.
+/// The label of the field that a term is in. The server has four weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     D = 0,
@@ -29,18 +29,19 @@ pub(crate) enum Label {
     A = 3,
 }
 
-/// The terms of a text, with where and in what each stands.
+/// The terms of a text, with the position and the label of each occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vector {
     lexemes: BTreeMap<String, Vec<u16>>,
     position: u16,
     bytes: usize,
-    /// How many terms there are, each as often as it occurs.
+    /// The number of terms, counting every occurrence.
     pub(crate) length: i32,
 }
 
 impl Vector {
-    /// Adds the terms of `text`. What no longer fits is counted in the length alone. O(bytes · log terms).
+    /// Adds the terms of `text`. Terms that no longer fit only add to the length. O(bytes · log
+    /// terms).
     pub(crate) fn add(&mut self, analyzer: &mut Analyzer, text: &str, label: Label) {
         analyzer.words(text, &mut |term, _, _| self.push(term, label));
     }
@@ -59,7 +60,7 @@ impl Vector {
             }
             return;
         }
-        // Its entry, its text, a byte to align it, how many places, and one.
+        // The entry, the text, an alignment byte, the number of positions, and one position.
         let bytes = 4 + term.len() + 1 + 2 + 2;
         if self.bytes + bytes <= MOST_BYTES && !term.contains('\0') {
             self.bytes += bytes;
@@ -67,7 +68,7 @@ impl Vector {
         }
     }
 
-    /// Its terms, in their order.
+    /// The terms, in order.
     pub(crate) fn terms(&self) -> impl Iterator<Item = &str> {
         self.lexemes.keys().map(String::as_str)
     }
@@ -94,19 +95,19 @@ impl ToSql for Vector {
     to_sql_checked!();
 }
 
-/// Words of bits that tell which terms a document has not.
+/// Number of words in the bit set by which absent terms are ruled out.
 const WORDS: usize = 4;
 
-/// The terms of a [`Vector`] that was stored: how often each stands in what, without the terms themselves.
+/// The terms of a stored [`Vector`] as hashes, with the number of occurrences per label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
-    // Invariant: in their order, and as many as counts.
+    // Invariant: ascending, and as many as counts.
     hashes: Box<[u64]>,
-    /// By label.
+    /// Counts per label.
     counts: Box<[[u8; 4]]>,
-    /// A bit for each of them.
+    /// A bit set by hash: a missing bit means that the term is absent.
     held: [u64; WORDS],
-    /// How many terms there are, each as often as it occurs.
+    /// The number of terms, counting every occurrence.
     pub(crate) length: i32,
 }
 
@@ -126,8 +127,8 @@ impl Terms {
         }
     }
 
-    /// How often the term with this hash stands in what has each label, if it is there. O(log terms), and for most that are
-    /// not in a short document O(1).
+    /// The occurrences per label of the term with this hash; `None` if it is absent. O(log terms),
+    /// and O(1) for most absent terms of a short document.
     pub(crate) fn counts(&self, hash: u64) -> Option<[u8; 4]> {
         let (word, bit) = place(hash);
         if self.held[word] & bit == 0 {
@@ -142,13 +143,14 @@ impl Terms {
     }
 }
 
-/// The word and the bit of `hash`.
+/// The word and the bit for `hash`.
 fn place(hash: u64) -> (usize, u64) {
     let word = usize::try_from(hash >> 6).unwrap_or(0) % WORDS;
     (word, 1 << (hash & 63))
 }
 
-/// What a term is known by where it is counted. Two of one owner with the same of 2^64 would be taken for one.
+/// The hash by which terms are counted. Two terms of one owner with the same 64-bit hash would be
+/// taken for one.
 pub(crate) fn hash_of(term: &[u8]) -> u64 {
     rapidhash_v3(term)
 }
@@ -158,7 +160,7 @@ impl<'r> FromSql<'r> for Terms {
         let damaged = || "a vector is not as the server sends it";
         let (count, mut rest) = raw.split_first_chunk().ok_or_else(damaged)?;
         let count = u32::from_be_bytes(*count) as usize;
-        // No more than there are bytes, whatever is said.
+        // Bounded by the number of bytes, whatever count is claimed.
         let most = count.min(raw.len());
         let mut terms = Vec::with_capacity(most);
         for _ in 0..count {
@@ -183,10 +185,10 @@ impl<'r> FromSql<'r> for Terms {
     }
 }
 
-/// A query for terms. The server refuses one that has none.
+/// A query for terms. The server refuses an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TermQuery {
-    // Invariant: operators come before their operands; no term holds a NUL.
+    // Invariant: operators precede their operands; no term contains a NUL.
     items: Vec<Item>,
 }
 
@@ -194,12 +196,12 @@ pub(crate) struct TermQuery {
 enum Item {
     Or,
     And,
-    /// A term, in places with these labels alone.
+    /// A term, at positions with these labels only.
     Term(String, u8),
 }
 
 impl TermQuery {
-    /// Any of `terms`, in what has one of the labels of `mask`.
+    /// Any of `terms` in a field whose label is in `mask`.
     pub(crate) fn any<'t>(terms: impl IntoIterator<Item = &'t str>, mask: u8) -> Self {
         let terms = terms.into_iter().filter(|it| !it.contains('\0'));
         Self::any_of(terms.map(|it| TermQuery {
@@ -219,7 +221,7 @@ impl TermQuery {
         TermQuery { items }
     }
 
-    /// Both of two.
+    /// Both of two queries.
     pub(crate) fn both(a: TermQuery, b: TermQuery) -> Self {
         let mut items = vec![Item::And];
         items.extend(a.items);
@@ -271,7 +273,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Some as short as a line, some with more terms than there are bits for.
+        /// Some as short as a line, some with more terms than there are bits.
         #[test]
         fn terms_are_told_as_they_were_stored(
             texts in prop::collection::vec(("[a-d]{1,6}( [a-d]{1,6}){0,300}", 0..4_usize), 0..4),

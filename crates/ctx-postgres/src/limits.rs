@@ -1,39 +1,40 @@
-//! What one owner may ask of the server.
+//! Limits of what one owner may store and ask.
 
 use std::time::Duration;
 
-/// Bounds on what is kept and on what a request may cost.
+/// Limits on stored data and on the cost of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections of this process.
+    /// The most connections of this process.
     pub connections: usize,
-    /// How long one waits for a connection to become free, and then for a new one to be made where it has to be.
+    /// How long to wait for a free connection, and then for a new one to be opened if there is
+    /// none.
     pub wait: Duration,
-    /// How long a statement that reads may take.
+    /// The time limit of a statement that reads.
     pub reading: Duration,
-    /// How long a statement that writes may take.
+    /// The time limit of a statement that writes.
     pub writing: Duration,
-    /// So many terms of a question are looked for: those that tell most.
+    /// The most terms of a question that are searched for: the most informative ones.
     pub terms: usize,
-    /// So many parts are ranked by all terms, about: those that hold a term that tells much.
+    /// About how many parts are ranked by all terms: those that hold an informative term.
     pub candidates: usize,
-    /// No answer has more rows, whatever was asked for.
+    /// The most rows of an answer, whatever the caller asks for.
     pub rows: usize,
-    /// Larger files are passed over, in bytes.
+    /// The size of the largest file that is stored, in bytes. Larger ones are skipped.
     pub file_bytes: usize,
-    /// Longer messages are refused, in bytes.
+    /// The size of the longest message that is stored, in bytes. Longer ones are refused.
     pub message_bytes: usize,
-    /// So many bytes of what searches have read are kept, of all owners together; beside some 5 MiB of how often terms are
-    /// there.
+    /// The size of the cache of documents and lists, in bytes, shared by all owners. Counts of
+    /// terms take some 5 MiB besides.
     pub kept_bytes: u64,
-    /// So often a transaction that gave way to another is tried again.
+    /// How often a transaction that gave way to another is tried again.
     pub retries: u32,
 }
 
 impl Default for Limits {
-    /// 8 connections; a second to read and half a minute to write; 32 terms, 1,000 candidates, 1,000 rows; files and
-    /// messages of 1 MiB; 256 MiB of what was read; 6 retries.
+    /// 8 connections; one second for reads and 30 seconds for writes; 32 terms, 1,000 candidates,
+    /// 1,000 rows; files and messages of 1 MiB; a cache of 256 MiB; 6 retries.
     fn default() -> Self {
         Limits {
             connections: 8,
@@ -52,35 +53,35 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// With so many connections.
+    /// Sets the number of connections.
     #[must_use]
     pub fn with_connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// With so long for a statement that reads.
+    /// Sets the time limit of a statement that reads.
     #[must_use]
     pub fn with_reading(mut self, reading: Duration) -> Self {
         self.reading = reading;
         self
     }
 
-    /// With so many candidates.
+    /// Sets the number of candidates.
     #[must_use]
     pub fn with_candidates(mut self, candidates: usize) -> Self {
         self.candidates = candidates;
         self
     }
 
-    /// With so many bytes of what searches have read.
+    /// Sets the size of the cache, in bytes.
     #[must_use]
     pub fn with_kept_bytes(mut self, bytes: u64) -> Self {
         self.kept_bytes = bytes;
         self
     }
 
-    /// `limit` as the server takes it, and no more than [`Limits::rows`].
+    /// `limit` as a parameter for the server, and at most [`Limits::rows`].
     pub(crate) fn rows(&self, limit: usize) -> i32 {
         i32::try_from(limit.min(self.rows)).unwrap_or(i32::MAX)
     }

@@ -1,4 +1,5 @@
-//! Names, paths and places that are looked up: many in one transaction, each answered as if it were alone.
+//! Lookups of names, paths and places: many in one transaction, each answered as if it were the
+//! only one.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +12,24 @@ use crate::documents::{AT_ONCE, List};
 use crate::ingest::{LONGEST_NAME, reversed};
 use crate::store::OwnedStore;
 
-/// All that a hit is made of, of parts `p` of files `f`.
+/// The columns of a hit, for parts `p` of files `f`.
 const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
 
-/// A row of [`COLUMNS`] and a score. Lines that are none cannot have been written.
+/// A hit from a row of [`COLUMNS`] and a score. `None` if its lines are invalid, which cannot have
+/// been written.
 pub(crate) fn hit(row: &Row) -> Option<Hit> {
     let mut part = part(row, 0)?;
     part.modified_at = row.get(8);
     Some(Hit::new(part, row.get(9)))
 }
 
-/// The hash of a text, in column `at`: the tables hold nothing of another length.
+/// The hash of a text in column `at`. The tables hold no hashes of other lengths.
 pub(crate) fn hash(row: &Row, at: usize) -> [u8; 32] {
     row.get::<_, &[u8]>(at).try_into().unwrap_or_default()
 }
 
-/// The part in eight columns of `row`, the path in column `at`; `None` if its lines are none.
+/// The part in eight columns of `row`, of which the path is column `at`; `None` if its lines are
+/// invalid.
 pub(crate) fn part(row: &Row, at: usize) -> Option<Part> {
     let line = |place: usize| row.get::<_, i32>(at + place).cast_unsigned();
     let span = LineSpan::new(line(1), line(2)).ok()?;
@@ -39,13 +42,13 @@ pub(crate) fn part(row: &Row, at: usize) -> Option<Part> {
     Some(part)
 }
 
-/// `name` as it is looked up, if it could be one.
+/// `name` in the form in which it is looked up, if it is a possible name.
 fn lower(name: &str) -> Option<String> {
     let fits = !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains('\0');
     fits.then(|| name.to_lowercase())
 }
 
-/// `names` as they are looked up together, in one list for all.
+/// `names` in the form in which they are looked up, for one list of results.
 pub(crate) fn lower_all(names: &[String]) -> Vec<String> {
     names
         .iter()
@@ -54,7 +57,7 @@ pub(crate) fn lower_all(names: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// So many definitions of a name are read, where fewer are asked for.
+/// The number of definitions of a name that are read, if fewer are asked for.
 const MOST_DEFINITIONS: usize = 64;
 
 const ENDING: &str = "
@@ -74,7 +77,7 @@ const BELOW: &str =
     "SELECT path, place FROM ctx.files_below($1, $2) ORDER BY place, path COLLATE \"C\"";
 
 impl OwnedStore {
-    /// For each of `names`, the parts that `list` has for it.
+    /// For each of `names`, its parts in `list`.
     pub(crate) async fn parts_by_name(
         &self,
         list: List,
@@ -95,7 +98,7 @@ impl OwnedStore {
             .collect())
     }
 
-    /// The parts that `list` has for each of `texts`.
+    /// For each of `texts`, its parts in `list`.
     async fn parts_in(
         &self,
         list: List,
@@ -104,7 +107,7 @@ impl OwnedStore {
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
         let limit = self.limits().rows(limit);
         let most = match list {
-            // Whoever asks for fewer has the same list.
+            // Reading at least this many lets calls with smaller limits share a cached list.
             List::Defining => limit.max(self.limits().rows(MOST_DEFINITIONS)),
             _ => limit,
         };
@@ -114,7 +117,7 @@ impl OwnedStore {
         self.hits(&lists).await
     }
 
-    /// For each of `ends`, the paths that are it or end with it.
+    /// For each of `ends`, the paths that equal it or end with it after a slash.
     pub(crate) async fn paths_by_end(
         &self,
         ends: &[String],
@@ -132,7 +135,7 @@ impl OwnedStore {
         Ok(each.answers())
     }
 
-    /// For each of `folders`, the paths below folders whose paths are it or end with it.
+    /// For each of `folders`, the paths below folders whose paths equal it or end with it.
     pub(crate) async fn paths_below(
         &self,
         folders: &[String],
@@ -153,7 +156,7 @@ impl OwnedStore {
         Ok(each.answers())
     }
 
-    /// For each of `wanted`, its parts in their order.
+    /// For each of `wanted`, its parts in order.
     pub(crate) async fn parts_by_place(
         &self,
         wanted: &[PartQuery],
@@ -201,13 +204,13 @@ impl OwnedStore {
     }
 }
 
-/// Questions, each asked once, and what was answered to each.
+/// Questions without duplicates, and the answers to each.
 struct Each<Q, A> {
     asked: Vec<Q>,
-    /// Which of those asked is each of the questions; some are not asked at all.
+    /// For each original question, its index in `asked`; `None` if it need not be asked.
     places: Vec<Option<usize>>,
     answers: Vec<Vec<A>>,
-    /// How many of those asked were answered.
+    /// The number of `asked` that were answered.
     done: usize,
 }
 
@@ -230,12 +233,13 @@ impl<Q: Ord + Clone, A: Clone> Each<Q, A> {
         }
     }
 
-    /// What to ask, one statement after the other.
+    /// The questions for one statement after the other.
     fn batches(&self) -> Vec<Vec<Q>> {
         self.asked.chunks(AT_ONCE).map(<[Q]>::to_vec).collect()
     }
 
-    /// Takes the answers to the next batch: `number` is the column that tells the question, from 1.
+    /// Adds the answers to the next batch. The column `number` has the index of the question, from
+    /// 1.
     fn take(&mut self, rows: &[Row], number: usize, answer: impl Fn(&Row) -> Option<A>) {
         for row in rows {
             let at = usize::try_from(row.get::<_, i64>(number) - 1).unwrap_or(usize::MAX);
@@ -246,7 +250,7 @@ impl<Q: Ord + Clone, A: Clone> Each<Q, A> {
         self.done += AT_ONCE;
     }
 
-    /// What was answered to each of the questions.
+    /// The answers to each of the original questions.
     fn answers(self) -> Vec<Vec<A>> {
         let of = |place: &Option<usize>| place.map_or(Vec::new(), |at| self.answers[at].clone());
         self.places.iter().map(of).collect()

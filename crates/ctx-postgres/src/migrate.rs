@@ -1,4 +1,4 @@
-//! The tables, step by step.
+//! Creates and migrates the tables, step by step.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::StoreError;
 use crate::error::said;
 use crate::transaction::Waiting;
 
-/// The steps, in their order. What was released is never changed: a change is another step.
+/// The steps, in order. A released step is never changed: every change is a further step.
 const STEPS: [&str; 18] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
@@ -41,10 +41,10 @@ const STEPS: [&str; 18] = [
 )]
 pub(crate) const VERSION: i32 = STEPS.len() as i32;
 
-/// Who migrates holds this lock of the database: "ctx" in ASCII.
+/// The advisory lock held while migrating: "ctx" in ASCII.
 const LOCK: i64 = 0x63_74_78;
 
-/// The schema, the extensions and the version, where they are not there.
+/// Creates the schema, the extensions and the table of versions, if they do not exist.
 const GROUND: &str = "
     CREATE SCHEMA IF NOT EXISTS ctx;
     CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA ctx;
@@ -53,7 +53,8 @@ const GROUND: &str = "
     GRANT USAGE ON SCHEMA ctx TO PUBLIC;
     GRANT SELECT ON ctx.version TO PUBLIC;";
 
-/// Files are stored by temporary tables, which some databases let nobody make. Who may not grant that leaves it as it is.
+/// Files are stored by means of temporary tables, which some databases do not allow. Grants that
+/// right, unless the role may not grant it.
 const TEMPORARY: &str = "
     DO $$ BEGIN
         IF to_regrole('ctx_app') IS NOT NULL THEN
@@ -65,19 +66,19 @@ const TEMPORARY: &str = "
         NULL;
     END $$";
 
-/// So long a step waits for a table that others use: all who come after it wait as long. And a process that is stopped in the middle
-/// of one has no longer what it has locked.
+/// A step waits at most 2 s for a table in use, since all later users of the table wait behind it.
+/// And a process stopped during a step loses its locks after 30 s.
 const LOCKING: &str =
     "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '30s';";
-/// So often it is tried again,
+/// How often a step is tried.
 const TRIES: u32 = 30;
-/// so long after.
+/// The pause between attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the version of the oldest server that is known to do is called: its major version, and four digits.
+/// The `server_version_num` of the oldest supported server: its major version and four digits.
 const OLDEST: u32 = 150_000;
 
-/// All steps that are not done yet, each in a transaction of its own.
+/// Runs all steps that were not run yet, each in a transaction of its own.
 pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), StoreError> {
     let server = "SELECT current_setting('server_version_num'), current_setting('server_version'),
                   current_setting('data_checksums', true) = 'off', current_setting('server_encoding')";
@@ -141,7 +142,7 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
     }
 }
 
-/// Of `server_version_num`. One that is no number is of a server that does it in its own way.
+/// Compares `server_version_num`. One that is no number comes from a server with its own scheme.
 fn is_too_old(version: &str) -> bool {
     version.parse::<u32>().is_ok_and(|it| it < OLDEST)
 }
@@ -153,7 +154,7 @@ fn failed(version: i32, source: &tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// Takes the lock until the end of the transaction, and says which version there is.
+/// Takes the lock until the end of the transaction, and returns the current version.
 async fn prepared(transaction: &Transaction<'_>) -> Result<i32, tokio_postgres::Error> {
     transaction
         .execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
@@ -166,7 +167,7 @@ async fn prepared(transaction: &Transaction<'_>) -> Result<i32, tokio_postgres::
 }
 
 async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_postgres::Error> {
-    // Extensions may have been there before, in a schema of their own.
+    // Extensions may already be installed in another schema.
     let schemas = transaction
         .query_one(
             "SELECT string_agg(DISTINCT quote_ident(n.nspname), ', ')
@@ -179,10 +180,11 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
     let index = usize::try_from(next - 1).unwrap_or_default();
     let sql = STEPS[index]
         .replace("{extensions}", &schemas)
-        // What ranked in the server is gone with step 10.
+        // Ranking in the server was removed by step 10.
         .replace("{score}", "0::float8")
         .replace("{presence}", "0::float8");
-    // A parameter of pg_trgm is one that anybody may set once its library is loaded, which a function of it does.
+    // Parameters of pg_trgm can only be set by everyone once its library is loaded, which calling
+    // one of its functions does.
     let path = format!(
         "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning; SELECT show_limit(); {LOCKING}"
     );
@@ -194,7 +196,7 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
     Ok(())
 }
 
-/// The version of the tables; `None` where there are none.
+/// The version of the tables; `None` if there are none.
 async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_postgres::Error> {
     let row = client
         .query_one("SELECT to_regclass('ctx.version') IS NOT NULL", &[])
@@ -208,7 +210,7 @@ async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_p
     Ok(Some(row.get(0)))
 }
 
-/// Why the database takes no writes, where it takes none.
+/// Why the database takes no writes, if so.
 async fn read_only(
     client: &tokio_postgres::Client,
 ) -> Result<Option<&'static str>, tokio_postgres::Error> {
@@ -221,7 +223,7 @@ async fn read_only(
     })
 }
 
-/// Whether the user of `client` may work, and everything that it works as may be done.
+/// Checks that the user of `client` may use the role, and that the role has the rights it needs.
 async fn check_rights(client: &Client, waiting: Waiting) -> Result<(), StoreError> {
     let sql = "SELECT set_config('role', 'ctx_app', true),
                    has_database_privilege('ctx_app', current_database(), 'TEMPORARY')";
@@ -243,7 +245,7 @@ async fn check_rights(client: &Client, waiting: Waiting) -> Result<(), StoreErro
     Err(StoreError::Rights { lacking })
 }
 
-/// Whether the tables are those that this program needs, and can be written.
+/// Checks that the tables are of the version that this program needs, and can be written.
 pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
     let waiting = Waiting::new("read the version of the tables", limit);
     let found = waiting.of(version(client)).await?.unwrap_or(0);

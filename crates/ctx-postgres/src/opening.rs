@@ -1,7 +1,8 @@
-//! What a request begins with, read together.
+//! The data that a request begins with, read in one round trip.
 //!
-//! A context is built from a dozen answers, and most of them first ask how far the files are: whether what was kept
-//! of them is still good. A request asks once, when it begins, and with that what was said in its thread.
+//! A context is built from a dozen queries, and most of them first need the generation of the
+//! files, to know whether cached data is valid. A request reads it once at its beginning, together
+//! with the messages of its thread.
 
 use std::fmt;
 
@@ -14,25 +15,25 @@ use crate::StoreError;
 use crate::store::OwnedStore;
 use crate::threads::message;
 
-/// What was so when a request began.
+/// The state at the beginning of a request.
 pub(crate) struct Opening {
     thread: String,
-    /// The last of the thread, and so many were asked for.
+    /// The last messages of the thread, as many as `most`.
     messages: Vec<Message>,
     most: usize,
     pinned: Vec<String>,
-    /// The files that were shown last, and when: so many were asked for.
+    /// The files shown last, and when, as many as `most_recent`.
     recent: Vec<(String, i64)>,
     most_recent: usize,
     pub(crate) progress: Progress,
-    /// The generation at which terms were counted last, or are to be, held by the one who counts.
+    /// The generation at which terms were last counted. Locked while they are counted.
     counting: Mutex<u64>,
-    /// Held by the one who looks for definitions.
+    /// Locked while definitions are looked up.
     defining: Mutex<()>,
 }
 
 impl fmt::Debug for Opening {
-    /// Without what was said.
+    /// Without messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opening")
             .field("progress", &self.progress)
@@ -40,12 +41,12 @@ impl fmt::Debug for Opening {
     }
 }
 
-/// How far an owner's data are.
+/// The state of an owner's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Progress {
-    /// Of files: how often some were stored or removed.
+    /// How often files were stored or removed.
     pub(crate) generation: u64,
-    /// Votes that counted.
+    /// The number of votes counted.
     pub(crate) votes: i64,
 }
 
@@ -72,12 +73,13 @@ const OPENING: &str = "
     ORDER BY m.number";
 
 impl OwnedStore {
-    /// The same, for one request that is about `thread`; and whether that was begun. How far files and votes are, what is
-    /// pinned, the last `messages` messages and the `recent` files that were shown last are read now, together, and later
-    /// answers go by them: none is older than this call, and what another process writes in between may be missing. Not
-    /// to be kept for longer than the request.
+    /// A handle for one request about `thread`, and whether the thread was begun. The state of
+    /// files and votes, the pins, the last `messages` messages and the `recent` files shown last
+    /// are read now, together, and later calls rely on them: they are never older than this call,
+    /// but may miss what other processes write meanwhile. Not to be kept longer than the request.
     ///
     /// # Errors
+    /// Those of the database.
     /// Those of the database.
     pub async fn opened(
         &self,
@@ -85,7 +87,7 @@ impl OwnedStore {
         messages: usize,
         recent: usize,
     ) -> Result<(OwnedStore, bool), StoreError> {
-        // No thread is called so.
+        // No thread has this name.
         let thread = if thread.contains('\0') { "" } else { thread };
         let limits = self.limits();
         let (most, pins) = (limits.rows(messages), limits.rows(usize::MAX));
@@ -115,14 +117,14 @@ impl OwnedStore {
         Ok((self.begun(opening), is_there))
     }
 
-    /// Of which generation files are at the least, where this is [for one request](Self::opened): what was read at that
-    /// generation need not be read again.
+    /// The generation that the files had, at least, when [this request began](Self::opened). Data
+    /// read at that generation need not be read again. `None` outside a request.
     pub fn began_at(&self) -> Option<u64> {
         self.opening().map(|it| it.progress.generation)
     }
 }
 
-/// In two columns of `row`, the first in column `at`.
+/// Reads the progress from two columns of `row`, the first of which is `at`.
 pub(crate) fn progress(row: &Row, at: usize) -> Progress {
     Progress {
         generation: row.get::<_, i64>(at).cast_unsigned(),
@@ -138,23 +140,23 @@ impl Opening {
         is_known.then(|| self.messages[later..].to_vec())
     }
 
-    /// What is pinned to `thread`, if that was read.
+    /// The pins of `thread`, if they were read.
     pub(crate) fn pinned(&self, thread: &str) -> Option<Vec<String>> {
         (thread == self.thread).then(|| self.pinned.clone())
     }
 
-    /// The `limit` files that were shown last, and when, if they were read.
+    /// The `limit` files shown last, and when, if they were read.
     pub(crate) fn recent(&self, limit: usize) -> Option<Vec<(String, i64)>> {
         let is_known = limit <= self.most_recent;
         is_known.then(|| self.recent.iter().take(limit).cloned().collect())
     }
 
-    /// The turn to count terms, and the generation at which that was done last.
+    /// Locks the counting of terms, and gives the generation at which it was last done.
     pub(crate) async fn counting(&self) -> MutexGuard<'_, u64> {
         self.counting.lock().await
     }
 
-    /// The turn to look for definitions.
+    /// Locks the lookup of definitions.
     pub(crate) async fn defining(&self) -> MutexGuard<'_, ()> {
         self.defining.lock().await
     }

@@ -1,4 +1,4 @@
-//! Which terms choose the candidates, and what each term is worth among them.
+//! Chooses the terms that select candidates, and the worth of each term.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use ctx_rank::LONGEST;
 
 use crate::lexemes::TermQuery;
 
-/// Where every term is common, two of so many must be there.
+/// The number of best terms of which pairs are formed if every term is common.
 const PAIRED: usize = 6;
 
-/// How candidates are chosen, and what each term is worth among them.
+/// How candidates are selected, and what each term is worth in ranking them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan<'t> {
-    /// What a candidate must hold; nothing, where all terms may choose.
+    /// What a candidate must hold; `None` if any term qualifies it.
     pub(crate) essential: Option<Essential>,
-    /// Terms, with their weight × inverse document frequency: the heaviest first.
+    /// Terms with weight × inverse document frequency, the largest first.
     pub(crate) worths: Vec<(&'t str, f64)>,
 }
 
-/// What a candidate must hold.
+/// A condition on candidates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Essential {
-    /// Any of these terms, which are rare, in what has one of the labels of a mask. In their order: whoever asks for
-    /// the same has the same.
+    /// Any of these rare terms, in a field whose label is in the mask. Sorted, so that equal
+    /// questions have equal conditions.
     Any(Vec<String>, u8),
-    /// Two of the best terms, where all are common; the only one, where there is no other.
+    /// Two of the best terms, if all are common; or the only term.
     Pairs(TermQuery),
 }
 
 impl Essential {
-    /// What it takes beside itself.
+    /// The bytes it takes besides its own size.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Essential::Any(terms, _) => terms.iter().map(|it| size_of::<String>() + it.len()).sum(),
@@ -38,14 +38,15 @@ impl Essential {
     }
 }
 
-/// A term, in how many documents it is, and what it is worth.
+/// A term, the number of documents that hold it, and its worth.
 struct Weighed<'t> {
     term: &'t str,
     count: u64,
     worth: f64,
 }
 
-/// `terms` that can be looked for at all, each once with all its weight, at most `most`: the heaviest.
+/// The terms that can be searched for, without duplicates (weights are added), at most `most`: the
+/// heaviest.
 pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
     let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
     for (term, weight) in terms {
@@ -60,20 +61,21 @@ pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
     terms
 }
 
-/// What a plan is made for.
+/// The search that a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
     /// The labels that are searched.
     pub(crate) mask: u8,
-    /// So many terms at most.
+    /// The most terms.
     pub(crate) most: usize,
-    /// About so many documents are to be ranked; all that hold a term, where there is no such number.
+    /// About how many documents are to be ranked; `None` for all that hold a term.
     pub(crate) candidates: Option<u64>,
 }
 
 impl<'t> Plan<'t> {
-    /// How to look for `terms`, which so many of `total` documents hold. Rare terms are worth more (BM25's inverse
-    /// document frequency), and those worth most choose the candidates. `None` where no term is known.
+    /// Plans a search for `terms`, where `counts` has the number of documents, out of `total`, that
+    /// hold each. Rare terms are worth more (BM25's inverse document frequency), and the terms
+    /// worth most select the candidates. `None` if no document holds any of the terms.
     pub(crate) fn new(
         terms: &[(&'t str, f32)],
         counts: &BTreeMap<String, u64>,
@@ -110,8 +112,8 @@ fn inverse_frequency(count: u64, total: u64) -> f64 {
     ((all - n + 0.5) / (n + 0.5)).ln_1p()
 }
 
-/// What is worth most, as far as it is in no more than `candidates` documents together. Where even the rarest is in
-/// more, two of the best.
+/// The terms worth most, as long as they are in at most `candidates` documents together; or pairs
+/// of the best, if even the rarest is in more.
 fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> Essential {
     let mut left = candidates;
     let mut chosen = Vec::new();

@@ -1,7 +1,8 @@
-//! Whether a pooler stands between that gives each transaction another connection to the server.
+//! Detects a pooler that gives each transaction another connection to the server.
 //!
-//! What is prepared is prepared on one connection, by a name that every process counts for itself. On another connection the
-//! name is unknown, or that of a statement of another process, which would run in place of what was meant.
+//! A statement is prepared on one connection, under a name that each process numbers for itself. On
+//! another connection that name is unknown, or belongs to a statement of another process, which
+//! would run instead.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -15,11 +16,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::StoreError;
 use crate::transaction::Waiting;
 
-/// So often it is tried: whichever connection a pooler gives out, it has others by then.
+/// How often it is tried: the pooler may give out the same connection by chance.
 const TRIES: usize = 3;
 
-/// Sees to it that what is prepared on `client` stays there while a further connection, by `config`, has a transaction. Where
-/// no further one can be had, that is not known, and no error.
+/// Checks that a statement prepared on `client` stays available while another connection, made by
+/// `config`, is in a transaction. If no other connection can be made, the result is unknown, which
+/// is no error.
 ///
 /// # Errors
 /// [`StoreError::Pooled`]; those of the database.
@@ -33,14 +35,14 @@ pub(crate) async fn check(
     let Ok(Ok(other)) = tokio::time::timeout(limit, connected(config, tls)).await else {
         return Ok(());
     };
-    // No statement of another process says the same.
+    // No other process has a statement with this text.
     let word = RandomState::new().build_hasher().finish().to_string();
     let sql = format!("SELECT '{word}'");
     let prepared = waiting.of(client.prepare(&sql)).await?;
     for _ in 0..TRIES {
         match tokio::time::timeout(limit, other.batch_execute("BEGIN")).await {
             Ok(Ok(())) => {}
-            // One that gives each statement another connection has no transactions.
+            // A pooler that gives each statement another connection allows no transactions.
             Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
                 return Err(StoreError::Pooled);
             }
@@ -57,7 +59,7 @@ pub(crate) async fn check(
     Ok(())
 }
 
-/// A connection that nobody else has.
+/// A connection of its own, outside the pool.
 async fn connected(
     config: &Config,
     tls: Option<MakeRustlsConnect>,

@@ -1,21 +1,22 @@
-//! What documents are worth to a question, by their terms: BM25F (Robertson, Zaragoza and Taylor, "Simple BM25
-//! extension to multiple weighted fields", 2004). What a term counts is the sum over fields of what an occurrence is
-//! worth there, so that a name that also stands in the body is not told twice as if by two documents.
+//! Scores documents by their terms with BM25F (Robertson, Zaragoza and Taylor, "Simple BM25
+//! extension to multiple weighted fields", 2004). The frequency of a term is summed over fields
+//! with the weight of each field, so that a name that also occurs in the body does not count like a
+//! match in two documents.
 
 use ctx_retrieve::Counting;
 
 use crate::lexemes::{Terms, hash_of};
 
-/// BM25's: how soon more of a term tells no more, and how much length counts.
+/// BM25's parameters: how soon further occurrences stop counting, and how much length counts.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// What is asked.
+/// A question, prepared for scoring.
 pub(crate) struct Ranking {
-    /// Hashes of terms, and what each is worth: in an order of their own, so that sums are the same for whoever asks for the
-    /// same.
+    /// Hashes of terms with their worths, sorted, so that equal questions add up in the same order
+    /// and have equal sums.
     worths: Vec<(u64, f64)>,
-    /// What an occurrence is worth, by label.
+    /// The weight of an occurrence, by label.
     fields: [f64; 4],
     counting: Counting,
     /// The mean length of documents.
@@ -23,7 +24,7 @@ pub(crate) struct Ranking {
 }
 
 impl Ranking {
-    /// By terms with their worths, in what has labels of these worths.
+    /// Scores by terms with their worths; `fields` has the weight of each label.
     pub(crate) fn new(
         worths: &[(&str, f64)],
         fields: [f64; 4],
@@ -42,7 +43,8 @@ impl Ranking {
         }
     }
 
-    /// What a document with these terms is worth; 0 where it holds none that counts. O(terms asked for · log its terms).
+    /// The score of a document with these terms; 0 if it holds no term that counts. O(terms of the
+    /// question · log terms of the document).
     pub(crate) fn score(&self, terms: &Terms) -> f64 {
         let length = f64::from(terms.length) / self.average;
         let norm = K1 * (1.0 - B + B * length);
@@ -53,7 +55,7 @@ impl Ranking {
         self.worths.iter().filter_map(share).sum()
     }
 
-    /// How much of its worth a term has by how often it stands where.
+    /// The share of its worth that a term contributes, given its occurrences per label.
     fn share(&self, counts: [u8; 4], norm: f64) -> f64 {
         let fields = self.fields.iter().zip(counts);
         let count: f64 = fields.map(|(field, count)| field * f64::from(count)).sum();

@@ -1,4 +1,4 @@
-//! What the store answers about files.
+//! Text search in the store.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,16 +17,19 @@ use crate::plan::{Plan, Purpose, usable};
 use crate::ranking::Ranking;
 use crate::store::OwnedStore;
 
-/// So many terms are looked up; the heaviest of them are looked for.
+/// The most terms whose counts are looked up; the heaviest of these are searched for.
 const MOST_LOOKED_UP: usize = 256;
-/// Files are some hundred parts each to rank: so much fewer are candidates.
+/// Ranking a file costs as much as a hundred parts, so there are fewer candidates by this factor.
 const PARTS_OF_A_FILE: u64 = 5;
-/// Candidates are chosen by counts, of which two may share a document; no more than this many times as many are ranked.
+/// The most documents that are ranked, as a multiple of the candidates: candidates are chosen by
+/// counts, and two terms may share a document.
 const MOST_RANKED: i32 = 2;
-/// Where files are named, all their parts are ranked: of all together so many times as many as candidates.
+/// The most documents that are ranked if the question names files, of all of them together, as a
+/// multiple of the candidates.
 const MOST_WITHIN: usize = 4;
 
-/// How many documents hold each term; and which, for the rarest, as many as could choose candidates.
+/// Counts the documents that hold each term, and selects those of the rarest terms, as many as
+/// could be candidates.
 const COUNT: &str = "
     WITH counted AS (
         SELECT t.term, t.parts, t.files, q.query,
@@ -42,7 +45,7 @@ const COUNT: &str = "
     FROM ctx.owners o LEFT JOIN counted c ON true WHERE o.owner = $1";
 
 impl Of {
-    /// What a field's terms are labelled with.
+    /// The label of a field's terms.
     fn label(self, field: Field) -> Option<Label> {
         match (self, field) {
             (Of::Parts, Field::Name) | (Of::Files, Field::Path) => Some(Label::A),
@@ -53,7 +56,7 @@ impl Of {
         }
     }
 
-    /// All its labels.
+    /// All of its labels.
     fn mask(self) -> u8 {
         match self {
             Of::Parts => 0b1111,
@@ -62,7 +65,7 @@ impl Of {
     }
 }
 
-/// What fields are worth, by label; and the labels that are searched.
+/// The weights of fields by label, and the labels that are searched.
 fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
     let mut worths = [0.0; 4];
     let mut mask = 0;
@@ -77,7 +80,7 @@ fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
 }
 
 impl OwnedStore {
-    /// The documents that fit best, the best first.
+    /// The documents that match best, the best first.
     async fn ranked(&self, of: Of, wanted: &TextQuery) -> Result<Vec<Hit>, StoreError> {
         let terms = usable(&wanted.terms, MOST_LOOKED_UP);
         let Some((fields, mask)) = worths(of, &wanted.fields) else {
@@ -92,7 +95,7 @@ impl OwnedStore {
         let purpose = Purpose {
             mask,
             most: self.limits().terms,
-            // In few files every term may choose.
+            // In the named files every term may select candidates.
             candidates: (!is_within).then_some(candidates),
         };
         let Some(plan) = Plan::new(&terms, &known.counts, known.total, purpose) else {
@@ -130,7 +133,8 @@ impl OwnedStore {
         })
     }
 
-    /// The numbers of what is at `paths`: `most` at most of each, and [`MOST_WITHIN`] times the candidates of all.
+    /// The numbers of the documents at `paths`: at most `most` for each, and at most
+    /// [`MOST_WITHIN`] times the candidates in total.
     async fn within(
         &self,
         of: Of,
@@ -161,14 +165,14 @@ impl OwnedStore {
         }
     }
 
-    /// No more are ranked.
+    /// The most documents that are ranked.
     fn most(&self, of: Of) -> i32 {
         let candidates = i32::try_from(self.candidates(of)).unwrap_or(i32::MAX);
         candidates.saturating_mul(MOST_RANKED)
     }
 
-    /// How many documents there are, how long they are, and how many of them hold each of `terms`. What a request has
-    /// asked before, or another of the same generation, is not asked again.
+    /// The number and the mean length of documents, and how many of them hold each of `terms`.
+    /// Counts that this request or another one of the same generation has read are not read again.
     async fn state(&self, of: Of, terms: &[(&str, f32)]) -> Result<State, StoreError> {
         let terms: Vec<&str> = terms.iter().map(|(term, _)| *term).collect();
         let Some(opening) = self.opening() else {
@@ -185,7 +189,7 @@ impl OwnedStore {
         if let Ok(state) = known(opening.progress.generation) {
             return Ok(state);
         }
-        // Of those who count the same at once, one asks.
+        // Of concurrent counts in one request only one queries the database.
         let mut counted_at = opening.counting().await;
         let (known, unknown) = match known(*counted_at) {
             Ok(state) => return Ok(state),
@@ -195,15 +199,16 @@ impl OwnedStore {
         if told == *counted_at {
             counts.extend(known);
         } else if !known.is_empty() {
-            // What is known is of another generation.
+            // The cached counts are of another generation.
             (told, totals, counts) = self.count(&terms).await?;
         }
         *counted_at = told;
         Ok(State::new(of, told, totals, counts))
     }
 
-    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept, and for a
-    /// request so is what holds the rarest of them: most likely that is asked for next.
+    /// Reads the current generation with its totals and the number of documents that hold each of
+    /// `terms`, and caches them. For a request, the documents of the rarest terms are cached too,
+    /// since they are most likely needed next.
     async fn count<'t>(
         &self,
         terms: &[&'t str],
@@ -213,7 +218,8 @@ impl OwnedStore {
         let of_both = [Of::Parts, Of::Files];
         let [parts, files] = of_both.map(|of| self.candidates(of).cast_signed());
         let most = of_both.map(|of| self.most(of));
-        // Without a request each search counts, and what holds its terms may be known.
+        // Outside a request every search counts, and the documents of its terms may be cached
+        // already.
         let chosen = self.opening().map_or(0, |_| self.limits().terms);
         let chosen = i64::try_from(chosen).unwrap_or(i64::MAX);
         let values: [&(dyn ToSql + Sync); 8] = [
@@ -256,7 +262,7 @@ impl OwnedStore {
     }
 }
 
-/// The `limit` parts that have the highest scores, the best first.
+/// The `limit` parts with the highest scores, the best first.
 fn best<P: AsRef<Part>>(
     mut scored: Vec<(f64, P)>,
     limit: usize,
@@ -275,7 +281,7 @@ fn best<P: AsRef<Part>>(
     best.map(|(score, it)| Hit::new(part(it), score)).collect()
 }
 
-/// What is known of an owner's documents, and of terms.
+/// The counts of an owner's documents and of terms.
 struct State {
     generation: u64,
     total: u64,

@@ -1,4 +1,4 @@
-//! Connections, and whose they are for.
+//! The connection pool, and handles for owners.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::opening::Opening;
 use crate::transaction::Waiting;
 use crate::{Limits, StoreError, migrate, pooled, tls};
 
-/// No owner's name is longer, in bytes: it is in every key.
+/// The longest name of an owner in bytes, as it is in every key.
 const LONGEST_OWNER: usize = 255;
-/// What it is called to read what is signed with.
+/// How errors name the reading of the signing secret.
 const READING_SECRET: &str = "read the secret";
-/// A connection to which nothing leads is noticed after so long, also where nobody asks anything of it.
+/// After this long a dead connection is noticed, even if it is idle.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// A database that many processes share, with the data of many owners. Clones share their connections, and what
-/// searches have read.
+/// A database shared by many processes, with the data of many owners. Clones share the pool and the
+/// cache.
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
@@ -45,8 +45,8 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// An owner in the keys of what is kept: the BLAKE3 hash of the name, of which nobody can find another with the same. Thousands
-/// of keys are compared for a question, and made.
+/// An owner in the keys of the cache: the BLAKE3 hash of the name, which is collision resistant.
+/// Thousands of keys are made and compared for a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerKey([u8; 32]);
 
@@ -57,13 +57,14 @@ impl OwnerKey {
 }
 
 impl Hash for OwnerKey {
-    /// Some of its bits are as good as all: they are of a hash.
+    /// The value is a hash itself, so some of its bits suffice.
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(&self.0[..8]);
     }
 }
 
-/// What one owner has in a [`Store`], and nothing else. The ports of `ctx-retrieve` are here, but for `Changes` and `Semantic`.
+/// The data of one owner in a [`Store`]. Implements the ports of `ctx-retrieve` except `Changes`
+/// and `Semantic`.
 #[derive(Clone, Debug)]
 pub struct OwnedStore {
     store: Store,
@@ -74,12 +75,14 @@ pub struct OwnedStore {
 }
 
 impl Store {
-    /// Opens the database at `url`: `postgres://user:password@host/name`, or `host=/run/postgresql user=ctx`.
-    /// With `sslmode=require` the connection is encrypted, with `sslmode=verify-full` the server must prove its name
-    /// too, by the certificates in the file `sslrootcert` or of the system; else go over a socket or a private network.
+    /// Opens the database at `url`: `postgres://user:password@host/name`, or `host=/run/postgresql
+    /// user=ctx`. With `sslmode=require` the connection is encrypted; with `sslmode=verify-full`
+    /// the server must also prove its name, by the certificates in the file `sslrootcert` or those
+    /// of the system. Otherwise use a socket or a private network.
     ///
     /// # Errors
-    /// [`StoreError::BadAddress`]; [`StoreError::Connect`] where one connection cannot be made; [`StoreError::Pooled`].
+    /// [`StoreError::BadAddress`]; [`StoreError::Connect`] if no connection can be made;
+    /// [`StoreError::Pooled`].
     pub async fn connect(url: &str, limits: Limits) -> Result<Store, StoreError> {
         let Address {
             mut config,
@@ -129,9 +132,10 @@ impl Store {
         client.given_back(kept.map(|()| store))
     }
 
-    /// Makes the tables, or brings them to the version that this program needs. Does nothing where that is done;
-    /// processes that do it at once wait for each other. The role that does it needs the right to create roles
-    /// and extensions; later, roles that are members of `ctx_app` suffice.
+    /// Creates the tables, or migrates them to the version that this program needs. Does nothing if
+    /// that is done; processes that call it at once wait for each other. The role that calls it
+    /// needs the right to create roles and extensions; afterwards, roles that are members of
+    /// `ctx_app` suffice.
     ///
     /// # Errors
     /// [`StoreError::Migration`], [`StoreError::TooNew`], [`StoreError::TooOld`], [`StoreError::ReadOnly`],
@@ -142,7 +146,8 @@ impl Store {
         client.given_back(migrated)
     }
 
-    /// Whether the database answers, takes writes, has the tables that this program needs, and gives it the rights to use them.
+    /// Checks that the database answers, takes writes, has the tables that this program needs, and
+    /// grants the rights to use them.
     ///
     /// # Errors
     /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`], [`StoreError::TooNew`],
@@ -153,7 +158,7 @@ impl Store {
         client.given_back(ready)
     }
 
-    /// What `owner` has.
+    /// The data of `owner`.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a name that is empty, longer than 255 bytes or holds a NUL.
@@ -168,17 +173,18 @@ impl Store {
         })
     }
 
-    /// What all processes of this database sign with: made when it was migrated, and never another.
+    /// The secret with which all processes of this database sign. It is created by the migration
+    /// and never changes.
     ///
     /// # Errors
-    /// Those of the database, and [`StoreError::Database`] where what it holds is none.
+    /// Those of the database, and [`StoreError::Database`] if the stored value is not a secret.
     pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
         let mut client = self.client().await?;
         let secret = self.secret_on(&mut client).await;
         client.given_back(secret)
     }
 
-    /// As the role that may read it: its members need not have what it may.
+    /// Reads the secret as the role that may read it, whose rights its members need not inherit.
     async fn secret_on(&self, client: &mut Client) -> Result<[u8; 32], StoreError> {
         let waiting = Waiting::new(READING_SECRET, self.limits.reading);
         let transaction = waiting.of(client.transaction()).await?;
@@ -197,7 +203,7 @@ impl Store {
     }
 }
 
-/// `bytes`, if they are a secret: what is signed with a known one, anybody can sign.
+/// `bytes` if they are a valid secret: anybody could sign with the known value of all zeros.
 fn secret_of(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     let secret = bytes.try_into().ok().filter(|it| *it != [0; 32]);
     secret.ok_or_else(|| StoreError::Database {
@@ -207,7 +213,8 @@ fn secret_of(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     })
 }
 
-/// Has the system close connections whose other end is gone without a word, where it can, and the address says nothing else.
+/// Makes the operating system close dead connections, if it can and the address does not configure
+/// this itself.
 fn notice_silence(config: &mut Config) {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(QUIET);
@@ -223,15 +230,16 @@ fn notice_silence(config: &mut Config) {
     }
 }
 
-/// What [`notice_silence`] has the system of this side do, on the side of the server, where nobody has said anything else there: what
-/// a process has locked that is gone without a word is free again. Over a socket it does nothing.
+/// The same settings as in [`notice_silence`], for the server's side of the connection, unless they
+/// are configured there: so the locks of a process that vanished are released. Has no effect over a
+/// socket.
 const NOTICED: &str = "
     SELECT set_config(s.name, it.value, false)
     FROM (VALUES ('tcp_user_timeout', '30000'), ('tcp_keepalives_idle', '15'), ('tcp_keepalives_interval', '5'),
         ('tcp_keepalives_count', '3')) AS it (name, value)
     JOIN pg_settings s ON s.name = it.name WHERE s.source = 'default'";
 
-/// Has the server notice that a new connection leads nowhere any more.
+/// Makes the server notice when a new connection is dead.
 async fn noticed(client: &ClientWrapper, wait: Duration) -> Result<(), HookError> {
     match tokio::time::timeout(wait, client.batch_execute(NOTICED)).await {
         Ok(done) => done.map_err(HookError::Backend),
@@ -239,7 +247,7 @@ async fn noticed(client: &ClientWrapper, wait: Duration) -> Result<(), HookError
     }
 }
 
-/// What is said of a server that does not answer while a connection is made.
+/// The reason given if the server does not answer while a connection is opened.
 const LATE: &str = "the server did not answer in time";
 
 fn why(error: &PoolError) -> String {
@@ -255,12 +263,13 @@ fn why(error: &PoolError) -> String {
 }
 
 impl OwnedStore {
-    /// Whose it is.
+    /// The name of the owner.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// The same, for one request: [of which texts](Self::indexed) it is what this is told is noted. Not to be kept for longer than the request.
+    /// A handle for one request, which records [the texts that its results refer
+    /// to](Self::indexed). Not to be kept longer than the request.
     #[must_use]
     pub fn for_request(&self) -> OwnedStore {
         OwnedStore {
@@ -269,7 +278,7 @@ impl OwnedStore {
         }
     }
 
-    /// The same, for a request that began so.
+    /// A handle for a request that began with this state.
     pub(crate) fn begun(&self, opening: Opening) -> Self {
         OwnedStore {
             opening: Some(Arc::new(opening)),
@@ -277,17 +286,17 @@ impl OwnedStore {
         }
     }
 
-    /// How the request began that this is for, if it is for one.
+    /// The state at the beginning of the request, if this is a handle for one.
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
 
-    /// Where it is noted of which texts it is what is told, if this is for a request.
+    /// The record of the texts that results refer to, if this is a handle for a request.
     pub(crate) fn texts_told(&self) -> Option<&Indexed> {
         self.indexed.as_deref()
     }
 
-    /// The same, as keys have it.
+    /// The owner as in keys of the cache.
     pub(crate) fn owner_key(&self) -> OwnerKey {
         self.owner_key
     }
@@ -305,7 +314,7 @@ impl OwnedStore {
     }
 }
 
-/// Whether `name` can be in a key.
+/// Checks that `name` can be in a key.
 pub(crate) fn check_name(what: &'static str, name: &str, longest: usize) -> Result<(), StoreError> {
     let invalid = |why| Err(StoreError::Invalid { what, why });
     if name.is_empty() {

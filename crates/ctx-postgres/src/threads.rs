@@ -1,4 +1,4 @@
-//! What was said, and what was pinned to it.
+//! Messages of threads, and references pinned to them.
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, History, Message, References, Threads};
@@ -10,15 +10,15 @@ use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
 use crate::transaction::Mode;
 
-/// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
+/// The longest name of a thread, id of a message, or reference in bytes, as they are in keys.
 const LONGEST_KEY: usize = 1024;
 
-/// Whether `key` can be a name of a thread, an id of a message, or a reference.
+/// Checks that `key` can be the name of a thread, the id of a message, or a reference.
 pub(crate) fn check_key(what: &'static str, key: &str) -> Result<(), StoreError> {
     check_name(what, key, LONGEST_KEY)
 }
 
-/// The number of the next message of a thread, which begins with it where it is new.
+/// Gives the number of the next message of a thread, and creates the thread if it is new.
 const NEXT: &str = "
     INSERT INTO ctx.threads AS t (owner, thread, last, changed_at) VALUES ($1, $2, 1, $3)
     ON CONFLICT (owner, thread) DO UPDATE
@@ -29,12 +29,13 @@ const ADD: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, thread, id) DO NOTHING";
 
 impl OwnedStore {
-    /// Adds `message` to the end of `thread`, which begins with it where it is new. Once this returns, the message is
-    /// on the disk of the server. Returns whether it is new: the same id again changes nothing.
+    /// Adds `message` to the end of `thread`, which is created if it is new. The message is on the
+    /// server's disk when this returns. Returns whether it is new: a message with a known id
+    /// changes nothing.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for an empty name, one longer than 1,024 bytes, a NUL, or a message over the limit;
-    /// those of the database.
+    /// [`StoreError::Invalid`] for an empty name, one longer than 1,024 bytes, a NUL, or a message
+    /// over the limit; those of the database.
     pub async fn append(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
         check_key("the name of the thread", thread)?;
         check_key("the id of the message", &message.id)?;
@@ -43,7 +44,7 @@ impl OwnedStore {
         self.retried(|| self.append_once(thread, message)).await
     }
 
-    /// Whether `content` can be said at all.
+    /// Checks that `content` can be stored.
     pub(crate) fn check_content(&self, content: &str) -> Result<(), StoreError> {
         if content.is_empty() {
             return Ok(());
@@ -88,10 +89,11 @@ impl OwnedStore {
         Ok(true)
     }
 
-    /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. Returns whether it was not pinned yet.
+    /// Pins `what` to `thread`: a path, `path:10-20`, or a symbol. Returns whether it was not
+    /// pinned yet.
     ///
     /// # Errors
-    /// As [`OwnedStore::append`].
+    /// Those of [`OwnedStore::append`].
     pub async fn pin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
         check_key("the name of the thread", thread)?;
         check_key("the reference", what)?;
@@ -107,7 +109,7 @@ impl OwnedStore {
         Ok(pinned > 0)
     }
 
-    /// Takes `what` off `thread`. Returns whether it was pinned.
+    /// Unpins `what` from `thread`. Returns whether it was pinned.
     pub async fn unpin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
         check_key("the name of the thread", thread)?;
         check_key("the reference", what)?;
@@ -118,7 +120,7 @@ impl OwnedStore {
         Ok(unpinned > 0)
     }
 
-    /// Forgets `thread` with all its messages and references. Returns whether there was one.
+    /// Removes `thread` with all its messages and references. Returns whether it existed.
     pub async fn forget_thread(&self, thread: &str) -> Result<bool, StoreError> {
         check_key("the name of the thread", thread)?;
         let sql = "DELETE FROM ctx.threads WHERE owner = $1 AND thread = $2";
@@ -126,7 +128,8 @@ impl OwnedStore {
         Ok(forgotten > 0)
     }
 
-    /// The threads that changed last, the latest first, each with when, in seconds since 1970.
+    /// The threads that changed last, the latest first, each with the time of its change in seconds
+    /// since 1970.
     pub async fn threads(&self, limit: usize) -> Result<Vec<(String, i64)>, StoreError> {
         let sql = "SELECT thread, changed_at FROM ctx.threads WHERE owner = $1
                    ORDER BY changed_at DESC, thread LIMIT $2::int";
@@ -168,8 +171,8 @@ impl History for OwnedStore {
     }
 }
 
-/// Bounds that are looked up before anything is read, so that the key leads to the exchange: joined to them, every message of
-/// the thread would be held against bounds of its own.
+/// The bounds are computed first, so that the key leads to the exchange. If they were joined, every
+/// message of the thread would be compared with bounds of its own.
 const EXCHANGE: &str = "
     WITH bounds AS MATERIALIZED (
         SELECT coalesce((
@@ -186,7 +189,7 @@ const EXCHANGE: &str = "
         AND number >= (SELECT first FROM bounds) AND number < (SELECT next FROM bounds)
     ORDER BY number LIMIT $4::int";
 
-/// In four columns of `row`, the first in column `at`.
+/// Reads a message from four columns of `row`, the first of which is `at`.
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     Message::new(text(0), text(1), text(2), row.get(at + 3))

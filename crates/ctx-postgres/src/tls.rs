@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::StoreError;
 
-/// Encrypts, whoever the server is.
+/// Encryption without verification of the server.
 pub(crate) fn unverified() -> Result<MakeRustlsConnect, StoreError> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -24,7 +24,8 @@ pub(crate) fn unverified() -> Result<MakeRustlsConnect, StoreError> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Encrypts, and has the server prove that it is who was asked for, by the certificates in `roots` or of the system.
+/// Encryption with verification of the server's name, by the certificates in `roots` or those of
+/// the system.
 pub(crate) fn verified(roots: Option<&Path>) -> Result<MakeRustlsConnect, StoreError> {
     let mut store = RootCertStore::empty();
     match roots {
@@ -32,7 +33,7 @@ pub(crate) fn verified(roots: Option<&Path>) -> Result<MakeRustlsConnect, StoreE
             let unreadable = |error| {
                 let why = match error {
                     pem::Error::Io(error) => error.to_string(),
-                    // Others quote what is in it.
+                    // Other errors quote the content of the file.
                     _ => "it is not in the form that is called PEM".to_owned(),
                 };
                 let why = format!("read the certificates in {}: {why}", path.display());
@@ -44,7 +45,7 @@ pub(crate) fn verified(roots: Option<&Path>) -> Result<MakeRustlsConnect, StoreE
                 store.add(certificate).map_err(|error| refused(&error))?;
             }
         }
-        // Where there are none, no server is who it says it is.
+        // If there are none, no server can be verified.
         None => {
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
@@ -63,7 +64,7 @@ fn refused(error: &Error) -> StoreError {
     }
 }
 
-/// Takes any certificate, but none that the server cannot sign with.
+/// Accepts any certificate, as long as the server can sign with it.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Transactions, which belong to one owner.
+//! Transactions, each of one owner.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,19 +12,20 @@ use tracing::debug;
 use crate::store::OwnedStore;
 use crate::{StoreError, migrate};
 
-/// The first wait before a transaction is tried again; each next is twice as long.
+/// The wait before the first retry of a transaction; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(4);
 
-/// So much longer than the server may take over a statement its answer is waited for: it ends the statement by itself, and
-/// that it did so has to come here.
+/// How much longer than the server's time limit of a statement its answer is awaited: the server
+/// ends the statement itself, and its report has to arrive.
 pub(crate) const SLACK: Duration = Duration::from_secs(2);
 
-/// The server takes no longer time for a statement, in milliseconds: some 25 days.
+/// The longest time limit of a statement that the server accepts, in milliseconds: some 25 days.
 const LONGEST: u128 = i32::MAX as u128;
 
-/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. A process that is
-/// stopped in the middle of one keeps what it has locked no longer than a statement may take. Whatever a
-/// statement that reads is asked for, it goes by the same indexes: to plan it anew each time takes longer than some answers.
+/// Settings for the duration of a transaction: the owner whose rows are visible, and the role that
+/// is bound by that. A process stopped during a transaction keeps its locks for at most the time
+/// limit of a statement. Statements that read use a generic plan, so they use the same indexes
+/// whatever the parameters: planning anew each time takes longer than some answers.
 const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
         set_config('idle_in_transaction_session_timeout', $2, true),
@@ -32,7 +33,7 @@ const SETTINGS: &str = "
         CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END,
         CASE WHEN $4 THEN set_config('plan_cache_mode', 'force_generic_plan', true) END";
 
-/// What [`SETTINGS`] are set to.
+/// The values of [`SETTINGS`].
 struct Settings<'s> {
     owner: &'s str,
     /// In milliseconds.
@@ -42,7 +43,7 @@ struct Settings<'s> {
 }
 
 impl<'s> Settings<'s> {
-    /// Those of a transaction of `owner` whose statements may take so long.
+    /// The settings of a transaction of `owner` whose statements have this time limit.
     fn of(owner: &'s str, mode: Mode, limit: Duration) -> Self {
         Settings {
             owner,
@@ -57,17 +58,17 @@ impl<'s> Settings<'s> {
     }
 }
 
-/// What a transaction may do.
+/// What a transaction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Reads,
     Writes,
-    /// Writes what a crash may take along: nobody waits for the disk.
+    /// Writes data that a crash may lose: the commit does not wait for the disk.
     Notes,
 }
 
-/// Who waits for answers of the server, and for how long. A server that is stopped, or to which nothing leads any more,
-/// does not end its statements by itself.
+/// Waits for answers of the server with a time limit. A server that is stopped or unreachable does
+/// not end its statements itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     doing: &'static str,
@@ -75,12 +76,12 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// `limit` is what the server may take over a statement.
+    /// `limit` is the server's time limit of a statement.
     pub(crate) fn new(doing: &'static str, limit: Duration) -> Self {
         Waiting { doing, limit }
     }
 
-    /// What one statement came to.
+    /// The result of one statement.
     pub(crate) async fn of<T>(
         self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -88,7 +89,7 @@ impl Waiting {
         self.until(answer).await?.map_err(|it| self.failed(&it))
     }
 
-    /// The same, where a failure may be that there are no tables.
+    /// The same, if a failure may be due to missing tables.
     pub(crate) async fn of_tables<T>(
         self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -97,7 +98,7 @@ impl Waiting {
         answer.map_err(|it| not_migrated(self.doing, &it, self.limit))
     }
 
-    /// What `answer` is, where it comes in time.
+    /// The result of `answer`, if it arrives in time.
     pub(crate) async fn until<T>(self, answer: impl Future<Output = T>) -> Result<T, StoreError> {
         let waited = self.limit.saturating_add(SLACK);
         let answer = tokio::time::timeout(waited, answer).await;
@@ -112,18 +113,18 @@ impl Waiting {
     }
 }
 
-/// What is wanted of a statement.
+/// The kind of result expected of a statement.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Rows,
     Count,
 }
 
-/// What a statement came to, of what was wanted.
+/// The result of a statement.
 #[derive(Debug, Default)]
 struct Done {
     rows: Vec<Row>,
-    /// Rows that were written.
+    /// The number of rows written.
     count: u64,
 }
 
@@ -135,13 +136,13 @@ impl OwnedStore {
         }
     }
 
-    /// Waits as long as for statements of this mode.
+    /// The time limit for statements of this mode.
     pub(crate) fn waiting(&self, doing: &'static str, mode: Mode) -> Waiting {
         Waiting::new(doing, self.limit_of(mode))
     }
 
-    /// Begins a transaction of this owner: every setting ends with it, so that the next user of the connection
-    /// finds none of them.
+    /// Begins a transaction of this owner. Every setting ends with it, so that the next user of the
+    /// connection finds none of them.
     pub(crate) async fn begin<'c>(
         &self,
         client: &'c mut Client,
@@ -149,7 +150,8 @@ impl OwnedStore {
     ) -> Result<Transaction<'c>, StoreError> {
         let waiting = self.waiting("begin a transaction", mode);
         let set = Settings::of(self.owner(), mode, waiting.limit);
-        // One that writes does not say so: where the database is to take no writes, none of them is to pass that over.
+        // A writing transaction does not set the access mode: that would override a database set to
+        // read-only.
         let builder = client.build_transaction();
         let builder = if set.reads {
             builder.read_only(true)
@@ -164,7 +166,7 @@ impl OwnedStore {
         Ok(transaction)
     }
 
-    /// The rows of one statement, in a transaction that reads.
+    /// The rows of one statement in a transaction that reads.
     pub(crate) async fn read(
         &self,
         doing: &'static str,
@@ -175,8 +177,9 @@ impl OwnedStore {
         Ok(done.await?.rows)
     }
 
-    /// One statement in a transaction of its own. All of it is sent together, so it takes one round trip, and a
-    /// caller that goes away leaves no transaction behind: it is done as a whole, or ended.
+    /// Runs one statement in a transaction of its own. Everything is sent together, so it takes one
+    /// round trip, and a caller that is dropped leaves no transaction open: it is either completed
+    /// or ended.
     async fn at_once(
         &self,
         doing: &'static str,
@@ -244,7 +247,8 @@ impl OwnedStore {
         Ok(done)
     }
 
-    /// One statement that writes, whose first value is the owner. Returns how many rows it wrote.
+    /// Runs one statement that writes, whose first parameter is the owner. Returns the number of
+    /// rows written.
     pub(crate) async fn write_one(
         &self,
         doing: &'static str,
@@ -268,7 +272,8 @@ impl OwnedStore {
         Ok(self.retried(once).await?.count)
     }
 
-    /// One statement that writes, whose first value is the owner, and the one row that it has for an answer.
+    /// Runs one statement that writes, whose first parameter is the owner, and returns the one row
+    /// of its result.
     pub(crate) async fn write_row(
         &self,
         doing: &'static str,
@@ -282,7 +287,7 @@ impl OwnedStore {
         Ok(rows.pop().expect("each of these statements has one row"))
     }
 
-    /// Does `work` again, after a wait, as long as it gave way to another transaction.
+    /// Repeats `work`, each time after a wait, while it gives way to another transaction.
     pub(crate) async fn retried<T, F>(&self, mut work: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -302,7 +307,7 @@ impl OwnedStore {
     }
 }
 
-/// The values of a statement, the owner before all others.
+/// The parameters of a statement, preceded by the owner.
 fn with_owner<'v>(
     owner: &'v &str,
     values: &[&'v (dyn ToSql + Sync)],
@@ -312,7 +317,7 @@ fn with_owner<'v>(
     all
 }
 
-/// Without the role there are no tables either, nor the other way round.
+/// If the role is missing the tables are missing too, and vice versa.
 fn not_migrated(doing: &'static str, error: &tokio_postgres::Error, limit: Duration) -> StoreError {
     let unknown = [
         SqlState::INVALID_PARAMETER_VALUE,

@@ -1,4 +1,4 @@
-//! What was shown, and what was of use.
+//! Records of files shown, and votes on whether they were useful.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::opening::{Progress, progress};
 use crate::store::{OwnedStore, check_name};
 use crate::transaction::Mode;
 
-/// No key or path of a vote is longer, in bytes.
+/// The longest key or path of a vote, in bytes.
 const LONGEST_KEY: usize = 1024;
 
-/// Counts the votes whose keys are new, each with its key. An owner's votes take turns: their number is what tells
-/// one state from another.
+/// Counts the votes with new keys, and stores these keys. Votes of an owner are counted one
+/// transaction at a time, since their number identifies a state.
 const VOTE: &str = "
     WITH turn AS (
         INSERT INTO ctx.votes AS v (owner, counted) VALUES ($1, 0)
@@ -44,7 +44,8 @@ const FORGET: &str = "
     DELETE FROM ctx.feedback WHERE owner = $1 AND context IN (
         SELECT context FROM ctx.feedback WHERE owner = $1 AND given_at < $2 ORDER BY given_at LIMIT $3
     )";
-/// What votes, one after the other, make of the uses of a file: a step, and then no less and no more than so many.
+/// The combined effect of consecutive votes on the usage count of a file: a step, followed by
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Move {
     step: i64,
@@ -53,14 +54,14 @@ struct Move {
 }
 
 impl Move {
-    /// What no vote makes of them.
+    /// The effect of no votes.
     const NONE: Move = Move {
         step: 0,
         low: 0,
         high: MOST_USES.cast_signed(),
     };
 
-    /// The same, and a vote.
+    /// The effect followed by one more vote.
     fn and(self, is_useful: bool) -> Self {
         let by = if is_useful { 1 } else { -1 };
         let within = |it: i64| (it + by).clamp(Self::NONE.low, Self::NONE.high);
@@ -71,7 +72,7 @@ impl Move {
         }
     }
 
-    /// For each file, what those of `votes` come to that have one of `keys`: the first of each.
+    /// The effect on each file of those of `votes` whose key is in `keys`: the first with each key.
     fn of_each<'v>(votes: &'v [Vote], mut keys: BTreeSet<&str>) -> BTreeMap<&'v str, Move> {
         let mut moves: BTreeMap<&str, Move> = BTreeMap::new();
         for vote in votes.iter().filter(|it| keys.remove(&*it.key)) {
@@ -82,11 +83,12 @@ impl Move {
     }
 }
 
-/// So many more votes are forgotten than are counted, where there are as many that may be.
+/// The number of old votes removed beyond those counted in the same transaction, if there are as
+/// many.
 const FORGOTTEN: i64 = 32;
 
 impl OwnedStore {
-    /// Counts votes, and forgets some that need not be remembered any more.
+    /// Counts votes, and removes some that need not be remembered any more.
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
         let mut client = self.client().await?;
         let counted = self.count_votes_on(&mut client, votes).await;
@@ -173,7 +175,7 @@ impl Generation for OwnedStore {
     }
 }
 
-/// Each once, those that could be a path, in the order that all writers have.
+/// The distinct paths that are valid, in the order that all writers use.
 fn in_order(paths: &[String]) -> Vec<&str> {
     let fits = |it: &&str| !it.is_empty() && it.len() <= 1024 && !it.contains('\0');
     let mut paths: Vec<&str> = paths.iter().map(String::as_str).filter(fits).collect();

@@ -1,6 +1,7 @@
-//! Files in: what may be stored, and in which transactions.
+//! Storing files: which may be stored, and in which transactions.
 //!
-//! [`rows`] takes the files of a batch apart, on all cores; [`write`](mod@write) has the server store a batch, by COPY.
+//! [`rows`] cuts the files of a batch into rows, on all cores; [`write`](mod@write) stores a batch
+//! by COPY.
 
 mod rows;
 mod write;
@@ -17,29 +18,29 @@ use crate::store::OwnedStore;
 use crate::transaction::Mode;
 use crate::{Limits, StoreError};
 
-/// No path is longer, in bytes: it is in keys.
+/// The longest path in bytes, as paths are in keys.
 const LONGEST_PATH: usize = 1024;
-/// So many bytes of text are one transaction, about.
+/// About how many bytes of text one transaction stores.
 const BATCH_BYTES: usize = 32 << 20;
-/// So many files are one transaction.
+/// The most files that one transaction stores.
 const BATCH_FILES: usize = 1024;
-/// So often a batch is compared anew with what others have kept meanwhile.
+/// How often a batch is compared anew because others have stored files meanwhile.
 const MOST_LATE: u32 = 3;
 
-/// A file that is to be stored.
+/// A file to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileText {
-    /// Where it is, with `/` between its parts: relative, without `.` or `..`.
+    /// Its path with `/` as separator: relative, without `.` or `..`.
     pub path: String,
-    /// All of it.
+    /// Its whole text.
     pub text: String,
-    /// When it was last changed, in seconds since 1970.
+    /// When it was last modified, in seconds since 1970.
     pub modified_at: Option<i64>,
 }
 
 impl FileText {
-    /// The file at `path`.
+    /// A file at `path`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         FileText {
             path: path.into(),
@@ -48,7 +49,7 @@ impl FileText {
         }
     }
 
-    /// Last changed then, in seconds since 1970.
+    /// Sets when it was last modified, in seconds since 1970.
     #[must_use]
     pub fn with_modified_at(mut self, at: i64) -> Self {
         self.modified_at = Some(at);
@@ -56,54 +57,56 @@ impl FileText {
     }
 }
 
-/// How much an owner may have.
+/// How much an owner may have stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// Files.
+    /// The most files.
     pub files: u64,
-    /// Bytes of all files together.
+    /// The most bytes of all files together.
     pub bytes: u64,
 }
 
 impl Bounds {
-    /// So many files, of so many bytes together.
+    /// At most `files` files of at most `bytes` bytes together.
     pub fn new(files: u64, bytes: u64) -> Self {
         Bounds { files, bytes }
     }
 }
 
-/// What came of files that were to be stored.
+/// The result of storing files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ingested {
-    /// Files that are stored now and were not, or were different.
+    /// Files that were stored now: they did not exist, or were different.
     pub stored: usize,
-    /// Parts that they were cut into.
+    /// The number of parts that these were cut into.
     pub parts: usize,
-    /// Files that were stored already as they are.
+    /// Files that were already stored with the same text.
     pub unchanged: usize,
-    /// The BLAKE3 of what was at the path of each of the others before, where anything was; of a text that a disk has damaged
-    /// there is none. What is replaced is seen by the transaction that does it.
+    /// For each of these files that existed before, the BLAKE3 of its previous text, or `None` if a
+    /// damaged disk had changed that text. For replaced files it is read by the transaction that
+    /// replaces them.
     pub before: BTreeMap<String, Option<[u8; 32]>>,
-    /// Files that cannot be stored, in their order, and why.
+    /// Files that cannot be stored, with the reason, in the order in which they were given.
     pub skipped: Vec<(String, &'static str)>,
 }
 
 impl OwnedStore {
-    /// Stores `files`, in place of what was at their paths. Each batch of about 32 MiB is stored whole or not at all;
-    /// of files with the same path the last counts. A file whose text is stored already stays as it is, with its time.
-    /// Files that cannot be stored are passed over and named.
+    /// Stores `files`, replacing those at the same paths. Each batch of about 32 MiB is stored
+    /// completely or not at all; of files with the same path the last one counts. A file that is
+    /// already stored with the same text is left as it is, including its modification time. Files
+    /// that cannot be stored are skipped and reported.
     ///
     /// # Errors
-    /// [`StoreError::Place`], also where another process stores what is in the way at the same time; those of the
-    /// database. Batches before the one that failed stay.
+    /// [`StoreError::Place`], also if another process stores a conflicting path at the same time;
+    /// those of the database. Batches before the failed one stay stored.
     pub async fn ingest(&self, files: Vec<FileText>) -> Result<Ingested, StoreError> {
         self.ingest_within(Bounds::new(u64::MAX, u64::MAX), files)
             .await
     }
 
-    /// The same, unless the owner would have more than `bounds` then.
+    /// The same, unless the owner would then have more than `bounds`.
     ///
     /// # Errors
     /// [`StoreError::Full`], and those of [`OwnedStore::ingest`].
@@ -135,8 +138,8 @@ impl OwnedStore {
         Ok(ingested)
     }
 
-    /// Forgets the files at `paths`, and when they were shown, in one transaction; how often they were of use stays. Returns the
-    /// paths of those that were there, as that transaction saw them.
+    /// Removes the files at `paths`, and the times when they were shown, in one transaction; their
+    /// usage counts stay. Returns the paths that existed, as seen by that transaction.
     ///
     /// # Errors
     /// Those of the database.
@@ -164,12 +167,12 @@ impl OwnedStore {
         if files.is_empty() {
             return Ok(());
         }
-        // All work over texts is off the threads that serve the runtime.
+        // All work on texts runs outside the threads of the runtime.
         let mut files = Hold::current().blocking(move || hashed(files)).await?;
         let mut late = 0;
         let (batch, gone, damaged) = loop {
             let (known, damaged) = self.known(&files).await?;
-            // Who comes too late again and again stores all of it: then nothing has to stay as it is.
+            // After several conflicts all files are stored, so that none has to be unchanged.
             let known = if late < MOST_LATE {
                 known
             } else {
@@ -183,7 +186,7 @@ impl OwnedStore {
             if let Some(gone) = self.retried(|| self.write(&batch, Some(bounds))).await? {
                 break (batch, gone, damaged);
             }
-            // Somebody else has kept a batch in between.
+            // Another process has stored a batch meanwhile.
             late += 1;
             files = batch.into_files();
         };
@@ -200,7 +203,7 @@ impl OwnedStore {
         Ok(())
     }
 
-    /// What is stored of `files`, and which of them a disk has damaged.
+    /// The stored hashes of `files`, and the paths whose text a disk has damaged.
     async fn known(
         &self,
         files: &[(FileText, [u8; 32])],
@@ -212,7 +215,7 @@ impl OwnedStore {
             .map(|(file, hash)| (&*file.path, &*file.text, *hash));
         let same = files.filter(|(path, _, hash)| known.get(*path) == Some(hash));
         let same: Vec<(&str, &str, [u8; 32])> = same.collect();
-        // To be sent anew makes a damaged file whole.
+        // Storing a damaged file again repairs it.
         let damaged = self.damaged(&same).await?;
         for path in &damaged {
             known.remove(path);
@@ -220,8 +223,8 @@ impl OwnedStore {
         Ok((known, damaged))
     }
 
-    /// Stores a batch in place of what is at its paths. Returns which files went; `None`, and nothing is stored, where one that was to
-    /// stay as it is has changed.
+    /// Stores a batch, replacing the files at its paths. Returns the files that were replaced or
+    /// removed; `None`, with nothing stored, if a file that was to stay unchanged has changed.
     async fn write(
         &self,
         batch: &Batch,
@@ -270,7 +273,7 @@ fn hashed(files: Vec<FileText>) -> Vec<(FileText, [u8; 32])> {
     hashed.collect()
 }
 
-/// Whether an owner may have so many files, of so many bytes together.
+/// Checks that an owner may have this many files and bytes.
 fn within(bounds: Bounds, (files, bytes): (u64, u64)) -> Result<(), StoreError> {
     let (what, most) = match bounds {
         it if files > it.files => ("files", it.files),
@@ -280,7 +283,7 @@ fn within(bounds: Bounds, (files, bytes): (u64, u64)) -> Result<(), StoreError> 
     Err(StoreError::Full { what, most })
 }
 
-/// Why a file cannot be stored.
+/// Why the file cannot be stored, if so.
 fn refusal(file: &FileText, limits: &Limits) -> Option<&'static str> {
     let path = file.path.as_str();
     let is_odd = |part: &str| matches!(part, "" | "." | "..");

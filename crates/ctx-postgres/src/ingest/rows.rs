@@ -1,4 +1,4 @@
-//! What files become: rows of files and of parts, and how many of them hold each term.
+//! The rows of files and parts that files are turned into, and the document counts of terms.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::FileText;
 use crate::lexemes::{Label, Vector};
 
-/// Longer names are in no index, in bytes: they are encoded data.
+/// Longer names are not indexed, in bytes: they are encoded data.
 pub(crate) const LONGEST_NAME: usize = 256;
-/// No part has more of its bytes indexed.
+/// The most bytes of a part that are indexed.
 const PART_BYTES: usize = 256 << 10;
 
-/// The hash of each file that is stored already, by its path.
+/// The hash of each file that is stored already, by path.
 pub(super) type Known = BTreeMap<String, [u8; 32]>;
 
-/// What is written in one transaction.
+/// What one transaction writes.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// What is replaced or removed.
+    /// The paths to be replaced or removed.
     pub(super) paths: Vec<String>,
     pub(super) files: Vec<FileRow>,
     pub(super) parts: Vec<PartRow>,
-    /// In how many of these parts and files each term is.
+    /// For each term, the number of these parts and of these files that hold it.
     pub(super) terms: BTreeMap<String, (i32, i32)>,
-    /// What is stored as it is, with its hash.
+    /// Files that are already stored with the same text, with their hashes.
     pub(super) unchanged: Vec<(FileText, [u8; 32])>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Batch {
 pub(super) struct FileRow {
     pub(super) file: FileText,
     pub(super) hash: [u8; 32],
-    /// Sealed.
+    /// A sealed outline.
     pub(super) outline: Option<Vec<u8>>,
     pub(super) language: Option<&'static str>,
     pub(super) lines: i32,
@@ -58,7 +58,7 @@ pub(super) struct PartRow {
 }
 
 impl Batch {
-    /// Takes `files`, each with its hash, apart, on all cores.
+    /// Cuts `files`, each with its hash, into rows, on all cores.
     pub(super) fn of(files: Vec<(FileText, [u8; 32])>, known: &Known) -> Self {
         let mut batch = Batch::default();
         let mut changed = Vec::new();
@@ -89,7 +89,7 @@ impl Batch {
         batch
     }
 
-    /// What it was made of, to be taken apart anew.
+    /// The files that the batch was made of, to be processed again.
     pub(super) fn into_files(self) -> Vec<(FileText, [u8; 32])> {
         let changed = self.files.into_iter().map(|it| (it.file, it.hash));
         changed.chain(self.unchanged).collect()
@@ -169,7 +169,7 @@ fn in_lower_case<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String>
     names
 }
 
-/// `path` in lower case, its last character first.
+/// `path` in lower case and reversed.
 pub(crate) fn reversed(path: &str) -> String {
     path.to_lowercase().chars().rev().collect()
 }

@@ -1,7 +1,7 @@
-//! A batch into the database, by COPY.
+//! Writes a batch to the database by COPY.
 //!
-//! COPY does not go into tables with row-level security. So it goes into temporary ones, which are empty again at the
-//! end of the transaction, and from there into those that stay.
+//! COPY cannot write to tables with row-level security. So it writes to temporary tables, which are
+//! emptied at the end of the transaction, and from these rows are inserted into the permanent ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -16,12 +16,12 @@ use super::rows::{Batch, FileRow, LONGEST_NAME, PartRow, reversed};
 use crate::StoreError;
 use crate::transaction::Waiting;
 
-/// A file that went, and the BLAKE3 that it was stored with.
+/// A file that was replaced or removed, and the BLAKE3 stored with it.
 pub(super) type Gone = (String, [u8; 32]);
 
 type Done<T> = Result<T, StoreError>;
 
-/// One transaction that stores files.
+/// A transaction that stores files.
 pub(super) struct Writing<'t> {
     pub(super) owner: &'t str,
     pub(super) transaction: &'t Transaction<'t>,
@@ -29,14 +29,14 @@ pub(super) struct Writing<'t> {
 }
 
 impl Writing<'_> {
-    /// Waits for its turn: those who write for one owner do so one after the other. So counts of terms are no reason
-    /// to give way, and what is looked at here stays as it is until the end.
+    /// Takes a lock so that writers for one owner run one at a time. Then counts of terms cause no
+    /// conflicts, and what is checked here holds until the end.
     pub(super) async fn take_turn(&self) -> Done<()> {
         let sql = "SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:' || $1, 0))";
         self.run(sql, &[]).await.map(drop)
     }
 
-    /// Whether all of `batch` that was stored as it is when it was taken apart still is.
+    /// Whether all files of `batch` that were unchanged when it was built still are.
     pub(super) async fn is_unchanged(&self, batch: &Batch) -> Done<bool> {
         if batch.unchanged.is_empty() {
             return Ok(true);
@@ -51,8 +51,8 @@ impl Writing<'_> {
         Ok(!row.get::<_, bool>(0))
     }
 
-    /// A new file of `batch` that would be in a folder that is a file, or be a folder itself; and whether it is that.
-    /// A file of the batch counts as one that is there.
+    /// A new file of `batch` whose path leads through a file, or that would be a folder, with
+    /// whether it is the latter. Other files of the batch count as existing.
     pub(super) async fn misplaced(&self, batch: &Batch) -> Done<Option<(String, bool)>> {
         let paths: Vec<&str> = batch.files.iter().map(|it| it.file.path.as_str()).collect();
         if let Some(found) = within_batch(&paths) {
@@ -69,7 +69,7 @@ impl Writing<'_> {
         Ok(row.map(|row| (row.get(0), row.get(1))))
     }
 
-    /// How many files the owner has, and their bytes.
+    /// The number of the owner's files, and their bytes.
     pub(super) async fn totals(&self) -> Done<(u64, u64)> {
         let sql = "SELECT files, bytes FROM ctx.owners WHERE owner = $1";
         let statement = self.prepared(sql).await?;
@@ -83,8 +83,8 @@ impl Writing<'_> {
         Ok((count(0), count(1)))
     }
 
-    /// Stores `batch` in place of what is at its paths. Returns which files went: where none did and none came, the files are
-    /// of no other generation.
+    /// Stores `batch`, replacing the files at its paths. Returns the files that were replaced or
+    /// removed. If none was and none is new, the generation does not change.
     pub(super) async fn all(&self, batch: &Batch) -> Done<Vec<Gone>> {
         let staged = self.transaction.batch_execute(STAGING);
         self.waiting.of(staged).await?;
@@ -111,7 +111,7 @@ impl Writing<'_> {
         Ok(gone)
     }
 
-    /// Runs a statement whose first value is the owner.
+    /// Runs a statement whose first parameter is the owner.
     async fn run(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Done<u64> {
         let statement = self.prepared(sql).await?;
         let mut all: Vec<&(dyn ToSql + Sync)> = vec![&self.owner];
@@ -136,7 +136,7 @@ impl Writing<'_> {
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner, &paths];
         let gone = self.transaction.query(&statement, &values);
         let gone = self.waiting.of(gone).await?;
-        // The table holds nothing of another length.
+        // The table holds no hashes of other lengths.
         let hash = |row: &Row| row.get::<_, &[u8]>(1).try_into().unwrap_or_default();
         Ok(gone.iter().map(|row| (row.get(0), hash(row))).collect())
     }
@@ -237,12 +237,12 @@ impl Writing<'_> {
     }
 }
 
-/// The folders that `path` leads through: `a` and `a/b` of `a/b/c`.
+/// The folders above `path`: `a` and `a/b` for `a/b/c`.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// The first of `paths` that leads through another.
+/// The first of `paths` that leads through another one.
 fn within_batch(paths: &[&str]) -> Option<(String, bool)> {
     let all: BTreeSet<&str> = paths.iter().copied().collect();
     let leads = |path: &&&str| above(path).any(|it| all.contains(it));
@@ -256,7 +256,7 @@ const CHANGED: &str = "
         WHERE f.hash IS DISTINCT FROM it.hash
     )";
 
-/// Of the files that are new: what comes after a slash comes before a zero.
+/// Only for new files. The character after `/` is `0`, which bounds the range of paths in a folder.
 const MISPLACED: &str = "
     WITH new AS (
         SELECT it.path FROM unnest($2::text[]) AS it (path)
@@ -270,8 +270,9 @@ const MISPLACED: &str = "
     WHERE EXISTS (SELECT FROM ctx.files f WHERE f.owner = $1 AND f.path = above.folder)
     LIMIT 1";
 
-/// Where COPY goes: empty at the beginning of each transaction. The tables stay with the connection, so that the
-/// catalogue does not grow with each batch. What is compressed there stays so in the tables that it is taken into.
+/// The temporary tables that COPY writes to, empty at the beginning of each transaction. They live
+/// as long as the connection, so that the catalogue does not grow with each batch. Values
+/// compressed there stay compressed when they are inserted into the permanent tables.
 const STAGING: &str = "
     DO $$ BEGIN
         IF to_regclass('pg_temp.ctx_files') IS NULL THEN
@@ -290,8 +291,8 @@ const STAGING: &str = "
         END IF;
     END $$";
 
-/// Takes what is at these paths out of the counts, and away. Of terms, what goes is counted against what comes: of a file that
-/// is replaced, most stay as they are.
+/// Removes the files at these paths, and subtracts them from the counts. Counts of removed terms
+/// are netted with those of added ones: most terms of a replaced file stay as they are.
 const FORGET: [&str; 3] = [
     "INSERT INTO pg_temp.ctx_terms (term, parts, files)
      SELECT lexeme, -count(*)::int, 0
@@ -331,7 +332,8 @@ const FROM_STAGING: [&str; 3] = [
      ON CONFLICT (owner, term) DO UPDATE SET parts = t.parts + excluded.parts, files = t.files + excluded.files",
 ];
 
-/// When files were shown goes with them; how often they were of use stays, where they were. In the order that all writers have.
+/// Removes the times when the files were shown; usage counts above 0 stay. Rows are locked in the
+/// order that all writers use.
 const NOT_USED: &str = "
     WITH it AS MATERIALIZED (
         SELECT path, uses FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) AND (shown_at > 0 OR uses = 0)
@@ -341,13 +343,14 @@ const NOT_USED: &str = "
     )
     UPDATE ctx.usage u SET shown_at = 0 FROM it WHERE u.owner = $1 AND u.path = it.path AND it.uses > 0";
 
-/// Of the terms that fewer hold now, those that nothing holds. By the key, however many the owner has.
+/// Removes terms that no document holds any more, among those whose counts fell. Uses the key,
+/// however many terms the owner has.
 const UNUSED: &str = "
     DELETE FROM ctx.terms WHERE owner = $1 AND parts <= 0 AND files <= 0 AND term = ANY (ARRAY(
         SELECT term FROM pg_temp.ctx_terms GROUP BY term HAVING sum(parts) < 0 OR sum(files) < 0
     ))";
 
-/// Each batch is a generation.
+/// Every batch increments the generation.
 const COUNT: &str = "
     INSERT INTO ctx.owners AS o (owner, generation, bytes, files, parts, part_terms, file_terms)
     SELECT $1, 1, coalesce(sum(octet_length(f.content)), 0)::bigint, count(*), coalesce(sum(f.parts), 0)::bigint,
