@@ -1,4 +1,4 @@
-//! What was answered a moment ago, for whoever asks the same again.
+//! A cache of recent answers.
 
 use std::fmt;
 use std::future::Future;
@@ -13,12 +13,13 @@ use serde::Serialize;
 
 use crate::owner::{Owner, feed};
 
-/// What an answer depends on, as one hash.
+/// A hash of everything that an answer depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key of `parts`. Each is told apart by its length, so that no two lists of parts have one key.
+    /// The key of `parts`. The length of each part is hashed too, so that no two lists of parts
+    /// have the same key.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
         feed(&mut hasher, "ctx cache key 1", parts);
@@ -40,40 +41,42 @@ impl fmt::Debug for Key {
     }
 }
 
-/// How an answer came about.
+/// How an answer was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Served {
-    /// It was kept.
+    /// From the cache.
     Hit,
-    /// It was made.
+    /// It was computed.
     Miss,
-    /// Somebody else was making it.
+    /// By waiting for an equal request that was computing it.
     Coalesced,
-    /// It was made, and could not be kept: there is no cache, or no telling how long it holds.
+    /// It was computed and not cached: there is no cache, or its validity could not be checked
+    /// later.
     Bypassed,
 }
 
-/// How a cache has done so far.
+/// Counters of a cache since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CacheMetrics {
-    /// Answers that were kept.
+    /// Answers served from the cache.
     pub hits: u64,
-    /// Answers that had to be made.
+    /// Answers that were computed.
     pub misses: u64,
-    /// Answers that somebody else was making.
+    /// Answers shared with an equal request that was computing them.
     pub coalesced: u64,
-    /// Answers that made room for others.
+    /// Answers removed to make room.
     pub evictions: u64,
-    /// Answers found under the key of another owner, and not given out: not 0 is a defect.
+    /// Answers found under the key of another owner, and not returned. A value other than 0 is a
+    /// defect.
     pub refused: u64,
 }
 
 impl CacheMetrics {
-    /// The share of answers that nobody had to make; 0 before the first.
+    /// The share of answers that did not have to be computed; 0 before the first.
     pub fn hit_rate(&self) -> f64 {
         let saved = self.hits + self.coalesced;
         let all = saved + self.misses;
@@ -83,7 +86,7 @@ impl CacheMetrics {
     }
 }
 
-/// Keeps the answers that were used last. Many threads share one.
+/// A cache that keeps the most recently used answers and may be shared by threads.
 pub struct Cache<V> {
     kept: moka::future::Cache<Key, Arc<Entry<V>>>,
     clock: Arc<dyn Clock>,
@@ -94,7 +97,7 @@ pub struct Cache<V> {
 struct Entry<V> {
     owner: Owner,
     value: Arc<V>,
-    /// Milliseconds by the cache's clock.
+    /// In milliseconds of the cache's clock.
     used_at: AtomicU64,
 }
 
@@ -121,14 +124,14 @@ impl<V> fmt::Debug for Cache<V> {
 }
 
 impl<V: Send + Sync + 'static> Default for Cache<V> {
-    /// 100 answers, each for 30 seconds after it was last used.
+    /// 100 answers, each until 30 seconds after its last use.
     fn default() -> Self {
         Cache::new(100, Duration::from_secs(30))
     }
 }
 
 impl<V> Cache<V> {
-    /// How it has done so far.
+    /// The counters so far.
     pub fn metrics(&self) -> CacheMetrics {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         CacheMetrics {
@@ -146,7 +149,7 @@ impl<V> Cache<V> {
 }
 
 impl<V: Send + Sync + 'static> Cache<V> {
-    /// Keeps the `most` answers that were used last, each for `ttl` after it was last used.
+    /// A cache of the `most` most recently used answers, each kept until `ttl` after its last use.
     pub fn new(most: u64, ttl: Duration) -> Self {
         let counts = Arc::new(Counts::default());
         let noted = Arc::clone(&counts);
@@ -168,16 +171,16 @@ impl<V: Send + Sync + 'static> Cache<V> {
         }
     }
 
-    /// Reads the time from `clock`.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The answer for `key`, if it is kept, was used within the time to live, is `owner`'s, and `is_current`
-    /// says that it still holds. Using it refreshes it; one that holds no longer is forgotten, and one of which that cannot be
-    /// said (`None`) is not.
+    /// Returns the answer for `key` if it is cached, was used within its time to live, belongs to
+    /// `owner`, and `is_current` returns `Some(true)`. That counts as a use. On `Some(false)` the
+    /// answer is removed; on `None`, which means that the check was not completed, it stays.
     pub async fn get<F, C>(&self, key: &Key, owner: &Owner, is_current: F) -> Option<Arc<V>>
     where
         F: FnOnce(Arc<V>) -> C,
@@ -201,9 +204,10 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Some(Arc::clone(&entry.value))
     }
 
-    /// Makes the answer for `key` and keeps it. Of several who ask at once, one makes it and the others get
-    /// the same; should that one go away, the next takes over. A failure is shared by those who waited for
-    /// it, and is not kept. What is kept for another owner is neither given out nor replaced.
+    /// Computes the answer for `key` and caches it. Of concurrent calls with one key, one computes
+    /// it and the others share the result; if that one is dropped, the next takes over. A failure
+    /// is shared by the calls that waited for it, and is not cached. An answer cached for another
+    /// owner is neither returned nor replaced.
     ///
     /// # Errors
     /// Those of `make`.
@@ -219,7 +223,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         E: Send + Sync + 'static,
     {
         let mut make = Some(make);
-        // On the heap: what makes an answer is large, and is moved about.
+        // On the heap, since the future is large and would be moved often.
         let entry = Box::pin(async {
             let value = make.take().expect("an answer is made once")().await?;
             Ok(Arc::new(Entry {
@@ -245,13 +249,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Ok((Arc::clone(&entry.value), served))
     }
 
-    /// Does not keep the answer for `key` any longer.
+    /// Removes the answer for `key`.
     pub async fn forget(&self, key: &Key) {
         self.kept.invalidate(key).await;
     }
 
-    /// Finishes what is put off until there is time for it, evictions among it, so that the metrics tell the
-    /// present.
+    /// Runs pending maintenance such as evictions, so that the metrics are up to date.
     pub async fn settle(&self) {
         self.kept.run_pending_tasks().await;
     }

@@ -1,4 +1,4 @@
-//! What may be shown: where it is from, what it says, and what it is worth.
+//! The candidates of a prime context: where each is from, its text, and its relevance.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,37 +19,37 @@ use crate::prose::{Prose, below_min_chance};
 use crate::service::{chunk_kind, chunks_of, each_place_once, keywords};
 use crate::verbatim;
 
-/// To this power the chance that the search gives a part is how alike it is to the question: few chances are near 1, and a score is a
-/// mean of signals that are spread over 0..=1.
+/// The exponent by which the search's chance becomes a text similarity: few chances are near 1,
+/// whereas a score is a mean of signals spread over 0..=1.
 const OF_CHANCE: f64 = 0.5;
 
-/// What the ids of recalled chunks begin with, until they have their labels.
+/// The prefix of the ids of recalled chunks, until they get their labels.
 const RECALLED: &str = "recalled ";
 
-/// All that was gathered for one question.
+/// Everything gathered for one question.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) named: Named,
-    /// What labels of earlier contexts name.
+    /// The parts of files that labels of earlier contexts refer to.
     pub(crate) recalled: Vec<Recalled>,
-    /// What the message, the request and the pins name, some of it ids.
+    /// The references in the message, the request and the pins, some of which are ids.
     pub(crate) mentioned: Mentioned,
-    /// What must be in of that and was not told for now: why, by its name.
+    /// Required references that could not be looked up for a transient reason, with that reason.
     pub(crate) untold: BTreeMap<String, PortError>,
     pub(crate) found: Vec<Found>,
-    /// What weighs it.
+    /// Weighs the parts found.
     pub(crate) prose: Prose,
-    /// The lines that the question names, by their files.
+    /// The lines that the question names, by file.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
-    /// What the search did not look at.
+    /// What the search skipped.
     pub(crate) warnings: Vec<Warning>,
     pub(crate) history: Vec<Message>,
     pub(crate) recent: Vec<(String, i64)>,
-    /// How often files were of use, where that is known.
+    /// How often files were useful, if known.
     pub(crate) uses: Option<BTreeMap<String, u64>>,
 }
 
-/// What may be shown, each under its label.
+/// The chunks that may be shown, with their labels as ids.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub(crate) chunks: Vec<Chunk>,
@@ -58,33 +58,35 @@ pub(crate) struct Candidates {
     pub(crate) unresolved: Vec<Unresolved>,
     /// The hashes of the texts of the files that were read.
     pub(crate) files: BTreeMap<String, [u8; 32]>,
-    /// The files that could not be read for now.
+    /// The files that could not be read for a transient reason.
     away: BTreeSet<String>,
-    /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
+    /// Labels of earlier contexts with the ids of the chunks they refer to, if these still have the
+    /// same text.
     recalled: BTreeMap<String, String>,
-    /// What the search says of what it found, 0..=1, by id.
+    /// The chance that the search gives each chunk, 0..=1, by id.
     chances: BTreeMap<String, f64>,
-    /// The ids of what is named by its label, or by the id of a message.
+    /// The ids of chunks named by their label, or by the id of a message.
     pub(crate) called: BTreeSet<String>,
-    /// The ids of what was taken out, and of what holds it.
+    /// The ids of removed chunks, each with the id of the chunk that contains it.
     pub(crate) held: BTreeMap<String, String>,
 }
 
-/// What chunks are scored by.
+/// The inputs of scoring.
 pub(crate) struct Scoring<'s> {
-    /// What was asked, as it was said, and as it was analysed.
+    /// The question, as text and as analysed.
     pub(crate) asked: &'s str,
     pub(crate) query: &'s Query,
-    /// What each signal is worth.
+    /// The weights of the signals.
     pub(crate) profile: &'s Profile,
     /// Seconds since 1970.
     pub(crate) now: i64,
 }
 
 impl Candidates {
-    /// Reads what was gathered: each part of a file once, whoever came upon it, and named before found before
-    /// shown lately. What was found is weighed as in every search, sentence by sentence where it is prose. Labels come after reading,
-    /// because they are of what is said. Where nobody waits any more, what is left is not read.
+    /// Reads what was gathered: each part of a file once, whichever source gave it, where named
+    /// parts precede found ones and these recently shown ones. Found parts are weighed as in every
+    /// search, prose by sentences. Labels are given after reading, because they depend on the text.
+    /// If the request is cancelled, the rest is not read.
     pub(crate) fn read(
         gathered: &Gathered,
         query: &Query,
@@ -107,7 +109,7 @@ impl Candidates {
             }
         }
         let found = found_chunks(query, &gathered.found);
-        // What an earlier context showed, and is named, is wanted whatever its words say.
+        // A part that an earlier context showed and that is named is wanted whatever its words.
         let recalled = gathered.recalled.iter();
         let recalled = recalled.map(|it| (it.place.path.as_str(), it.place.lines));
         let recalled: BTreeSet<_> = recalled.collect();
@@ -132,7 +134,7 @@ impl Candidates {
         let lately = read.chunks.iter_mut().filter(|it| recent.contains(&it.id));
         lately.for_each(|it| it.matched_keywords = Arc::clone(&keywords));
         for (path, hash) in clipped {
-            // What changed in between is known to have changed: no text has this hash.
+            // The file changed in between. All zeros, which no text has as a hash, record that.
             if read.files.get(&path) != Some(&hash) {
                 read.files.insert(path, [0; 32]);
             }
@@ -170,7 +172,7 @@ impl Candidates {
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);
-        // What says something else by now is no longer what the label was given to.
+        // A part whose text has changed is no longer the one that the label was given to.
         for it in &gathered.recalled {
             let is_it = |chunk: &&Chunk| {
                 let lines = (chunk.path.as_deref(), chunk.span);
@@ -192,7 +194,7 @@ impl Candidates {
         candidates
     }
 
-    /// Gives each chunk its label for an id, and puts turns in their order.
+    /// Replaces the id of each chunk by its label, and puts turns in order.
     fn label(&mut self, labels: &Labels<'_>) {
         let names = labels.of(&self.chunks);
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
@@ -215,15 +217,17 @@ impl Candidates {
         }
     }
 
-    /// What each chunk says, in their order.
+    /// The text of each chunk, in order.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.chunks.iter().map(Chunk::full_text)
     }
 
-    /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
-    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`].
+    /// Sets the relevance of each chunk to the weighted mean of its signals, and returns the
+    /// signals. Named chunks get relevance 1, and chunks that contain a quotation of the question
+    /// as much as the best of the rest. `bags` are those of [`Candidates::texts`].
     ///
-    /// Once nobody waits, what is left is not looked through for quotations. O(their terms).
+    /// If the request is cancelled, the remaining texts are not searched for quotations. O(terms of
+    /// the texts).
     pub(crate) fn score(
         &mut self,
         bags: Vec<Arc<Bag>>,
@@ -273,7 +277,8 @@ impl Candidates {
         signals_of
     }
 
-    /// Makes what says what the question quotes worth what the best is that was not named.
+    /// Raises chunks that contain what the question quotes to the relevance of the best chunk that
+    /// is not named.
     fn raise(&mut self, query: &Query, is_awaited: &dyn Fn() -> bool) {
         let worths = self.chunks.iter().map(|it| it.relevance);
         let best = worths.filter(|it| *it < Relevance::ONE).max();
@@ -281,9 +286,11 @@ impl Candidates {
         verbatim::raise(query, best, &mut self.chunks, is_awaited);
     }
 
-    /// Has each chunk that another is `again` within stay in full, and be for the other what that was: a reference, worth as
-    /// much, cited by its label too. It was affordable in full beside all it holds, and so it is without. So do those whose
-    /// lines are shown `with` its own, as long as no more than `max_chunks` do.
+    /// Removes each chunk in `again` in favour of the larger chunk that contains it. The larger one
+    /// is pinned in full, which is affordable since it was shown in full beside the chunks it
+    /// contains, and takes over their origin as a reference, their relevance and their labels.
+    /// Chunks in `with`, whose lines are shown together with those of a larger one, are pinned too,
+    /// as long as there are at most `max_chunks`.
     pub(crate) fn hold(
         &mut self,
         again: BTreeMap<String, String>,
@@ -323,8 +330,9 @@ impl Candidates {
         self.held.extend(again);
     }
 
-    /// The first of what must be in that is not there, as it was not told or could not be read for now, and why. To be asked once
-    /// it is known what is named by its id.
+    /// The first required reference that is missing because it could not be looked up or read for a
+    /// transient reason, with that reason. To be called after scoring, which resolves references to
+    /// ids.
     pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
         if gathered.untold.is_empty() && self.away.is_empty() {
             return None;
@@ -346,7 +354,7 @@ impl Candidates {
         })
     }
 
-    /// The chunks that are named by their label, or by the id of a message.
+    /// The ids of the chunks that are named by their label, or by the id of a message.
     fn named_ids(&mut self, gathered: &Gathered) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for mention in &gathered.mentioned.all {
@@ -365,7 +373,8 @@ impl Candidates {
         named
     }
 
-    /// Pins what is named. A message is worth 1 and not pinned: it would stand before its turn.
+    /// Pins named chunks. A message gets relevance 1 but is not pinned: it would stand before its
+    /// turn.
     fn pin(&mut self, named: &BTreeSet<String>) {
         for chunk in &mut self.chunks {
             let is_named = chunk.origin == Origin::Reference || named.contains(&chunk.id);
@@ -374,7 +383,7 @@ impl Candidates {
     }
 }
 
-/// The chunks of what the search found, each as old as its file.
+/// The chunks that the search found, each dated by its file.
 fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let modified: BTreeMap<&str, i64> = found
         .iter()
@@ -388,7 +397,8 @@ fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     chunks
 }
 
-/// Weighs those of `read` that the search found and leaves out what is too unlikely; what is left of them, by id, with its chance.
+/// Weighs those chunks of `read` that the search found, and removes the unlikely ones. Returns the
+/// chance of each remaining one by id.
 fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeMap<String, f64> {
     let is_found = |it: &Chunk| found.contains(&it.id);
     let unlikely = prose.weigh(&mut read.chunks, is_found);
@@ -399,8 +409,9 @@ fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeM
         .collect()
 }
 
-/// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from, to `away` the file
-/// where it could not be read for now.
+/// The chunk of a named part, with its lines limited to those of the file. The hash of the text
+/// that these were counted in is added to `clipped`, and the file to `away` if it cannot be read
+/// for a transient reason.
 fn named_chunk(
     part: &NamedPart,
     resolver: &Resolver,
@@ -439,13 +450,13 @@ fn named_chunk(
     Ok(chunk)
 }
 
-/// The lines of `wanted` that the file at `path` has, which are `count`.
+/// The lines of `wanted` that exist in the file at `path`, which has `count` lines.
 fn within(wanted: LineSpan, path: &str, count: u32) -> Result<LineSpan, String> {
     LineSpan::new(wanted.start(), wanted.end().min(count))
         .map_err(|_| format!("{path} has {count} lines"))
 }
 
-/// A chunk of what a label was given to, as it was found then.
+/// The chunk that a label was given to, at the place where it was shown then.
 fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
     let Recalled { label, place } = recalled;
     let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
@@ -457,7 +468,7 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
     chunk
 }
 
-/// Lets those of the files that were shown lately go that cannot be read: what was removed since is nothing that was asked for.
+/// Removes recently shown files that can no longer be read, as nobody asked for them.
 fn forget_gone(read: &mut Resolved, recent: &BTreeSet<String>) {
     let gone = read.omitted.extract_if(.., |it| recent.contains(&it.id));
     let gone: BTreeSet<String> = gone.map(|it| it.id).collect();
@@ -469,8 +480,8 @@ fn recent_id(path: &str) -> String {
     format!("recent {path}")
 }
 
-/// A chunk of all of a file that was shown lately, dated by when. It has no keywords while it is read, so it has no excerpts:
-/// what such a file has on the question is found as parts of it.
+/// A chunk of a whole file that was shown recently, dated by that time. It has no keywords while it
+/// is read, and so no excerpts: what the file has about the question is found as parts of it.
 fn recent_chunk((path, at): &(String, i64)) -> Chunk {
     let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())

@@ -11,9 +11,9 @@ use ctx_tokens::TokenCounter;
 
 use crate::candidates::Candidates;
 
-/// What a prime context is built with, whatever else the caller chooses. Kinds stand together and each in an
-/// order that does not depend on the question, so that turns keep theirs; what is chosen does not depend on
-/// that order; and ids are shown, so that they can be cited.
+/// The options for building a prime context, where these override the caller's: chunks are grouped
+/// by kind, each kind in an order independent of the question, so that turns stay in order;
+/// selection does not depend on that order; and ids are shown, so that they can be cited.
 pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
     let mut build = build
         .clone()
@@ -24,15 +24,15 @@ pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
         build.selection = Selection::Optimal;
     }
     if let Some(previous) = &mut build.previous {
-        // A turn that was left out then stands before those that were not.
+        // A turn that was omitted before would otherwise follow those that were shown.
         previous.ids.retain(|id| !id.starts_with("mes-"));
     }
     build
 }
 
-/// Assembles `candidates`, as often as it takes until none of the lines shown are shown again within a larger
-/// part of the same file. Lines that are part of another chunk are omitted for that, and what they would have
-/// cost is spent on others.
+/// Assembles `candidates` repeatedly, until no lines are shown both by themselves and within a
+/// larger part of the same file. Chunks whose lines are within another chunk are omitted, and the
+/// tokens saved are spent on others.
 ///
 /// # Errors
 /// Those of the assembler.
@@ -53,7 +53,7 @@ pub(crate) fn compose(
             return Ok(built);
         }
         let omitted = |(id, whole)| Omitted::new(id, OmittedReason::MergedInto).with_other(whole);
-        // What others were merged into may be merged in turn.
+        // A chunk that others were merged into may itself be merged.
         for it in &mut merged {
             if let Some(larger) = it.other.as_ref().and_then(|whole| again.get(whole)) {
                 it.other = Some(larger.clone());
@@ -65,8 +65,9 @@ pub(crate) fn compose(
     }
 }
 
-/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one: also of lines that
-/// were named, which are there all the same. What is called by its label is to be seen under that, unless both are named.
+/// Maps each chunk whose lines all lie within another chunk shown in full to that chunk. This
+/// includes named chunks, since their lines are shown all the same; but a chunk called by its label
+/// stays, unless both are named.
 fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<String, String> {
     let pinned = candidates.chunks.iter().filter(|it| it.pinned);
     let pinned: BTreeSet<&str> = pinned.map(|it| it.id.as_str()).collect();
@@ -76,7 +77,7 @@ fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<Strin
         .filter(|it| it.rendition == RenditionKind::Full && it.file_path.is_some())
         .filter_map(|it| Some((it, span(it)?)))
         .collect();
-    // The largest first, so that what is in two is part of the larger.
+    // The largest first, so that a part contained in two is mapped to the larger.
     whole.sort_by(|(a, of_a), (b, of_b)| {
         let size = |span: &LineSpan| std::cmp::Reverse(span.line_count());
         (size(of_a), &a.id).cmp(&(size(of_b), &b.id))
@@ -98,7 +99,8 @@ fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<Strin
     again
 }
 
-/// The ids of those of `omitted` whose lines are shown with those of a chunk that holds others: what it holds may be in theirs.
+/// The ids of those `omitted` chunks that were merged into a chunk which contains others: their
+/// lines may include those of a contained chunk.
 fn merged_into(again: &BTreeMap<String, String>, omitted: &[Omitted]) -> BTreeSet<String> {
     let holders: BTreeSet<&String> = again.values().collect();
     let is_one = |it: &&Omitted| {
@@ -112,20 +114,20 @@ fn merged_into(again: &BTreeMap<String, String>, omitted: &[Omitted]) -> BTreeSe
         .collect()
 }
 
-/// How many candidates came from each source, and how many are not shown.
+/// The number of candidates by source, and how many are not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Stats {
-    /// What the user named or pinned.
+    /// Parts that the user named or pinned.
     pub explicit_count: usize,
-    /// What the search found.
+    /// Parts that the search found.
     pub search_count: usize,
     /// Exchanges of the thread.
     pub history_count: usize,
-    /// Files that were shown lately.
+    /// Files that were shown recently.
     pub recent_count: usize,
-    /// Those of all these that are not shown.
+    /// Candidates of all sources that are not shown.
     pub excluded_count: usize,
 }
 
@@ -156,8 +158,8 @@ mod tests {
             .with_span(LineSpan::new(lines.0, lines.1).unwrap())
     }
 
-    /// Lines that are named are within two parts that follow each other, of which the one that has them matters less than what there is
-    /// room for without it.
+    /// The named lines span two adjacent parts, and the one that contains them matters less than
+    /// others for which there would be room without it.
     #[test]
     fn all_that_holds_lines_stays() {
         let mut named = chunk("named", "a.txt", (12, 19), 1.0)

@@ -1,4 +1,4 @@
-//! What a message of a thread comes to.
+//! The result for a message of a thread.
 
 use std::sync::Arc;
 
@@ -14,91 +14,93 @@ use crate::gather::{Failure, Unresolved};
 use crate::options::PrimeTimings;
 use crate::{Resolved, format_citations, resolve};
 
-/// Something that was considered, shown or not.
+/// A candidate that was considered, shown or not.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Item {
-    /// What the receipt and the context call it.
+    /// Its id in the receipt and in the context.
     pub id: String,
     /// Where it came from.
     pub origin: Origin,
-    /// What a reader knows it by.
+    /// How readers know it.
     pub source: String,
     /// The file it is in.
     pub path: Option<String>,
     /// Its lines.
     pub span: Option<LineSpan>,
-    /// What it is worth.
+    /// Its relevance.
     pub relevance: Relevance,
-    /// The five signals. How often it was of use is not looked up of what is in no file. What was named is worth 1 whatever they say, and
-    /// what says what is quoted may be worth more than they say.
+    /// The five signals. Usage is looked up only for chunks of files. A named item has relevance 1
+    /// whatever its signals, and one that contains a quotation of the question may have more than
+    /// they yield.
     pub signals: [Contribution; 5],
 }
 
-/// The best context for one message of a thread.
+/// The context for one message of a thread.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PrimeContext {
-    /// What tells it from any other of its owner: a keyed hash of owner, thread and receipt. Answers that are
-    /// alike in every byte have one id.
+    /// Its id among the contexts of the owner: a keyed hash of owner, thread and receipt.
+    /// Byte-identical answers have the same id.
     pub id: String,
-    /// What feedback on all of it is given with, where there can be any: see [`crate::Service::feedback`].
+    /// The handle for feedback on the whole context, if feedback is possible: see
+    /// [`crate::Service::feedback`].
     pub feedback: Option<String>,
     /// The context and its receipt.
     pub built: Arc<BuiltContext>,
-    /// What an answer may cite, in the order shown.
+    /// The sources that an answer may cite, in the order shown.
     pub citations: Vec<Cited>,
-    /// All that was considered, by id.
+    /// All candidates considered, by id.
     pub items: Vec<Item>,
-    /// How many there were of each sort.
+    /// The number of candidates by source.
     pub stats: Stats,
-    /// What was named and not found.
+    /// References that were not found.
     pub unresolved: Vec<Unresolved>,
-    /// Sources that have no say in it.
+    /// Sources that failed and contributed nothing.
     pub failures: Vec<Failure>,
     /// How each strategy of the search fared.
     pub reports: Vec<Report>,
-    /// How long each stage took, when it was made.
+    /// How long each stage took when the context was built.
     pub timings: PrimeTimings,
-    /// The hash of each file that is shown, when it was read.
+    /// The hash of each file shown, as it was read.
     pub(crate) files: Vec<(String, [u8; 32])>,
 }
 
 impl PrimeContext {
-    /// Finds what `answer` cites of it: see [`resolve`].
+    /// Resolves the citations in `answer`: see [`resolve`].
     pub fn resolve(&self, answer: &str) -> Resolved {
         resolve(answer, &self.citations)
     }
 
-    /// The list of the sources that `resolved` uses: see [`format_citations`].
+    /// The list of sources that `resolved` uses: see [`format_citations`].
     pub fn sources(&self, resolved: &Resolved) -> String {
         format_citations(&self.citations, &resolved.used)
     }
 
-    /// Whether all had their say, so that the next to ask may have the same.
+    /// Whether all sources answered, so that the context may be cached.
     pub(crate) fn is_whole(&self) -> bool {
         self.failures.is_empty()
     }
 }
 
-/// A prime context, and how it came about.
+/// A prime context, and how it was obtained.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prime {
-    /// The context. Whoever asked the same may hold it too.
+    /// The context, which may be shared with equal requests.
     pub context: Arc<PrimeContext>,
-    /// Whether it was kept, made, or made for somebody else.
+    /// Whether it was cached, built, or built for an equal request.
     pub served: Served,
-    /// Noting when its files were shown, which goes on behind it.
+    /// Recording when its files were shown, which continues in the background.
     pub recording: Recording,
 }
 
-/// Work that goes on behind an answer. Dropping this does not end it.
+/// Work that continues in the background after an answer. Dropping this does not stop it.
 #[derive(Debug, Default)]
 pub struct Recording(pub(crate) Option<JoinHandle<Answer<()>>>);
 
 impl Recording {
-    /// Waits until it is done.
+    /// Waits until the work is done.
     ///
     /// # Errors
     /// That of the store.

@@ -1,4 +1,5 @@
-//! What a user says of what they were shown: counted once, and only for what they were shown.
+//! Votes of users on what they were shown: each counts once, and only for files that were shown to
+//! them.
 
 use ctx_model::BuiltContext;
 use ctx_retrieve::{Hold, PortError, REMEMBERED, Vote};
@@ -12,61 +13,63 @@ use crate::ports::waited_for;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeedbackError {
-    /// It is no handle.
+    /// The handle is malformed.
     #[error("read the feedback handle: it is not of the form that contexts give out")]
     Malformed,
-    /// It was not given out by this service, or to somebody else.
+    /// The handle was not issued by this service, or was issued to another owner.
     #[error("accept the feedback handle: it was not given to this user")]
     Forged,
-    /// It was given out too long ago.
+    /// The handle has expired.
     #[error("accept the feedback handle: it has expired")]
     Expired,
-    /// The user has said so already, of every file in this context that is meant.
+    /// The user has already voted on every file that the handle stands for.
     #[error("count the feedback: it was given before")]
     Repeated,
-    /// The service has no secret, and gives out no handles.
+    /// The service has no secret and issues no handles.
     #[error(
         "accept the feedback handle: none is given out here, as there is no secret to sign it by"
     )]
     NoSecret,
-    /// There is nowhere to keep it.
+    /// There is no store for votes.
     #[error("keep the feedback: there is no store for it")]
     NoStore,
-    /// The store did not keep it.
+    /// The store failed to record the vote.
     #[error("keep the feedback")]
     Store(#[source] PortError),
 }
 
-/// The word that handles of this form begin with.
+/// The prefix of handles of this format.
 const FORM: &str = "f2";
 const DAY: i64 = 86_400;
-/// A handle is good on the day it is given out, and for so many days after.
+/// The number of days that a handle is valid after the day on which it was issued.
 const GOOD_FOR: i64 = 30;
-// What could be voted on with a key that a store forgets has expired, also where clocks differ by a day: of the one
-// who counted the vote, and of the one who looks whether a handle has expired.
+// When a store forgets the key of a vote, every handle for it has expired, even if clocks differ by
+// a day: that of the process that counted the vote, and that of the process that checks the
+// handle's expiry.
 const _: () = assert!(REMEMBERED >= (GOOD_FOR + 1 + 2) * DAY);
-/// Stands in the place of a label where all of a context is meant. No label is like it.
+/// Takes the place of the label in the handle of a whole context. No label equals it.
 const ALL: &str = "all";
-/// Stands between two paths. No path has it in it: there is no name between its slashes.
+/// Separates paths. No path contains it, since no name is empty.
 const BETWEEN: &str = "//";
-/// So many bytes of paths are in the handle of a context; what it shows beyond has handles of its own.
+/// The most bytes of paths in the handle of a context; further files have only handles of their
+/// own.
 const LONGEST: usize = 16 << 10;
 
-/// What feedback is about: a file that one context showed to one owner, or all of them.
+/// The subject of feedback: a file that one context showed to one owner, or all files of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown<'a> {
     /// The digest of the context.
     context: &'a str,
-    /// What the context called it.
+    /// Its label in the context.
     label: &'a str,
-    /// The last day on which the handle is good, since 1970.
+    /// The last day on which the handle is valid, in days since 1970.
     last_day: i64,
-    /// The file, or all of them with [`BETWEEN`] between.
+    /// The file, or all files separated by [`BETWEEN`].
     path: &'a str,
 }
 
 impl<'a> Shown<'a> {
-    /// What feedback on it is given with: `f2.LABEL.CONTEXT.LAST_DAY.SIGNATURE.PATH`.
+    /// The handle: `f2.LABEL.CONTEXT.LAST_DAY.SIGNATURE.PATH`.
     fn handle(&self, secret: &Secret, owner: &Owner) -> String {
         let Shown {
             context,
@@ -78,7 +81,7 @@ impl<'a> Shown<'a> {
         format!("{FORM}.{label}.{context}.{last_day}.{signature}.{path}")
     }
 
-    /// What `handle` is about, if it was given to `owner`.
+    /// Parses `handle`, and verifies that it was issued to `owner`.
     fn of(handle: &'a str, secret: &Secret, owner: &Owner) -> Result<Self, FeedbackError> {
         let malformed = FeedbackError::Malformed;
         let mut parts = handle.splitn(6, '.');
@@ -104,13 +107,14 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// What tells one vote from another: each file of a context has one, whatever parts of it were shown.
+    /// The key that identifies a vote: one per file of a context, whichever parts of the file were
+    /// shown.
     fn vote_key(&self, path: &str, secret: &Secret, owner: &Owner) -> String {
         let parts = [owner.as_str(), self.context, path].map(str::as_bytes);
         secret.sign("ctx vote 1", &parts).to_hex().to_string()
     }
 
-    /// The files that are meant.
+    /// The files that the handle stands for.
     fn paths(&self) -> Vec<&'a str> {
         match self.label {
             ALL => self
@@ -136,19 +140,23 @@ impl<'a> Shown<'a> {
 }
 
 impl Service {
-    /// Counts what the user says of what `handle` stands for: a file, by [`Cited::feedback`], or all files of a
-    /// context, by [`crate::PrimeContext::feedback`]. Of a context each file counts once, whichever handle it
-    /// is meant by; a file's uses stay within bounds. `now` is in seconds since 1970.
+    /// Counts the user's vote on what `handle` stands for: a file, by [`Cited::feedback`], or all
+    /// files of a context, by [`crate::PrimeContext::feedback`]. Each file of a context counts
+    /// once, by whichever handle; a file's usage count stays within bounds. `now` is in seconds
+    /// since 1970.
     ///
-    /// A handle is good for 30 days after the day it was given out on. A store remembers a vote for longer than that,
-    /// and not for good: only who is shown the same context anew, after a vote, may vote on it again, and no sooner
-    /// than [`REMEMBERED`] seconds after.
+    /// A handle is valid for 30 days after the day on which it was issued. A store remembers a vote
+    /// for longer than that, but not forever: a user who is shown the same context anew after a
+    /// vote may vote on it again, at the earliest [`REMEMBERED`] seconds later.
     ///
-    /// Must be called on a tokio runtime. To go away does not end it.
+    /// Must be called on a tokio runtime. Dropping the future does not stop the vote from being
+    /// counted.
     ///
     /// # Errors
-    /// [`FeedbackError::NoSecret`] where no handles are given out, [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, [`FeedbackError::Expired`], and
-    /// [`FeedbackError::Repeated`] where each of the files was counted before; nothing is counted then.
+    /// [`FeedbackError::NoSecret`] if no handles are issued, [`FeedbackError::Forged`] for a handle
+    /// that was issued to another owner or never, [`FeedbackError::Expired`], and
+    /// [`FeedbackError::Repeated`] if all of the files were counted before; nothing is counted
+    /// then.
     pub async fn feedback(
         &self,
         handle: &str,
@@ -160,7 +168,7 @@ impl Service {
         if now.div_euclid(DAY) > shown.last_day {
             return Err(FeedbackError::Expired);
         }
-        // By a clock that is late, a vote is no older than its handle.
+        // If the clock is slow, the vote is dated no earlier than its handle.
         let at = now.max((shown.last_day - GOOD_FOR) * DAY);
         let port = self.ports.feedback.clone().ok_or(FeedbackError::NoStore)?;
         let vote = |path: &str| {
@@ -176,7 +184,7 @@ impl Service {
         }
     }
 
-    /// Says with each citation of a file what feedback on it is given with, which is given out `now`.
+    /// Adds a feedback handle, issued at `now`, to each citation of a file.
     pub(crate) fn with_handles(
         &self,
         mut citations: Vec<Cited>,
@@ -190,7 +198,7 @@ impl Service {
         citations
     }
 
-    /// What feedback on all files that `built` shows is given with; nothing where it shows none.
+    /// The handle for feedback on all files that `built` shows; `None` if it shows none.
     pub(crate) fn context_handle(&self, built: &BuiltContext, now: i64) -> Option<String> {
         let mut paths = String::new();
         for path in built.files.iter().filter(|it| !it.contains(BETWEEN)) {

@@ -1,4 +1,4 @@
-//! Asks the ports side by side, each for as long as the deadline.
+//! Queries the ports concurrently, each within the deadline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,47 +14,49 @@ use crate::lookup::LookUp;
 use crate::mention::{Mention, What};
 use crate::ports::{Place, Ports};
 
-/// So many labels are recalled for one context, the first.
+/// The most labels recalled for one context: the first ones.
 const MOST_LABELS: usize = 16;
-/// So many names that are of nothing else are looked for among what was said, the first.
+/// The most names looked up as ids of messages, of those that are neither files nor symbols: the
+/// first ones.
 const MOST_EXCHANGES: usize = 16;
 
-/// So many characters of a name that cannot be one are told.
+/// The most characters shown of a reference that is too long to be a name.
 const LONGEST_TOLD: usize = 100;
 
-/// Where a part of a prime context comes from.
+/// A source of a prime context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Source {
-    /// What was said before.
+    /// The messages of the thread.
     History,
-    /// What is pinned to the thread.
+    /// The pins of the thread.
     Pinned,
-    /// What is named: where it is.
+    /// The lookup of references.
     References,
     /// The search.
     Search,
-    /// Files that were shown last.
+    /// Files that were shown recently.
     Recent,
-    /// What was of use.
+    /// How often files were useful.
     Usage,
-    /// Whether the store still says what it said.
+    /// The generation of the store.
     Generation,
 }
 
-/// A source that has no say in a context.
+/// A source that failed and contributes nothing to a context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Failure {
-    /// Which.
+    /// The source.
     pub source: Source,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Why a source has no answer: kept with its cause until it is known whether there is a context without it.
+/// Why a source gave no answer. The cause is kept until it is known whether the context can be
+/// built without it.
 #[derive(Clone, Debug)]
 pub(crate) struct Unanswered {
     pub(crate) source: Source,
@@ -70,11 +72,11 @@ impl From<Unanswered> for Failure {
     }
 }
 
-/// What a context is not made without.
+/// Something without which a context is not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Required {
-    /// What is pinned to the thread, whatever that is.
+    /// The pins of the thread, which could not be read.
     Pins,
     /// A pin of the thread, as it was written.
     Pin(String),
@@ -92,16 +94,16 @@ impl fmt::Display for Required {
     }
 }
 
-/// Something that was named and is not in the context.
+/// A reference that is not in the context.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Unresolved {
-    /// As it was written; where it is too long to be a name, how it begins.
+    /// The reference as it was written, or its beginning if it is too long to be a name.
     pub reference: String,
-    /// Why not, for people.
+    /// The reason, for people.
     pub why: String,
-    /// Whether it was not looked up, as nobody told: there may be such a thing.
+    /// Whether it could not be looked up, so that it may exist.
     pub is_untold: bool,
 }
 
@@ -114,7 +116,7 @@ impl Unresolved {
         }
     }
 
-    /// One that was not looked up.
+    /// A reference that could not be looked up.
     pub(crate) fn untold(reference: &str, why: &str) -> Self {
         Unresolved {
             is_untold: true,
@@ -122,7 +124,7 @@ impl Unresolved {
         }
     }
 
-    /// Names no more of `reference` than tells which it is.
+    /// Shortens `reference` if it is long.
     pub(crate) fn cut(reference: &str, why: &str) -> Self {
         match reference.char_indices().nth(LONGEST_TOLD) {
             Some((end, _)) => Unresolved::new(&format!("{}…", &reference[..end]), why),
@@ -131,8 +133,8 @@ impl Unresolved {
     }
 }
 
-/// A port's answer within `deadline`; where there is nothing to ask, that is the answer. A failure is noted in what is
-/// awaited.
+/// A port's answer within `deadline`, or the default value if there is no port. A failure names
+/// `source`.
 fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
@@ -147,7 +149,7 @@ fn ask<T: Default + Send + 'static>(
     }
 }
 
-/// `answer`, or nothing, with the failure noted in `failures`.
+/// `answer`, or the default value after adding the failure to `failures`.
 pub(crate) fn or_note<T: Default, F: From<Unanswered>>(
     answer: Result<T, Unanswered>,
     failures: &mut Vec<F>,
@@ -158,7 +160,7 @@ pub(crate) fn or_note<T: Default, F: From<Unanswered>>(
     })
 }
 
-/// What a context depends on beside the question: what tells one answer from another.
+/// The state of the thread and the store that a context depends on besides the question.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) history: Vec<Message>,
@@ -168,14 +170,15 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Why `source` has no answer, if that is so.
+    /// Why `source` gave no answer, if it failed.
     pub(crate) fn failure(&self, source: Source) -> Option<&Unanswered> {
         self.failures.iter().find(|it| it.source == source)
     }
 }
 
 impl Ports {
-    /// The last messages of `thread` before `asked`, its pins, and the generation of the store.
+    /// Reads the last messages of `thread` before `asked`, its pins, and the generation of the
+    /// store.
     pub(crate) async fn thread(
         &self,
         thread: &str,
@@ -203,7 +206,7 @@ impl Ports {
         }
     }
 
-    /// The files that were shown last, and when.
+    /// The files shown last, with the times.
     pub(crate) fn recent(
         &self,
         limit: usize,
@@ -214,7 +217,7 @@ impl Ports {
         ask(Source::Recent, deadline, recent)
     }
 
-    /// How often each of `paths` was of use; `None` where nobody knows.
+    /// How often each of `paths` was useful; `None` if there is no store that knows.
     pub(crate) fn counts(
         &self,
         paths: Vec<String>,
@@ -250,8 +253,8 @@ impl Ports {
         ask(Source::References, deadline, recalled)
     }
 
-    /// Where what is named is: files and symbols. Labels are left to whoever knows those, and so are messages. Where the store fails
-    /// or is late, what it said before, and that.
+    /// Looks up references to files and symbols; labels and messages are resolved elsewhere. If the
+    /// store fails or is late, the answers so far are returned together with the failure.
     pub(crate) fn look_up(
         &self,
         mentions: Vec<Mention>,
@@ -272,7 +275,7 @@ impl Ports {
         }
     }
 
-    /// The exchanges of `thread` that `ids` are of.
+    /// The exchanges of `thread` that contain the messages `ids`.
     pub(crate) fn exchanges(
         &self,
         thread: &str,
@@ -292,24 +295,24 @@ impl Ports {
     }
 }
 
-/// A part of a file that the thread was shown under a label that is named.
+/// A part of a file that the thread was shown under a label that is now named.
 #[derive(Clone, Debug)]
 pub(crate) struct Recalled {
     pub(crate) label: String,
     pub(crate) place: Place,
 }
 
-/// A part of a file, or all of it, that was named.
+/// A part of a file, or a whole file, that was named.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedPart {
     pub(crate) reference: String,
     pub(crate) path: String,
     pub(crate) lines: Option<LineSpan>,
-    /// The symbol, where it was named for that.
+    /// The symbol, if it was named as one.
     pub(crate) hit: Option<Hit>,
 }
 
-/// What was named, and where it is.
+/// The references that were found, with their places, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) parts: Vec<NamedPart>,
@@ -317,13 +320,14 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Whether nobody told what `mention` is the name of.
+    /// Whether `mention` could not be looked up.
     pub(crate) fn is_untold(&self, mention: &Mention) -> bool {
         let mut untold = self.unresolved.iter().filter(|it| it.is_untold);
         mention.what != What::Label && untold.any(|it| it.reference == mention.text)
     }
 
-    /// What of `mentions` is the name of no file and no symbol, nor the id of a `known` message.
+    /// The names among `mentions` that are neither a file, nor a symbol, nor the id of a `known`
+    /// message.
     pub(crate) fn unknown(&self, mentions: &[Mention], known: &[Message]) -> Vec<String> {
         let unresolved: BTreeSet<&str> = (self.unresolved.iter())
             .map(|it| it.reference.as_str())

@@ -1,4 +1,4 @@
-//! What was said before, as chunks: one for each question and what was answered to it.
+//! Earlier messages as chunks: one for each question with its answer.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,23 +9,24 @@ use ctx_retrieve::{Answer, History, Message};
 
 use crate::turns::{self, Beginning};
 
-/// Longer exchanges may be shown in part.
+/// Exchanges longer than this, in bytes, may be shown in part.
 const LONG: usize = 600;
-/// So many bytes of each message are in that part.
+/// The most bytes of each message in a partly shown exchange.
 const PART: usize = 240;
-/// So many bytes of its first and of its last message are in a mention.
+/// The most bytes of the first and of the last message in a mention.
 const LINE: usize = 80;
-/// So many messages of one exchange are read.
+/// The most messages read of one exchange.
 const MOST_OF_ONE: usize = 16;
-/// So many of one are looked through for a message that is named and comes after those.
+/// The most messages of an exchange that are searched for a named message that is not among the
+/// first ones.
 const LONGEST: usize = 200;
-/// What is left of an exchange's information in its parts, and in its mention.
+/// The share of an exchange's information that its excerpt, and its mention, retain.
 const KEPT: (f64, f64) = (0.5, 0.1);
 
-/// The exchanges of `messages`, the oldest first: each begins with what a user says, and holds what follows
-/// until a user speaks again, so that no question is shown without its answer. `asked`, where it is the last
-/// of the messages, is no history yet. Each bears the id of its first message for a name. Secrets are masked, and
-/// told. O(bytes).
+/// Groups `messages` into exchanges, the oldest first. Each begins with a message of a user and
+/// extends to the next one, so that no question is shown without its answer. If `asked` is the last
+/// message, it is not part of the history yet. Each exchange has the id of its first message as its
+/// name. Secrets are masked and reported. O(bytes).
 pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<Warning>) {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let said = match said.last().filter(|it| is_asked(it, asked)) {
@@ -50,8 +51,9 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<W
     (chunks, warnings)
 }
 
-/// The last `most` messages of `thread` before `asked`, and that, if it is there already; and what else there is of the exchange that
-/// the first of them is in, so that none begins with an answer: of one where that is more than [`MOST_OF_ONE`], what was asked. One message more is read than `most`.
+/// The last `most` messages of `thread` before `asked`, and `asked` itself if it is there already.
+/// The beginning of the first exchange is added, so that none begins with an answer; of one longer
+/// than [`MOST_OF_ONE`] only the question is added. Reads one message more than `most`.
 pub(crate) async fn last(
     history: &dyn History,
     thread: &str,
@@ -68,14 +70,14 @@ pub(crate) async fn last(
     let first = said.split_off(begin);
     let mut whole = history.exchange(thread, &first[0].id, MOST_OF_ONE).await?;
     let before = whole.iter().position(|it| it.id == first[0].id);
-    // Of a longer one, that it is the beginning of, the question alone.
+    // Of an exchange longer than the limit, only the question.
     let question = whole.first().is_some_and(|it| it.role == "user");
     whole.truncate(before.unwrap_or(usize::from(question)));
     whole.extend(first);
     Ok(whole)
 }
 
-/// So many messages are read where `most` are wanted: that which is asked may be among them.
+/// The number of messages to read if `most` are wanted, as the question itself may be among them.
 pub(crate) fn read_for(most: usize) -> usize {
     most.saturating_add(usize::from(most > 0))
 }
@@ -88,7 +90,7 @@ fn is_said(message: &Message) -> bool {
     !message.content.trim().is_empty()
 }
 
-/// One exchange; `roles` are those of all that was said.
+/// The chunk of one exchange; `roles` are those of the whole history.
 fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
     let turn = |it: &Message, most: usize, at: Beginning| {
         let role = turns::name(&it.role);
@@ -105,7 +107,7 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
         renditions.extend(Rendition::new(RenditionKind::Excerpt, all(PART), KEPT.0));
     }
     if content.len() > LINE {
-        // A question, and what came of it.
+        // The question, and the last answer.
         let ends = [messages.first(), messages[1..].last()];
         let ends = ends.into_iter().flatten();
         let ends = ends.map(|it| turn(it, LINE, Beginning::Word));
@@ -122,22 +124,22 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
     chunk
 }
 
-/// What `content` begins with, in at most `most` bytes.
+/// The beginning of `content`, in at most `most` bytes.
 fn beginning_of(content: &str, most: usize) -> Cow<'_, str> {
     let content = content.trim();
     if content.len() <= most {
         return Cow::Borrowed(content);
     }
     let cut = &content[..content.floor_char_boundary(most)];
-    // Between words, if there are any.
+    // Cut between words, if possible.
     let cut = cut
         .rsplit_once(char::is_whitespace)
         .map_or(cut, |(cut, _)| cut);
     Cow::Owned(format!("{} …", cut.trim_end()))
 }
 
-/// What is read of the exchange of `thread` that the message `id` is part of: its first messages, [`MOST_OF_ONE`] at most. Where it
-/// comes after those, as many up to it, and the first.
+/// The exchange of `thread` that contains the message `id`: its first messages, at most
+/// [`MOST_OF_ONE`]. If the message comes later, the first message and those that lead up to it.
 pub(crate) async fn exchange_of(
     history: &dyn History,
     thread: &str,
@@ -156,21 +158,23 @@ pub(crate) async fn exchange_of(
     Ok(all)
 }
 
-/// What was `said` earlier and is named, each message once, before the `last` messages. Of an exchange that these have only the
-/// end of, and its question, all is before what else they have: that is the first of theirs.
+/// Puts the messages `said` earlier, which are named, before the `last` messages, each once. If
+/// `last` has only the question and the end of an exchange, that exchange is completed and comes
+/// first, since it is the earliest of `last`.
 pub(crate) fn in_order(said: Vec<Vec<Message>>, last: &[Message]) -> Vec<Message> {
     let ids: BTreeSet<&str> = last.iter().map(|it| it.id.as_str()).collect();
     let is_new = |it: &Vec<Message>| it.iter().any(|it| !ids.contains(it.id.as_str()));
     let mut said: Vec<Message> = said.into_iter().filter(is_new).flatten().collect();
     let mut seen = BTreeSet::new();
     said.retain(|it| seen.insert(it.id.clone()));
-    // Stable, and exchanges do not overlap: those of one second stay whole.
+    // The sort is stable and exchanges do not overlap, so those of one second stay whole.
     said.sort_by_key(|it| it.said_at);
     said.extend(last.iter().filter(|it| !seen.contains(&it.id)).cloned());
     said
 }
 
-/// The message that begins the exchange of the message `id`: what the exchange is named for.
+/// The id of the first message in the exchange of the message `id`, which is the name of that
+/// exchange.
 pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str> {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let mut exchanges = said.chunk_by(|_, next| next.role != "user");
@@ -178,7 +182,7 @@ pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str
     Some(&found[0].id)
 }
 
-/// Names exchanges for their turns, so that their order is that of their names.
+/// Numbers exchanges as turns, so that the order of their names is their order.
 pub(crate) fn number_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>) {
     let exchanges: Vec<&mut Chunk> = exchanges.collect();
     let width = exchanges.len().to_string().len().max(3);
@@ -240,7 +244,7 @@ mod tests {
     #[test]
     fn secrets_are_masked_in_every_way_to_show_a_message() {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
-        // Where it is cut off, half of a secret would be none that is known.
+        // If the text were cut first, half of a secret would not be recognised.
         let text = format!("{} {token} {}", "word ".repeat(44), "word ".repeat(200));
         let (chunks, warnings) = exchanges(&[said("user", &text)], "");
         let texts = chunks[0].renditions.iter().map(Rendition::text);
@@ -319,12 +323,12 @@ mod tests {
         let found = last(&Said(all.clone()), "t", "and now?", 20).await.unwrap();
         assert_eq!(found[0], all[0]);
         assert_eq!(found[1..], all[21..]);
-        // Nothing is known of how it began.
+        // The beginning of the exchange is unknown.
         let found = last(&Said(all[1..].to_vec()), "t", "and now?", 20).await;
         assert_eq!(found.unwrap(), all[21..]);
     }
 
-    /// A thread, and nothing else.
+    /// A store of one thread.
     struct Said(Vec<Message>);
 
     #[async_trait::async_trait]
@@ -354,7 +358,7 @@ mod tests {
             proptest::prop_assert!(all.ends_with(&found));
             let room = if most == 0 { 0 } else { most + usize::from(is_asked) };
             proptest::prop_assert!(found.len() >= room.min(all.len()));
-            // More than that is what the first of them answers.
+            // All messages beyond the limit are answers to the first of them.
             let begin = all.len() - found.len();
             let more = &found[..found.len() - room.min(found.len())];
             proptest::prop_assert!(more.iter().skip(1).all(|it| it.role != "user"));

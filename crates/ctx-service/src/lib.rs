@@ -28,7 +28,7 @@ mod turns;
 mod verbatim;
 mod whole;
 
-/// What implementations of [`Recall`] are written with.
+/// For implementations of [`Recall`].
 pub use async_trait::async_trait;
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};

@@ -1,4 +1,4 @@
-//! Where what is named is: files and symbols. A store may be a network away, so that all that may be asked for at once is.
+//! Looks up references to files and symbols. A store may be a network away, so lookups are batched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,32 +9,33 @@ use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, is_awaited};
 use crate::gather::{Named, NamedPart, Unresolved};
 use crate::mention::{Mention, What};
 
-/// A name that more symbols bear says nothing.
+/// A name that more symbols share identifies none.
 const MOST_SYMBOLS: usize = 3;
-/// A path that more files end in says nothing.
+/// A path suffix that more files share identifies none.
 const MOST_FILES: usize = 1;
-/// So many files that end so are counted.
+/// The number of files with one suffix that are counted.
 const COUNTED: usize = 16;
-/// So many symbols of one name are looked at, which do for most,
+/// The number of symbols of one name that are read at first; that suffices for most names.
 const SYMBOLS: usize = 64;
-/// and so many symbols, or files, where there are more: what is meant may be any.
+/// The number of symbols, or files, that are read if there are more, since any of them may be
+/// meant.
 const MANY: usize = 1_000;
 
-/// What is named, and what became of each so far: whoever waits no longer has that much.
+/// References and their results so far, which remain available if the lookup is cut off.
 #[derive(Clone)]
 pub(crate) struct LookUp {
     mentions: Arc<[Mention]>,
     found: Arc<Mutex<Vec<Option<Found>>>>,
 }
 
-/// What was named, or why it was not found.
+/// The parts named, or why there are none.
 type Found = Result<Vec<NamedPart>, String>;
 
-/// What a store is to be asked before a mention can be told.
+/// What must be read from the store before a reference can be resolved.
 enum Unasked<'m> {
-    /// Files whose paths end so.
+    /// The files whose paths have this suffix.
     End(&'m str),
-    /// Symbols of this name.
+    /// The symbols of this name.
     Name(&'m str),
 }
 
@@ -46,8 +47,9 @@ impl LookUp {
         }
     }
 
-    /// Asks `search` for all of it: first for ends of paths, then for names, and for what may be either and was not the one, for the
-    /// other. So many questions whatever the number of mentions, and some more where many files or symbols have a name.
+    /// Looks up all references in `search`: first path suffixes, then names, and the other kind for
+    /// those that could be either. The number of calls does not depend on the number of references;
+    /// a few more are made if many files or symbols share a name.
     pub(crate) async fn ask(&self, search: &dyn FileSearch) -> Answer<()> {
         let mut known = Known {
             most: MANY.min(search.longest_list()),
@@ -69,7 +71,8 @@ impl LookUp {
         }
     }
 
-    /// Finds what can be by what is `known`; the ends of paths and the names that have to be for the others.
+    /// Resolves the references that `known` allows, and returns the path suffixes and the names
+    /// that the others need.
     fn find(&self, known: &Known) -> (Vec<String>, Vec<String>) {
         let (mut ends, mut names) = (BTreeSet::new(), BTreeSet::new());
         for (mention, found) in self.mentions.iter().zip(self.found().iter_mut()) {
@@ -89,7 +92,8 @@ impl LookUp {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found so far, in the order of the mentions; what was not looked up is unresolved, and this is `why`.
+    /// The results so far, in the order of the references. Those not looked up are unresolved for
+    /// the reason `why`.
     pub(crate) fn named(&self, why: &str) -> Named {
         let mut named = Named::default();
         for (mention, found) in self.mentions.iter().zip(self.found().iter()) {
@@ -108,22 +112,22 @@ impl LookUp {
     }
 }
 
-/// What a store said.
+/// What was read from the store.
 #[derive(Default)]
 struct Known {
-    /// So many symbols of one name are told at most.
+    /// The most symbols returned for one name.
     most: usize,
-    /// By the end of their paths.
+    /// By path suffix.
     files: BTreeMap<String, Files>,
-    /// By their names.
+    /// By name.
     symbols: BTreeMap<String, Vec<Hit>>,
 }
 
-/// Files whose paths end alike.
+/// The files that share a path suffix.
 struct Files {
-    /// One more than [`COUNTED`] at most.
+    /// At most [`COUNTED`] + 1.
     first: Vec<String>,
-    /// Whether one has nothing else for a path.
+    /// Whether the suffix is the whole path of one of them.
     has_exact: bool,
 }
 
@@ -141,7 +145,8 @@ impl Known {
         if many.is_empty() {
             return Ok(());
         }
-        // By their paths, the one that has nothing else may come after all others. One without a part is among more of them.
+        // In the order of paths, the file whose whole path it is may come after all others. Looking
+        // for its parts finds it, unless it has none: then more paths are read.
         let wanted: Vec<PartQuery> = many.iter().map(PartQuery::new).collect();
         let parts = search.parts_of(&wanted, 1).await?;
         let (whole, rest): (Vec<_>, Vec<_>) =
@@ -198,7 +203,8 @@ impl Known {
         })
     }
 
-    /// The file at `path`, or the only one whose path ends so. Nothing is named that is not indexed.
+    /// The file at `path`, or the only one whose path ends with it. Files that are not indexed are
+    /// not found.
     fn file<'m>(
         &self,
         reference: &str,
@@ -226,7 +232,7 @@ impl Known {
         }]))
     }
 
-    /// The symbols called `name`, with the scope before it where one is named.
+    /// The symbols called `name`, within the scope before it if there is one.
     fn symbols<'m>(&self, name: &'m str) -> Result<Found, Unasked<'m>> {
         let segments = name
             .split(['.', ':', '#', '>'])
@@ -237,7 +243,7 @@ impl Known {
         };
         let all = self.symbols.get(last).ok_or(Unasked::Name(last))?;
         let mut hits: Vec<&Hit> = all.iter().filter(|it| !it.is_file()).collect();
-        // Case matters where anything is of the same.
+        // Case matters if any symbol matches in case.
         if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
             hits.retain(|hit| hit.name.as_deref() == Some(last));
         }
@@ -278,7 +284,7 @@ impl Known {
     }
 }
 
-/// Each of what was `asked` with its answer.
+/// Pairs each text in `asked` with its answer.
 fn each<A>(asked: Vec<String>, answers: Vec<A>) -> Answer<impl Iterator<Item = (String, A)>> {
     if answers.len() != asked.len() {
         return Err(PortError::new(format!(

@@ -1,4 +1,4 @@
-//! What is known of texts from one question to the next: how long they are, and what is in them.
+//! Caches about texts that outlive a question: their token counts and their words.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,30 +8,32 @@ use ctx_tokens::{CachedCounter, Identity, SharedCounter, TextKeys, TokenCounter}
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// Counts that are kept of each counter, 50 bytes each.
+/// The number of counts cached per counter, 50 bytes each.
 const COUNTS: usize = 1 << 18;
-/// Counters that counts are kept of, those that were used last.
+/// The number of counters with cached counts: the most recently used ones.
 const COUNTERS: usize = 4;
-/// Bytes of bags that are kept.
+/// The most bytes of bags of words cached.
 const BAGS: u64 = 64 << 20;
-/// About as many texts have them.
+/// About how many texts these are expected to be of.
 const TEXTS: usize = 1 << 14;
-/// Vocabularies that are kept, of some 15 MB each with the stems they know, for as many questions at once.
+/// The number of vocabularies kept for concurrent questions, some 15 MB each with the stems they
+/// know.
 const VOCABULARIES: usize = 4;
 
-/// Remembers texts by their keys, as many as have room: some 64 MiB of what is in them, 13 MB of counts for each of
-/// the four counters that were used last, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
-/// have, so that any number of services may share it.
+/// A cache about texts, by their keys: some 64 MiB of bags of words, 13 MB of counts for each of
+/// the four most recently used counters, and 60 MB of vocabularies. Entries cannot become stale and
+/// reveal nothing about texts that the caller does not have, so any number of services may share
+/// one.
 pub struct Memory {
-    /// What was counted, that of the counter used last at the end.
+    /// Counts by counter, the most recently used last.
     counts: Mutex<Vec<Counts>>,
     keys: TextKeys,
     bags: Cache<u128, Arc<Bag>, Size>,
-    /// Those that nobody uses at the moment.
+    /// Vocabularies that are not in use.
     vocabularies: Mutex<Vec<Vocabulary>>,
 }
 
-/// What one counter counted. What it is called in a receipt and its identity tell it from all others.
+/// The counts of one counter, which is identified by its name and its identity.
 struct Counts {
     name: String,
     identity: Identity,
@@ -40,7 +42,7 @@ struct Counts {
 
 type Counted = CachedCounter<Arc<dyn TokenCounter>>;
 
-/// Bytes.
+/// Weighs entries by their bytes.
 #[derive(Clone, Debug)]
 struct Size;
 
@@ -70,7 +72,7 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// The same counter, which remembers what it counted.
+    /// The same counter with a cache for its counts.
     pub(crate) fn counting(&self, known: SharedCounter) -> SharedCounter {
         let SharedCounter { counter, identity } = known;
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +93,8 @@ impl Memory {
         SharedCounter { counter, identity }
     }
 
-    /// The bags of `texts`, in their order; `None` once nobody waits for them. O(bytes): of those that are remembered, for their keys.
+    /// The bags of `texts`, in order; `None` once the request is cancelled. O(bytes); for cached
+    /// texts, only their keys are computed.
     pub(crate) fn bags<'t>(
         &self,
         texts: impl Iterator<Item = &'t str>,
@@ -208,7 +211,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &again), "it was among those used last");
     }
 
-    /// Says `by` tokens of each text.
+    /// A counter that counts `self.0` tokens in every text.
     struct Says(u32);
 
     impl TokenCounter for Says {

@@ -1,4 +1,4 @@
-//! Texts that say a message with other values in it.
+//! Finds texts that contain a message of the question, possibly with other values in it.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,30 @@ use ctx_rank::{Query, is_stop_word};
 use crate::pace::Pace;
 use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT, push_lower};
 
-/// So many messages of a question are looked for, the first.
+/// The most messages of a question that are searched for: the first ones.
 const MESSAGES: usize = 8;
-/// A place for a value holds so many words at most.
+/// The most words of a message that a placeholder stands for.
 const OF_PLACE: usize = 3;
-/// A place that holds a value is worth half a word: a text with places is where messages are made.
+/// The worth of a placeholder that stands for a value, in words: messages are made by texts with
+/// placeholders.
 const PLACE: f64 = 0.5;
-/// A run that is worth less than so many words is worth its share.
+/// A run worth fewer words than this counts in proportion.
 const MANY_WORDS: f64 = 4.0;
-/// What is longer, in bytes, is no place for a value.
+/// The longest placeholder, in bytes.
 const LONGEST_PLACE: usize = 60;
-/// With such words a question begins that is no message.
+/// Words that begin a question, as opposed to a message.
 const ASKS: [&str; 19] = [
     "are", "can", "could", "did", "do", "does", "explain", "find", "how", "is", "list", "should",
     "show", "what", "when", "where", "which", "who", "why",
 ];
 
-/// A word of a message, or a value: what is quoted, a number, a path or a flag.
+/// A word of a message, or a value: a quoted text, a number, a path or a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     /// In lower case; empty for a value of several words.
     word: String,
     is_value: bool,
-    /// Whether it is no stop word.
+    /// Whether it is not a stop word.
     is_telling: bool,
 }
 
@@ -45,44 +46,46 @@ impl Said {
     }
 }
 
-/// What a message is compared by.
+/// A message, prepared for comparison.
 #[derive(Debug)]
 struct Message {
     said: Vec<Said>,
-    /// Whether only a text counts that has all of it, as nothing in it looks like a message.
+    /// Whether only texts with the whole message count, because nothing in it looks like a message.
     is_whole: bool,
 }
 
-/// What a text has where a message may have a word.
+/// A token of a text that is compared with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    /// A word of a message, by its number.
+    /// A word of a message, by number.
     Word(usize),
-    /// A place for a value: `%s`, `{name}`, `" + name + "`.
+    /// A placeholder for a value: `%s`, `{name}`, `" + name + "`.
     Place,
     /// Anything else.
     Other,
 }
 
-/// Words of a message that follow each other in a text.
+/// Consecutive words of a message that match consecutive tokens of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Run {
-    /// Words and values that are in the text as they are,
+    /// Words and values that occur literally.
     words: usize,
-    /// their bytes with a blank for each,
+    /// The bytes of these, with one blank each.
     bytes: usize,
-    /// and whether one of them is no stop word.
+    /// Whether one of these is not a stop word.
     is_telling: bool,
-    /// Places that hold a value.
+    /// Placeholders that stand for a value.
     places: usize,
-    /// Words and values of the message in all.
+    /// All words and values of the message that the run covers.
     covered: usize,
 }
 
-/// What each of `texts` is worth for messages in `query`, at most `best`: quotations, a typed question that looks like a
-/// message, and what a report says that failed. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
-/// that more than eight texts have, or have longer, is nobody's in particular. Once nobody waits, which is asked every 256 KiB, it is of
-/// what was read by then. O(bytes of the texts × words of the messages).
+/// The worth of each of `texts` for the messages in `query`, at most `best`. Messages are
+/// quotations, a typed question that looks like one, and failures in a report. A text is compared
+/// by its longest run of at least three words of a message, not counting placeholders; longer runs
+/// are worth more. A run that more than eight texts have, or exceed, is not specific and worth
+/// nothing. If the request is cancelled, which is checked every 256 KiB, only what was read by then
+/// counts. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
     best: Relevance,
@@ -109,7 +112,7 @@ pub(crate) fn worth<'t>(
     (0..count).map(best).collect()
 }
 
-/// What runs of such lengths are worth, the longest `best`.
+/// The worth of runs of these lengths, at most `best` for the longest.
 fn shares(lengths: &[f64], best: f64) -> Vec<f64> {
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     let mut sorted: Vec<f64> = lengths.iter().copied().filter(|it| *it > 0.0).collect();
@@ -126,11 +129,11 @@ fn shares(lengths: &[f64], best: f64) -> Vec<f64> {
     lengths.iter().map(share).collect()
 }
 
-/// The messages that `query` may have.
+/// The possible messages in `query`.
 fn messages(query: &Query) -> Vec<Message> {
     let quoted = query.phrases.iter().map(|it| (it.as_str(), false));
     let typed = query.typed.as_deref().and_then(message_in);
-    // What is typed has been looked at as a whole.
+    // A typed question was already considered as a whole.
     let failures = query.failures.iter().filter(|_| query.typed.is_none());
     let failures = failures.map(|it| (it.as_str(), false));
     let all = typed.into_iter().chain(quoted).chain(failures);
@@ -144,7 +147,8 @@ fn messages(query: &Query) -> Vec<Message> {
     all.filter(is_long).take(MESSAGES).collect()
 }
 
-/// What of a typed question may be a message, and whether it is all of the question. One that asks has it behind a colon.
+/// The possible message in a typed question, and whether it is the whole question. A question that
+/// begins like one has it after a colon.
 fn message_in(typed: &str) -> Option<(&str, bool)> {
     let first = typed.split_whitespace().next()?.to_lowercase();
     if ASKS.contains(&first.as_str()) {
@@ -153,12 +157,12 @@ fn message_in(typed: &str) -> Option<(&str, bool)> {
     Some((typed, true))
 }
 
-/// Whether `text` looks like a message, values aside.
+/// Whether `text` has a mark that messages have, apart from values.
 fn has_mark(text: &str) -> bool {
     text.contains(['(', '[', '{', '!']) || text.contains(": ")
 }
 
-/// The words and values of a message. O(bytes²): what is long is none.
+/// The words and values of a message. O(bytes²), so long texts must be excluded before.
 fn said(text: &str) -> Vec<Said> {
     let mut all = Vec::new();
     let (mut rest, mut last) = (text, ' ');
@@ -193,7 +197,7 @@ fn value_of(text: &str) -> Said {
     Said::new(if is_word { word } else { String::new() }, true)
 }
 
-/// What stands between quotation marks or backticks where `text` begins with one.
+/// The text between quotation marks or backticks, if `text` begins with one.
 fn quoted(text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|it| "\"'`".contains(*it))?;
     let inner = &text[1..];
@@ -214,7 +218,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The bytes that are characters of words.
+/// The ASCII bytes that are characters of words.
 const OF_WORDS: [bool; 256] = {
     let mut of_words = [false; 256];
     let mut byte = 0_u8;
@@ -225,7 +229,8 @@ const OF_WORDS: [bool; 256] = {
     of_words
 };
 
-/// Where the word ends that `text` begins with, which may be none. By bytes, as long as these are characters.
+/// The end of the word at the beginning of `text`, 0 if there is none. Works on bytes while these
+/// are ASCII.
 fn word_end(text: &str) -> usize {
     let mut bytes = text.bytes();
     let end = bytes.position(|it| !OF_WORDS[usize::from(it)]);
@@ -237,10 +242,11 @@ fn word_end(text: &str) -> usize {
     end + rest.find(|it| !is_of_word(it)).unwrap_or(rest.len())
 }
 
-/// The words of messages, each under a number.
+/// The words of messages, numbered.
 struct Numbers<'m> {
     of_words: BTreeMap<&'m str, usize>,
-    /// The lengths of those that begin with a byte, a bit for each: most words of a text are none of them.
+    /// For each first byte, a bit set of the lengths of words that begin with it: it rules out most
+    /// words of a text.
     lengths: [u64; 256],
 }
 
@@ -266,15 +272,15 @@ impl<'m> Numbers<'m> {
         message.said.iter().map(|it| self.get(&it.word)).collect()
     }
 
-    /// The number of `word`, in lower case.
+    /// The number of `word`, which is in lower case.
     fn get(&self, word: &str) -> Option<usize> {
         self.of_words.get(word).copied()
     }
 
-    /// The same of a word in any case; `lower` is overwritten.
+    /// The number of a word in any case; `lower` is overwritten.
     fn get_in_any_case(&self, word: &str, lower: &mut String) -> Option<usize> {
         let first = word.as_bytes().first()?.to_ascii_lowercase();
-        // The lower case of others may be longer, and begin with another byte.
+        // The lower case of a non-ASCII word may be longer, and begin with another byte.
         if word.is_ascii() && self.lengths[usize::from(first)] & length_bit(word) == 0 {
             return None;
         }
@@ -284,23 +290,23 @@ impl<'m> Numbers<'m> {
     }
 }
 
-/// A bit for the length of `word` in bytes, one for all that are long.
+/// The bit for the length of `word` in bytes; all long words share one.
 fn length_bit(word: &str) -> u64 {
     1 << word.len().min(63)
 }
 
-/// What begins with a byte.
+/// What may begin with a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
     /// A blank.
     Blank,
-    /// A mark that says nothing by itself.
+    /// A mark without a meaning of its own.
     Mark,
-    /// A statement, or its end, or a place for a value.
+    /// A statement, or its end, or a placeholder.
     Statement,
     /// A word.
     Word,
-    /// A place, a character that a backslash stands before, what is not of ASCII.
+    /// A placeholder, an escaped character, or anything that is not ASCII.
     Any,
 }
 
@@ -320,17 +326,17 @@ const BEGINS: [Begins; 256] = {
     begins
 };
 
-/// The words of `text` that have a number, and its places for values; those of its beginning once `pace` does not go on. O(bytes).
+/// The numbered words of `text` and its placeholders, up to where `pace` stops. O(bytes).
 fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut push = |token| {
-        // Of others in a row each says what the first does.
+        // Consecutive `Other` tokens count as one.
         if token != Token::Other || tokens.last() != Some(&Token::Other) {
             tokens.push(token);
         }
     };
     let mut lower = String::new();
-    // What stands before, blanks aside.
+    // The previous character that is not blank.
     let mut last = ' ';
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
@@ -359,7 +365,7 @@ fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
             if begins == Begins::Statement {
                 push(Token::Other);
             }
-            // What a backslash stands before is one character with it.
+            // A backslash and the character after it count as one.
             let escaped = (c == '\\').then(|| rest[1..].chars().next()).flatten();
             c.len_utf8() + escaped.map_or(0, char::len_utf8)
         };
@@ -370,9 +376,10 @@ fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
     tokens
 }
 
-/// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
+/// The end of the placeholder at the beginning of `text`, where `last` is the previous character
+/// that is not blank.
 fn place_at(text: &str, last: char) -> Option<usize> {
-    // What is further away is no end of a place.
+    // A placeholder does not extend beyond this.
     let near = || &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
     let ends = |open: usize, close: char| {
         let near = near();
@@ -405,17 +412,19 @@ fn place_at(text: &str, last: char) -> Option<usize> {
     }
 }
 
-/// How many letters `text` begins with, `most` at most.
+/// The number of letters that `text` begins with, at most `most`.
 fn letters(text: &str, most: usize) -> usize {
     let letters = text.bytes().take(most);
     letters.take_while(u8::is_ascii_alphabetic).count()
 }
 
 impl Message {
-    /// What the longest run in a text of `tokens` is worth, in words, whose numbers are `numbered`; 0 where there is none.
+    /// The worth, in words, of the longest run in a text of `tokens`; `numbered` has the numbers of
+    /// the message's words. 0 if there is none.
     fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> f64 {
         let mut best = 0.0_f64;
-        // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
+        // Runs that end at the previous token, indexed by the number of words of the message before
+        // their end. Few are in use at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
         let (mut ends, mut next) = (Vec::new(), Vec::new());
         for (number, &token) in tokens.iter().enumerate() {
@@ -445,7 +454,8 @@ impl Message {
         best
     }
 
-    /// The best of `runs` with what is at `at`, and some words before it, in a place for a value.
+    /// The best of `runs` extended by a placeholder that stands for the word at `at` and up to two
+    /// before it.
     fn placed(&self, runs: &[Run], at: usize) -> Run {
         let with = |count: usize| {
             let run = runs[at + 1 - count];
@@ -491,7 +501,7 @@ mod tests {
 
     use super::*;
 
-    /// What each text is worth for `question`, in hundredths.
+    /// Checks the worth of each text for `question`, in hundredths.
     #[track_caller]
     fn check(question: &str, texts: &[&str], expected: &[u32]) {
         let best = Relevance::new(0.4).expect("it is a share");
@@ -564,7 +574,7 @@ mod tests {
         check("it is: what you are not 3", &["what you are not"], &[0]);
         check("no option: 5", &["no option %d"], &[0]);
         check("so: it is up 5", &["it is up %d"], &[0]);
-        // A statement is no text.
+        // A statement is not a text.
         check(
             "error: parse value first",
             &["parse(value); first = 3"],
@@ -577,7 +587,7 @@ mod tests {
         let texts = ["the limit of a request is 5"];
         check("where is the limit of a request 5", &texts, &[]);
         check("why do I see: the limit of a request is 3", &texts, &[40]);
-        // What has no mark of a message is one as a whole.
+        // Without the marks of a message only the whole text counts.
         check("limit of a request in bytes", &texts, &[0]);
         check(
             "cannot index array with string",
@@ -614,7 +624,7 @@ mod tests {
                 format!("It fails\n\n```\n{failure}\n```\n"),
                 format!("It fails\n\n{failure}\n\nWhy?\n"),
             ] {
-                // Without a fence a line counts that begins with its error.
+                // Without a fence, a line counts if it begins with its error.
                 check(&report, &[made, other], &[40, 0]);
             }
         }
@@ -645,7 +655,7 @@ mod tests {
             "{without:?} {with:?}"
         );
         assert!(with[2] > without[2], "{without:?} {with:?}");
-        // Eight are looked for in all, what is quoted first.
+        // At most eight are searched for, quotations first.
         let many: Vec<String> = (0..8)
             .map(|n| format!("\"quoted text number {n}\"\n"))
             .collect();
@@ -676,7 +686,7 @@ mod tests {
 
     #[test]
     fn texts_full_of_what_begins_a_place_are_read_in_no_time() {
-        // Read to its end from each of them, a text of a MiB took minutes.
+        // When the text was read to its end from each of these, a MiB took minutes.
         for mark in ["{", "'+", "%(", "${"] {
             let text = mark.repeat((1 << 20) / mark.len());
             check("say \"no such option at all\"", &[&text], &[0]);
@@ -685,7 +695,7 @@ mod tests {
 
     #[test]
     fn a_question_too_long_for_a_message_is_not_read_as_one() {
-        // Its words and values took minutes to tell.
+        // Splitting these into words and values took minutes.
         for unit in ["`", "a::", " `a"] {
             check(&unit.repeat(100_000), &["no such option at all"], &[]);
         }
@@ -701,7 +711,7 @@ mod tests {
         for (word, expected) in [
             ("kelvin", Some(0)),
             ("KELVIN", Some(0)),
-            // A sign that is a letter in lower case.
+            // A sign that is an ASCII letter in lower case.
             ("\u{212a}elvin", Some(0)),
             ("STRAßE", Some(1)),
             ("ÉTÉ", Some(2)),
@@ -744,7 +754,7 @@ mod tests {
         });
     }
 
-    /// The same as [`tokens`], by one character or token after the other.
+    /// A reference implementation of [`tokens`] that works by single characters.
     fn tokens_by_characters(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         let (mut tokens, mut lower) = (Vec::new(), String::new());
         let (mut rest, mut last) = (text, ' ');
@@ -810,7 +820,7 @@ mod tests {
         });
     }
 
-    /// The same as [`Message::longest`], by all runs that there may be.
+    /// A reference implementation of [`Message::longest`] that tries all runs.
     fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>]) -> f64 {
         let mut best = 0.0_f64;
         let mut runs = vec![Run::default(); message.said.len() + 1];
@@ -833,7 +843,7 @@ mod tests {
 
     #[test]
     fn the_longest_run_is_that_of_all_runs() {
-        // Few words, so that they come again; the first is a stop word.
+        // Few words, so that they recur; the first is a stop word.
         let words = ["the", "connection", "timeouts", "failed"];
         let word = || 0..words.len();
         let said = prop::collection::vec((word(), any::<bool>()), 1..8);

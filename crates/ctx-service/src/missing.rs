@@ -1,15 +1,15 @@
-//! Files that a question means and no store has.
+//! Files that a question refers to and no store has.
 
 use ctx_model::{Warning, WarningCode, listed};
 use ctx_rank::Query;
 use ctx_retrieve::FileSearch;
 
-/// So many files a warning names at most; the others are told by their number.
+/// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
 
-/// The names of the files that `query` means ([`Query::meant_files`]) and none of `stores` has one of, in its order and each once. A
-/// store that cannot look them up may have them: of that the search tells. Where there is no store, none is searched and none is
-/// missing.
+/// The names of files that `query` refers to ([`Query::meant_files`]) and of which none of `stores`
+/// has one, in order and without duplicates. A store that fails may have any of them, so nothing is
+/// missing then; the search reports the failure. Without stores nothing is missing either.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<&str> = Vec::new();
     if stores.is_empty() {
@@ -29,14 +29,14 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
             return Vec::new();
         };
         let mut found = found.iter();
-        // Who says nothing of a name may have it, too.
+        // A store that gives no answer for a name may have the file.
         names.retain(|_| found.next().is_some_and(Vec::is_empty));
     }
     names
 }
 
-/// What is told where files of these names are missing: the warning `no_such_file`, which names [`FILES_NAMED`] at most and
-/// counts the others.
+/// The warning `no_such_file` for missing files of these names; `None` if there are none. It names
+/// at most [`FILES_NAMED`] and counts the others.
 pub fn no_such_file(names: &[&str]) -> Option<Warning> {
     let detail = match names {
         [] => return None,

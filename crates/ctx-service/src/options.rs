@@ -1,4 +1,4 @@
-//! How a prime context is made, and how far it is.
+//! Options of a prime context, and the stages of building one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,40 +11,44 @@ use serde::Serialize;
 
 use crate::history::read_for;
 
-/// So many parts of files are found at least: there are other sources.
+/// The least number of parts of files to search for, as there are other sources.
 pub(crate) const LEAST_PARTS: usize = 40;
 
-/// Scores are means of signals, of which some are alike for all: to this power they are nearer to what a chunk is worth.
+/// Scores are means of signals, some of which are alike for all chunks: raised to this power they
+/// are closer to the value of a chunk.
 const RELEVANCE_POWER: u8 = 8;
 
-/// How a prime context is made.
+/// Options of a prime context.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PrimeOptions {
-    /// The budget, its reserve, the format, and what else the assembler is told. Grouping, order and metadata
-    /// are not looked at: kinds stand together, in an order that keeps turns, with their ids.
+    /// The budget, its reserve, the format, and other options of the assembler. Grouping, order and
+    /// metadata are ignored: chunks are grouped by kind, in an order that keeps turns, with their
+    /// ids.
     pub build: BuildOptions,
-    /// How files are searched, and how long each strategy may take. Its `now` is not looked at.
+    /// How files are searched, and the deadline of each strategy. Its `now` is ignored.
     pub retrieve: RetrieveOptions,
-    /// What each signal is worth.
+    /// The weight of each signal.
     pub profile: Profile,
-    /// What must be in, beside what the message names and what is pinned to the thread: paths, `path:10-20`,
-    /// symbols, ids.
+    /// References that must be in the context, besides those in the message and the thread's pins:
+    /// paths, `path:10-20`, symbols, ids.
     pub references: Vec<String>,
-    /// So many messages of the thread are read, the last.
+    /// The number of messages of the thread that are considered: the last ones.
     pub messages: usize,
-    /// So many files that were shown lately are considered.
+    /// The number of recently shown files that are considered.
     pub recent: usize,
-    /// How long each source may take but the search, whose strategies have the deadline of [`retrieve`](PrimeOptions::retrieve).
+    /// The deadline of each source except the search, whose strategies have that of
+    /// [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
-    /// Now, in seconds since 1970; `None` is the time by the clock of the system when a context is made. Handles for feedback expire
-    /// by it, and ages are told by it.
+    /// The current time, in seconds since 1970; `None` for the system's clock when a context is
+    /// requested. It determines the expiry of feedback handles and the age of chunks.
     pub now: Option<i64>,
 }
 
 impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, the best for the eighth power of what things score, 20 messages, 5 recent
-    /// files, as many parts of files as the budget may hold but 40 at least, and a quarter of a second for each source.
+    /// 4,000 tokens of which 500 are reserved, selection by the eighth power of scores, 20
+    /// messages, 5 recent files, as many parts of files as the budget may hold but at least 40, and
+    /// 250 ms for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
         PrimeOptions {
@@ -65,21 +69,23 @@ impl Default for PrimeOptions {
 }
 
 impl PrimeOptions {
-    /// How many of a thread's last messages are read: one more than are shown, since that which is asked may be among them.
+    /// The number of messages read from a thread: one more than are shown, since the question
+    /// itself may be among them.
     #[must_use]
     pub fn messages_read(&self) -> usize {
         read_for(self.messages)
     }
 
-    /// The largest budget, reserve included, for which the same is gathered: of what enters at a larger one nothing is known, as the
-    /// search finds more for it, and that comes before.
+    /// The largest budget, including the reserve, for which the same candidates are gathered. For a
+    /// larger one the search finds more, so it is not known at which budgets beyond this an omitted
+    /// chunk enters.
     #[must_use]
     pub fn largest_budget(&self) -> Tokens {
         let max_tokens = self.build.max_tokens.get();
         Tokens::new(self.retrieve.largest_budget(max_tokens, LEAST_PARTS))
     }
 
-    /// The time that contexts are made at, in seconds since 1970.
+    /// The time at which contexts are built, in seconds since 1970.
     pub(crate) fn time(&self) -> i64 {
         self.now.unwrap_or_else(|| {
             let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -87,8 +93,8 @@ impl PrimeOptions {
         })
     }
 
-    /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the
-    /// options is part of how they are written for debugging.
+    /// A hash of every option except the time. It is computed from the `Debug` output, so that
+    /// every option added later is included.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut timeless = self.clone();
         timeless.now = None;
@@ -99,21 +105,21 @@ impl PrimeOptions {
 
 ctx_model::setters! {
     for PrimeOptions;
-    /// Sets what the assembler is told.
+    /// Sets the options of the assembler.
     with_build: build: BuildOptions;
     /// Sets how files are searched.
     with_retrieve: retrieve: RetrieveOptions;
-    /// Sets what each signal is worth.
+    /// Sets the weight of each signal.
     with_profile: profile: Profile;
-    /// Sets what must be in.
+    /// Sets the references that must be in the context.
     with_references: references: Vec<String>;
-    /// Sets how many of the thread's last messages are read.
+    /// Sets how many of the thread's last messages are considered.
     with_messages: messages: usize;
-    /// Sets how many files that were shown lately are considered.
+    /// Sets how many recently shown files are considered.
     with_recent: recent: usize;
-    /// Sets how long each source may take but the search.
+    /// Sets the deadline of each source except the search.
     with_deadline: deadline: Duration;
-    /// Sets the time, in seconds since 1970.
+    /// Sets the current time, in seconds since 1970.
     with_now: now: Option<i64>;
 }
 
@@ -124,34 +130,34 @@ ctx_model::setters! {
 pub struct PrimeTimings {
     /// Reading the thread and its pins.
     pub history: Duration,
-    /// Looking up references, searching, and asking for recent files, side by side.
+    /// Looking up references, searching, and reading recent files, concurrently.
     pub search: Duration,
     /// Reading files.
     pub resolve: Duration,
     /// Scoring.
     pub score: Duration,
-    /// Choosing, and writing the context.
+    /// Selecting chunks, and writing the context.
     pub assemble: Duration,
 }
 
-/// A stage of making a prime context. One that is kept has the first alone.
+/// A stage of building a prime context. A cached one has only the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum PrimeStage {
     /// Reading the thread and its pins.
     History,
-    /// Looking up references, searching, and asking for recent files.
+    /// Looking up references, searching, and reading recent files.
     Search,
     /// Reading files.
     Resolve,
     /// Scoring.
     Score,
-    /// Choosing, and writing the context.
+    /// Selecting chunks, and writing the context.
     Assemble,
 }
 
-/// Who is told of each stage as it begins.
+/// The callback that is called as each stage begins.
 #[derive(Clone, Default)]
 pub(crate) struct Told(Option<Arc<dyn Fn(PrimeStage) + Send + Sync>>);
 

@@ -1,9 +1,10 @@
-//! How far work on one text goes before it asks again whether anybody waits for it.
+//! How far work on one text proceeds before it checks again whether the request was cancelled.
 
-/// So many bytes.
+/// The distance between checks, in bytes.
 pub(crate) const STEP: usize = 256 << 10;
 
-/// Has work on one text ask at its beginning and every [`STEP`] whether anybody waits.
+/// Makes work on one text check at its beginning and every [`STEP`] bytes whether it is still
+/// wanted.
 pub(crate) struct Pace<'a> {
     is_awaited: &'a dyn Fn() -> bool,
     next: usize,
@@ -17,7 +18,7 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Whether to go on at `at`, which never gets less.
+    /// Whether to continue at `at`, which must not decrease.
     pub(crate) fn goes_on(&mut self, at: usize) -> bool {
         if at < self.next {
             return true;

@@ -1,4 +1,4 @@
-//! What a prime context is made from, beside what a search finds.
+//! The sources of a prime context besides the search.
 
 use std::fmt;
 use std::future::Future;
@@ -14,42 +14,43 @@ use tokio::runtime::Handle;
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
+    /// The path of the file.
     pub path: String,
     /// Its lines.
     pub lines: LineSpan,
 }
 
-/// Remembers what was shown: receipts of contexts do.
+/// A record of what was shown, such as the receipts of contexts.
 #[async_trait]
 pub trait Recall: Send + Sync {
-    /// For each of `labels`, in their order, the part of a file that a context of `thread` last showed under it;
-    /// `None` where there was none, or it is remembered no more.
+    /// For each of `labels`, in order, the part of a file that a context of `thread` last showed
+    /// under it; `None` if there was none, or it is no longer recorded.
     async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>>;
 }
 
-/// What a store offers to prime contexts. Whatever is missing has no say. All of it is one owner's.
+/// The ports of a store that prime contexts use, all of one owner. A missing port contributes
+/// nothing.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Ports {
-    /// Where references are looked up.
+    /// Looks up references.
     pub search: Option<Arc<dyn FileSearch>>,
-    /// What was said before.
+    /// The messages of threads.
     pub history: Option<Arc<dyn History>>,
-    /// What is pinned to threads.
+    /// The pins of threads.
     pub references: Option<Arc<dyn References>>,
-    /// What was of use, and what was shown last.
+    /// How often files were useful, and which were shown last.
     pub usage: Option<Arc<dyn Usage>>,
-    /// Where feedback is kept.
+    /// Records feedback.
     pub feedback: Option<Arc<dyn Feedback>>,
-    /// Whether the store still says what it said; without it nothing is cached.
+    /// The generation of the store; without it nothing is cached.
     pub generation: Option<Arc<dyn Generation>>,
-    /// Where what a thread was shown is looked up by its labels; without it, only what a context considers anyway
-    /// is known by them.
+    /// Looks up what a thread was shown by labels; without it, a label only refers to chunks that
+    /// the context considers anyway.
     pub recall: Option<Arc<dyn Recall>>,
 }
 
-/// `with_*` for each port.
+/// Defines `with_*` for each port.
 macro_rules! setters {
     ($($(#[$doc:meta])* $setter:ident: $field:ident: $port:ident;)*) => {
         impl Ports {
@@ -63,23 +64,24 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Looks references up there.
+    /// Sets the port that looks up references.
     with_search: search: FileSearch;
-    /// Has that history.
+    /// Sets the port for messages.
     with_history: history: History;
-    /// Has those pins.
+    /// Sets the port for pins.
     with_references: references: References;
-    /// Knows what was of use and what was shown.
+    /// Sets the port for usage.
     with_usage: usage: Usage;
-    /// Keeps feedback there.
+    /// Sets the port for feedback.
     with_feedback: feedback: Feedback;
-    /// Knows when to forget what it has kept.
+    /// Sets the port for the generation of the store.
     with_generation: generation: Generation;
-    /// Remembers what was shown.
+    /// Sets the port for what was shown.
     with_recall: recall: Recall;
 }
 
-/// What a port answers, which a thread waits for within `hold` that may block: a port may compute, or wait for a disk.
+/// Runs a port's call on a blocking thread within `hold`, since a port may compute or wait for a
+/// disk.
 pub(crate) async fn waited_for<T: Send + 'static>(
     hold: Hold,
     answer: impl Future<Output = Answer<T>> + Send + 'static,
@@ -90,7 +92,7 @@ pub(crate) async fn waited_for<T: Send + 'static>(
 }
 
 impl Ports {
-    /// All ports of one store but [`Recall`].
+    /// All ports of one store except [`Recall`].
     pub fn of<S>(store: &Arc<S>) -> Self
     where
         S: FileSearch + History + References + Usage + Feedback + Generation + 'static,

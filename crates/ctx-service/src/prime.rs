@@ -1,4 +1,4 @@
-//! From a thread and a message to the best context of everything its owner has.
+//! Builds the context for a message of a thread from everything its owner has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ use crate::prose::Prose;
 use crate::service::{forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
-/// What the cache's key is of: changes whenever an older answer would be another one now.
+/// The version of the cache key. It changes whenever an older answer would be different now.
 const FORM: &[u8] = b"prime context 2";
 
-/// So much of the deadline, one part in so many, is for what was said alone, whatever others take of it.
+/// The additional time for looking through messages, as one part in this many of the deadline.
 const FOR_WHAT_WAS_SAID: u32 = 4;
 
-/// One request, taken apart as far as the cache needs it.
+/// A request, prepared as far as the cache needs it.
 struct Request<'r> {
     thread_name: &'r str,
     asked: &'r str,
@@ -46,10 +46,10 @@ struct Request<'r> {
     now: i64,
 }
 
-/// Whether a mention was asked for.
+/// Whether a mention was looked up by a source.
 type Asked<'a> = &'a dyn Fn(&Mention) -> bool;
 
-/// Why what is named was not looked up, why labels were not recalled, and why what was said was not looked through.
+/// The failures of looking up references, of recalling labels, and of reading earlier messages.
 type Failed<'f> = (
     Option<&'f Unanswered>,
     Option<&'f Unanswered>,
@@ -57,9 +57,9 @@ type Failed<'f> = (
 );
 
 impl Request<'_> {
-    /// Fails where it is not told for now what is pinned.
+    /// Fails if the pins could not be read for a transient reason.
     fn check_pins(&self) -> Result<(), ServiceError> {
-        // Without a thread nothing is.
+        // Without a thread there are no pins.
         let has_thread = !self.thread_name.is_empty();
         let failure = self.thread.failure(Source::Pinned);
         match failure.filter(|it| has_thread && it.error.is_transient()) {
@@ -72,7 +72,8 @@ impl Request<'_> {
         }
     }
 
-    /// What must be in of what is `mentioned` and was not told for now: why, by its name.
+    /// Required references among `mentioned` that could not be looked up for a transient reason,
+    /// with that reason.
     fn untold(
         &self,
         mentioned: &Mentioned,
@@ -89,7 +90,7 @@ impl Request<'_> {
         let failed: [(_, Asked<'_>); 4] = [
             (looked_up, &is_untold),
             (recalled, &Mention::is_label_of_a_file),
-            // Without a thread nothing was said.
+            // Without a thread there are no messages.
             (said.filter(|_| has_thread), &is_id),
             (history.filter(|_| has_thread), &is_said),
         ];
@@ -107,21 +108,24 @@ impl Request<'_> {
 }
 
 impl Service {
-    /// The best context for `message`, which is said in `thread`: what the message and the thread's pins name,
-    /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
-    /// long as the deadline, scored, and chosen from within the budget. A source that fails or is late is
-    /// reported and has no say; what is pinned, and the references of the options, must be in. Times at which files were shown are noted behind the answer, unless
-    /// whoever keeps the contexts notes them ([`Service::without_recording`]). An empty `thread` is none.
+    /// The best context for `message` in `thread`: what the message and the thread's pins name,
+    /// what a search finds, earlier messages, and recently shown files. All sources are queried
+    /// concurrently, each within the deadline; their results are scored and selected within the
+    /// budget. A source that fails or is late is reported and contributes nothing; but pins, and
+    /// the references of the options, must be in the context. The times at which files were shown
+    /// are recorded in the background, unless the keeper of the contexts records them
+    /// ([`Service::without_recording`]). An empty `thread` means no thread.
     ///
-    /// An equal request gets the same answer for as long as nothing it depends on has changed, if the service
-    /// has a cache. Dropping the future ends the work.
+    /// With a cache, an equal request gets the same answer as long as nothing it depends on has
+    /// changed. Dropping the future cancels the work.
     ///
-    /// Within work that is [alone](Hold::alone) all of it is done by that thread, and a source that computes beyond the deadline,
-    /// without asking whether anybody waits, is not cut off.
+    /// Within work that is [alone](Hold::alone) everything runs on that thread, and a source that
+    /// computes beyond the deadline without checking whether it is still wanted is not interrupted.
     ///
     /// # Errors
-    /// Those of the counter and of the assembler: most often what is named does not fit the budget.
-    /// [`ServiceError::Untold`] where what is pinned, or a reference of the options, cannot be looked up or read for now.
+    /// Those of the counter and of the assembler: most often, named parts do not fit the budget.
+    /// [`ServiceError::Untold`] if a pin, or a reference of the options, could not be looked up or
+    /// read for a transient reason.
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
@@ -164,7 +168,7 @@ impl Service {
         })
     }
 
-    /// The answer that is kept, or one that is made.
+    /// The cached answer, or a new one.
     async fn cached(
         &self,
         request: &Request<'_>,
@@ -180,7 +184,7 @@ impl Service {
                 return Ok((context, Served::Hit));
             }
             if request.control.cancel.is_cancelled() {
-                // What is kept may be as good as it was: it was not looked through.
+                // The cached answer may be valid: the check was not completed.
                 return Err(AssembleError::Cancelled.into());
             }
             match cache.make(key, &self.owner, || self.make(request)).await {
@@ -190,7 +194,7 @@ impl Service {
                     }
                     return Ok((context, served));
                 }
-                // Whoever was making it gave up; this one does not.
+                // The request that was building it was cancelled; this one was not.
                 Err(error) if is_cancelled(&error) && !request.control.cancel.is_cancelled() => {}
                 Err(error) => {
                     return Err(Arc::try_unwrap(error).unwrap_or_else(ServiceError::Shared));
@@ -199,7 +203,7 @@ impl Service {
         }
     }
 
-    /// What the answer depends on; `None` where that cannot be told, and nothing can be kept.
+    /// The key of the cache; `None` if a dependency is unknown, so that nothing can be cached.
     fn key(&self, request: &Request<'_>) -> Option<Key> {
         let Thread {
             history,
@@ -219,7 +223,7 @@ impl Service {
         }
         let said = Key::of(&said);
         let pinned = Key::of(&pinned.iter().map(String::as_bytes).collect::<Vec<_>>());
-        // Ages are told by the hour.
+        // Ages are measured by the hour.
         let hour = request.now.div_euclid(3_600).to_le_bytes();
         Some(Key::of(&[
             FORM,
@@ -237,7 +241,7 @@ impl Service {
         ]))
     }
 
-    /// Whether the files that `kept` shows say what they said; `None` where nobody waits for that any more.
+    /// Whether the files that `kept` shows are unchanged; `None` if the request was cancelled.
     async fn is_current(&self, kept: Arc<PrimeContext>, cancel: Cancel) -> Option<bool> {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
@@ -258,11 +262,11 @@ impl Service {
         looked.await.unwrap_or(Some(false))
     }
 
-    /// Makes the answer.
+    /// Builds the answer.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
         let cancel = request.control.cancel.child();
         let control = Service::control_here(request.control).with_cancel(cancel.clone());
-        // Should the future be dropped, nobody waits for the answer any more.
+        // Dropping the future cancels the work.
         let _guard = cancel.clone().drop_guard();
         let mut clock = Instant::now();
         self.begin(PrimeStage::Search, &cancel)?;
@@ -289,7 +293,7 @@ impl Service {
         made.await?
     }
 
-    /// Tells that `stage` begins, unless nobody waits for what comes of it.
+    /// Reports the beginning of `stage`, unless the request was cancelled.
     fn begin(&self, stage: PrimeStage, cancel: &Cancel) -> Result<(), AssembleError> {
         if cancel.is_cancelled() {
             return Err(AssembleError::Cancelled);
@@ -298,7 +302,7 @@ impl Service {
         Ok(())
     }
 
-    /// Asks all sources side by side.
+    /// Queries all sources concurrently.
     async fn gather(
         &self,
         request: &Request<'_>,
@@ -312,8 +316,8 @@ impl Service {
         let begun = Instant::now();
         let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
         let has_history = request.thread.failure(Source::History).is_none();
-        // What is neither a file nor a symbol may have been said: who knows has what is left of the time, and some more where what
-        // others of this thread compute has taken that.
+        // A name that is neither a file nor a symbol may be the id of a message. That lookup gets
+        // the rest of the deadline, and some more in case other work on this thread has used it up.
         let time = options.deadline / FOR_WHAT_WAS_SAID;
         let time = options.deadline.saturating_add(time);
         let named = async {
@@ -376,12 +380,12 @@ impl Service {
         (gathered, retrieved.reports)
     }
 
-    /// What tells this context from any other of the owner's.
+    /// An id that distinguishes this context from all others of the owner.
     fn context_id(&self, thread: &str, built: &mut BuiltContext) -> String {
-        // How long it took is no part of what it is, and the text is told by its digest.
+        // The build time is no part of the identity, and the text is represented by its digest.
         let took = std::mem::take(&mut built.build_time);
         let text = std::mem::take(&mut built.context);
-        // Written first: bytes that are hashed a few at a time take several times as long.
+        // Serialised first: hashing a few bytes at a time takes several times as long.
         let receipt = serde_json::to_vec(built).unwrap_or_default();
         debug_assert!(!receipt.is_empty(), "a receipt is JSON");
         built.build_time = took;
@@ -397,7 +401,7 @@ impl Service {
         format!("ctx-{}", &hash[..32])
     }
 
-    /// Notes, behind the answer, when its files were shown.
+    /// Records in the background when the context's files were shown.
     fn record(&self, context: &PrimeContext, now: i64) -> Recording {
         let Some(usage) = self.ports.usage.clone().filter(|_| self.records) else {
             return Recording::default();
@@ -407,13 +411,14 @@ impl Service {
             return Recording::default();
         }
         let noted = async move { usage.shown(&paths, now).await };
-        // It goes on behind whoever has the answer, and takes nobody's turn meanwhile.
+        // Runs in a scope of its own, so that it outlives the request and holds none of its
+        // permits.
         let noted = waited_for(Hold::default(), noted);
         Recording(Some(tokio::spawn(noted)))
     }
 }
 
-/// All that a context is made of, once it was gathered.
+/// The inputs for building a context, once everything was gathered.
 struct Making {
     service: Service,
     thread: String,
@@ -431,7 +436,7 @@ struct Making {
 }
 
 impl Making {
-    /// Reads, scores and assembles; for a thread that may block.
+    /// Reads, scores and assembles, on a blocking thread.
     fn finish(self, mut clock: Instant) -> Result<PrimeContext, ServiceError> {
         let Making {
             service,
@@ -482,11 +487,12 @@ impl Making {
         forget_entries_beyond(options.largest_budget(), &mut built);
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len() - unread;
-        // Of a file that could not be read no text has the hash, so the answer is not given again.
+        // A file that could not be read gets a hash of zeros, which no text has, so that the answer
+        // is not served again.
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
-        // What was taken out meanwhile is not shown.
+        // Chunks removed by then are not shown.
         let name = |it: &Citation| it.chunk_id.clone();
         let asked = Keywords::of(&self.query);
         let chunks = &candidates.chunks;
@@ -515,7 +521,7 @@ impl Making {
 }
 
 impl Gathered {
-    /// The files that something was gathered of, each once.
+    /// The distinct files of what was gathered.
     pub(crate) fn paths(&self) -> Vec<&str> {
         let named = self.named.parts.iter().map(|it| &it.path);
         let found = self.found.iter().map(|it| &it.hit.path);

@@ -1,4 +1,4 @@
-//! Passages of prose by their sentences: what each is worth, and what may be left out of it.
+//! Weighs passages of prose by their sentences, and decides which sentences may be left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,20 +9,20 @@ use ctx_rank::{Query, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Retrieved;
 
-/// A passage is worth at most so many sentences that are surely needed.
+/// The most that a passage is worth, in sentences that are certainly needed.
 const MOST: f64 = 2.5;
-/// Passages with at most so many lines between them, which say nothing, follow each other.
+/// Passages separated by at most this many lines, which have no content, are consecutive.
 const APART: u32 = 3;
 
-/// What weighs sentences.
+/// Weighs sentences.
 #[derive(Debug)]
 pub(crate) struct Prose {
     query: Arc<Query>,
-    /// What each part's place in the ranking says of the chance that it is needed, whatever its length.
+    /// For each part, the chance that it is needed given its rank, regardless of its length.
     places: BTreeMap<String, f64>,
-    /// The lines that the question names, by their files.
+    /// The lines that the question names, by file.
     lines: BTreeMap<String, BTreeSet<u32>>,
-    /// The documents that are all it asks for.
+    /// The documents that the question asks for as a whole.
     whole: BTreeSet<String>,
     least: f64,
 }
@@ -34,7 +34,8 @@ struct Passage {
 }
 
 impl Prose {
-    /// Weighs by `query` what was `retrieved`, the best first. Sentences below `least` are left out.
+    /// Weighs the `retrieved` parts, of which the best comes first, for `query`. Sentences with a
+    /// chance below `least` are left out.
     pub(crate) fn of(query: &Arc<Query>, retrieved: &Retrieved, least: f64) -> Self {
         let places = retrieved.found.iter().enumerate().map(|(index, it)| {
             let id = format!(
@@ -56,10 +57,11 @@ impl Prose {
         }
     }
 
-    /// Gives passages of prose among those of `chunks` that are to be weighed the sum of the chances of their sentences for a relevance, and
-    /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed, and
-    /// returned. What stands in no passage of prose keeps what it has: the best passage is worth what its
-    /// place in the ranking says, against what is no prose. O(bytes × terms).
+    /// Sets the relevance of those passages of prose in `chunks` that `is_weighed` selects to the
+    /// sum of the chances of their sentences, and their renditions to excerpts of the likeliest
+    /// ones. Passages without a sentence that is likely enough are removed and returned. All other
+    /// chunks keep their relevance; in comparison to these the best passage is worth what its rank
+    /// gives. O(bytes × terms).
     pub(crate) fn weigh(
         &self,
         chunks: &mut Vec<Chunk>,
@@ -90,7 +92,8 @@ impl Prose {
         unlikely.collect()
     }
 
-    /// The `chances` of the sentences of `run`, where what stands under one heading may be the answer as a whole.
+    /// The `chances` of the sentences of `run`, adjusted for sections, which may be the answer as a
+    /// whole.
     fn in_sections(&self, run: &[Passage], chances: &[f64], chunks: &[Chunk]) -> Vec<f64> {
         let mut chances = chances.to_vec();
         let mut rest = &mut chances[..];
@@ -99,7 +102,7 @@ impl Prose {
             let lengths: Vec<usize> = sentences.map(Range::len).collect();
             let (own, after) = rest.split_at_mut(lengths.len());
             rest = after;
-            // A run of lines ends where it is long enough, which says nothing of what it is about.
+            // A run of lines ends where it is long enough, so it is no unit of meaning.
             if chunks[section[0].chunk].kind == ChunkKind::Section {
                 let places = section.iter().map(|it| self.place(it, chunks));
                 let place = places.fold(0.0, f64::max);
@@ -109,13 +112,13 @@ impl Prose {
         chances
     }
 
-    /// What the ranking says of `passage`: 1 for the first, less for what is behind.
+    /// The value of the rank of `passage`: 1 for the first, less for later ones.
     fn place(&self, passage: &Passage, chunks: &[Chunk]) -> f64 {
         let place = self.places.get(&chunks[passage.chunk].id);
         place.copied().unwrap_or(0.0)
     }
 
-    /// Whether `chunk` is of a document that is all that the question asks for.
+    /// Whether `chunk` is of a document that the question asks for as a whole.
     pub(crate) fn is_of_whole(&self, chunk: &Chunk) -> bool {
         chunk
             .path
@@ -123,8 +126,9 @@ impl Prose {
             .is_some_and(|it| self.whole.contains(it))
     }
 
-    /// The passages of prose, in runs that follow each other in their files. What is named by a line of it, or in a document that is
-    /// all that is asked for, is wanted as it is, whatever it says; and so is all where it is asked which files there are.
+    /// The passages of prose, grouped into runs that are consecutive in their files. Passages with
+    /// a named line, and those of documents asked for as a whole, are wanted whatever they say and
+    /// left out; so are all if the question asks which files there are.
     fn runs(&self, chunks: &[Chunk], is_weighed: impl Fn(&Chunk) -> bool) -> Vec<Vec<Passage>> {
         if self.query.is_of_patterns_alone() {
             return Vec::new();
@@ -167,8 +171,8 @@ impl Prose {
     }
 }
 
-/// Whether `next` is the rest of the section that `part` is of: sections that are long are in several parts, and the first
-/// has the heading for its name.
+/// Whether `next` continues the section of `part`: long sections are split into several parts, of
+/// which only the first has the heading as its name.
 fn is_continued(part: &Chunk, next: &Chunk) -> bool {
     let is_section = |it: &Chunk| it.kind == ChunkKind::Section;
     is_section(part)
@@ -177,7 +181,7 @@ fn is_continued(part: &Chunk, next: &Chunk) -> bool {
         && part.qualified_name == next.qualified_name
 }
 
-/// What the receipt has of a passage that was removed.
+/// The receipt's entry for a passage that was removed.
 pub(crate) fn below_min_chance(chunk: &Chunk) -> Omitted {
     Omitted::new(chunk.id.clone(), OmittedReason::BelowMinChance)
 }

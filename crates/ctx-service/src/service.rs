@@ -1,4 +1,4 @@
-//! From a question to a context.
+//! Builds contexts for questions.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,16 +29,17 @@ use crate::ports::Ports;
 use crate::prose::{Prose, below_min_chance};
 use crate::{verbatim, whole};
 
-/// So many of a question's terms tell which lines an excerpt shows.
+/// The most terms of a question that determine the lines of an excerpt.
 pub(crate) const EXCERPT_TERMS: usize = 12;
-/// So much of a part is told by what of it is asked for: its lines that are named, or what is quoted of it.
+/// The share of a part's information in the lines that the question names, or in what it quotes.
 pub(crate) const ASKED_FOR: f64 = 0.8;
-/// What the first of a search is worth, about.
+/// The approximate relevance of the best part that a search finds.
 const BEST: f64 = 0.4;
-/// In so many tokens at most a question about the project is answered without the pictures at the beginning of its `README`.
+/// Up to this budget, in tokens, a question about the project is answered without the pictures at
+/// the beginning of its `README`.
 const FEW_TOKENS: u32 = 2_000;
 
-/// A question in, a context out: what every tool and server of this workspace goes through.
+/// Builds contexts for questions; every tool and server of this workspace uses it.
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) retriever: Retriever,
@@ -50,41 +51,42 @@ pub struct Service {
     pub(crate) told: Told,
     pub(crate) memory: Arc<Memory>,
     counters: Arc<Counters>,
-    /// What the project is called whose files they are.
+    /// The name of the project whose files are searched.
     pub(crate) project: Option<String>,
-    /// Whether what was shown is noted behind answers.
+    /// Whether the times at which files were shown are recorded.
     pub(crate) records: bool,
 }
 
-/// What is found for a question, read and weighed: what a context is assembled of.
+/// The parts found for a question, read and weighed: the material for a context.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Material {
-    /// The question, taken apart.
+    /// The analysed question.
     pub query: Arc<Query>,
     /// What was found, and how each strategy fared.
     pub retrieved: Retrieved,
-    /// What was found as it is in its files, with all that it can be shown as.
+    /// The parts found as they are in their files, with all their renditions.
     pub chunks: Vec<Chunk>,
-    /// Passages that were found and have no sentence that is likely enough, as they are in their files.
+    /// Passages that were found and have no sentence that is likely enough, as they are in their
+    /// files.
     pub unlikely: Vec<Chunk>,
-    /// What was found and is in neither, or in `unlikely` alone, and why.
+    /// Parts that were found and are not in `chunks`, with the reason.
     pub omitted: Vec<Omitted>,
-    /// What is not as the search said, or as the files say.
+    /// Differences between the files and what the search reported, and other warnings.
     pub warnings: Vec<Warning>,
-    /// How long each stage took; none of it is for assembling.
+    /// How long each stage took; nothing was assembled yet.
     pub timings: Timings,
 }
 
-/// What came of a question.
+/// The answer to a question.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Answer {
-    /// The question, taken apart.
+    /// The analysed question.
     pub query: Arc<Query>,
     /// What was found, and how each strategy fared.
     pub retrieved: Retrieved,
-    /// What was found as it is in its files, with all that it can be shown as.
+    /// The parts found as they are in their files, with all their renditions.
     pub chunks: Vec<Chunk>,
     /// Passages that were found and have no sentence that is likely enough, as they are in their files.
     pub unlikely: Vec<Chunk>,
@@ -98,13 +100,13 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
-    /// Taking the question apart.
+    /// Analysing the question.
     pub analyse: Duration,
     /// Finding parts of files.
     pub retrieve: Duration,
-    /// Reading them.
+    /// Reading the parts.
     pub resolve: Duration,
-    /// Choosing among them and writing the context.
+    /// Selecting parts and writing the context.
     pub assemble: Duration,
 }
 
@@ -112,31 +114,31 @@ pub struct Timings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// The counter is unknown.
+    /// The counter cannot be used.
     #[error(transparent)]
     Tokens(#[from] TokensError),
-    /// The context cannot be assembled: most often the budget does not even hold what frames it.
+    /// The context cannot be assembled: most often the budget does not even hold its frame.
     #[error(transparent)]
     Assemble(#[from] AssembleError),
-    /// What a context is not made without could not be looked up or read, as the store was late or cannot be reached. The same may
-    /// succeed soon.
+    /// A required reference could not be looked up or read, because the store was late or cannot be
+    /// reached. Retrying soon may succeed.
     #[error("look up {what}")]
     Untold {
-        /// What.
+        /// What was required.
         what: Required,
-        /// Why not: it [is transient](PortError::is_transient).
+        /// The reason, which [is transient](PortError::is_transient).
         source: PortError,
     },
-    /// It failed for somebody who asked the same at the same time: see [`ServiceError::own`].
+    /// An equal request at the same time failed: see [`ServiceError::own`].
     #[error(transparent)]
     Shared(Arc<ServiceError>),
-    /// A thread ended before its work did.
+    /// A worker thread ended before its work did.
     #[error("finish")]
     Thread(#[from] Ended),
 }
 
 impl ServiceError {
-    /// What failed, whoever asked for it.
+    /// The error itself, if it is shared with an equal request.
     pub fn own(&self) -> &ServiceError {
         match self {
             ServiceError::Shared(error) => error.own(),
@@ -146,7 +148,7 @@ impl ServiceError {
 }
 
 impl Service {
-    /// Finds with `retriever`, and reads with `resolver`.
+    /// Finds parts with `retriever`, and reads them with `resolver`.
     pub fn new(retriever: Retriever, resolver: Arc<Resolver>) -> Self {
         Service {
             retriever,
@@ -163,7 +165,7 @@ impl Service {
         }
     }
 
-    /// Makes prime contexts from `ports`, which are `owner`'s.
+    /// Builds prime contexts from `ports`, which belong to `owner`.
     #[must_use]
     pub fn for_owner(mut self, owner: Owner, ports: Ports) -> Self {
         self.owner = owner;
@@ -171,30 +173,31 @@ impl Service {
         self
     }
 
-    /// Makes labels and feedback handles with `secret`. Without one, labels can be guessed by whoever knows
-    /// the owner, the thread and a text, and there is no feedback.
+    /// Makes labels and feedback handles with `secret`. Without one, anyone who knows the owner,
+    /// the thread and a text can guess its label, and there is no feedback.
     #[must_use]
     pub fn with_secret(mut self, secret: Secret) -> Self {
         self.secret = Some(secret);
         self
     }
 
-    /// Keeps prime contexts in `cache`, which the services of any number of owners may share.
+    /// Caches prime contexts in `cache`, which services of any number of owners may share.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<Cache<PrimeContext>>) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Remembers texts in `memory`, which any number of services may share.
+    /// Caches data about texts in `memory`, which any number of services may share.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {
         self.memory = memory;
         self
     }
 
-    /// Searches the files of the project at `root`, which is called as its folder is, where that is a repository's: see
-    /// [`Query::in_project`]. Of a folder within one, the name may be that of a part.
+    /// Treats the files as those of the project at `root`, named after its folder if that is a
+    /// repository: see [`Query::in_project`]. The name of a folder inside a repository may be that
+    /// of a part.
     #[must_use]
     pub fn for_project(mut self, root: &Path) -> Self {
         let name = root.file_name().filter(|_| root.join(".git").exists());
@@ -202,29 +205,30 @@ impl Service {
         self
     }
 
-    /// Counts with these, which others may share: what options ask for by name may be a counter of one's own.
+    /// Sets the counters, which may be shared. Options may then name custom ones.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.counters = counters;
         self
     }
 
-    /// Does not note when files were shown: whoever keeps the contexts does, with each of them.
+    /// Does not record when files were shown; the caller that stores the contexts does that with
+    /// each of them.
     #[must_use]
     pub fn without_recording(mut self) -> Self {
         self.records = false;
         self
     }
 
-    /// Has `told` told of each stage of a prime context as it begins, on whatever thread that is. Of equal
-    /// requests at the same time, only the one that is worked on is told of more than the first.
+    /// Calls `told` as each stage of a prime context begins, on any thread. If equal requests are
+    /// coalesced, only the one that runs reports stages after the first.
     #[must_use]
     pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
         self.told = Told::new(told);
         self
     }
 
-    /// `question`, taken apart as one about the project.
+    /// Analyses `question` as one about the project.
     pub(crate) fn analyse(&self, question: &str) -> Query {
         let query = Query::analyse(question);
         match &self.project {
@@ -233,7 +237,7 @@ impl Service {
         }
     }
 
-    /// The counter of this name, which remembers what it counted.
+    /// The counter of this name, with a cache for its counts.
     ///
     /// # Errors
     /// Those of [`Counters::get`].
@@ -241,14 +245,15 @@ impl Service {
         Ok(self.memory.counting(self.counters.known(name)?))
     }
 
-    /// `control`, by which work that is [alone](Hold::alone) is one thread's in all of it.
+    /// `control`, limited to one thread if the current work is [alone](Hold::alone).
     pub(crate) fn control_here(control: &Control) -> Control {
         let mut control = control.clone();
         control.one_thread |= Hold::current().is_alone();
         control
     }
 
-    /// What reads, on as many threads as `control` says, and no further file once that was cancelled.
+    /// The resolver with as many threads as `control` allows, which stops reading files once
+    /// `control` is cancelled.
     pub(crate) fn resolver_for(&self, control: &Control) -> Resolver {
         let cancel = control.cancel.clone();
         let resolver =
@@ -260,7 +265,8 @@ impl Service {
         }
     }
 
-    /// What there is to show for `question` in a context of `max_tokens` by the counter of that name. Dropping the future ends the work.
+    /// Finds the parts to show for `question` in a context of `max_tokens`, counted by the counter
+    /// of that name. Dropping the future cancels the work.
     ///
     /// # Errors
     /// Those of the counter; [`AssembleError::Cancelled`].
@@ -277,14 +283,14 @@ impl Service {
     ) -> Result<Material, ServiceError> {
         let cancel = control.cancel.child();
         let control = Service::control_here(control).with_cancel(cancel.clone());
-        // Should the future be dropped, nobody waits for the answer any more.
+        // Dropping the future cancels the work.
         let _guard = cancel.drop_guard();
         let counter = self.counter_aside(counter).await?;
         self.find_by(question, retrieve, max_tokens, counter, &control)
             .await
     }
 
-    /// [`Service::counter`] on a thread that may wait: one of a file is read.
+    /// Calls [`Service::counter`] on a blocking thread, since it may read a tokenizer file.
     async fn counter_aside(&self, name: &CounterName) -> Result<SharedCounter, ServiceError> {
         let (service, name) = (self.clone(), name.clone());
         let counter = Hold::current().blocking(move || service.counter(&name));
@@ -343,7 +349,7 @@ impl Service {
             whole::from_the_start(is_wanted, best, counter, &mut found.chunks);
             for chunk in found.chunks.iter_mut().filter(|it| is_front(it)) {
                 chunk.relevance = Relevance::ZERO;
-                // A part of them is a tag.
+                // Parts of pictures are only tags.
                 chunk.renditions.clear();
             }
             Ok((found, unlikely))
@@ -363,8 +369,8 @@ impl Service {
         })
     }
 
-    /// The context for `question`: what is [found](Service::find), assembled. A question without a term has an empty one. Dropping the
-    /// future ends the work.
+    /// Builds the context for `question` from what is [found](Service::find). A question without a
+    /// term has an empty one. Dropping the future cancels the work.
     ///
     /// # Errors
     /// Those of the counter and of the assembler.
@@ -411,7 +417,8 @@ impl Service {
     }
 }
 
-/// For a budget beyond `largest` more is looked for, and what is shown is chosen from more: what enters there is not known.
+/// Removes budgets beyond `largest` from `enters_at`: for those more is found and considered, so it
+/// is not known what enters.
 pub(crate) fn forget_entries_beyond(largest: Tokens, built: &mut BuiltContext) {
     for omitted in &mut built.omitted {
         omitted.enters_at = omitted.enters_at.filter(|it| *it <= largest);
@@ -425,8 +432,8 @@ pub(crate) fn lap(clock: &mut Instant) -> Duration {
     took
 }
 
-/// How much of a part the lines of it tell that `query` names: in a short question they are what is asked for, and in a report where
-/// it was seen.
+/// The share of a part's information in the lines that `query` names: in a short question these are
+/// what it asks for, in a report only where something was seen.
 pub(crate) fn told_by_lines(query: &Query) -> f64 {
     if query.typed.is_some() {
         ASKED_FOR
@@ -435,7 +442,7 @@ pub(crate) fn told_by_lines(query: &Query) -> f64 {
     }
 }
 
-/// What was found as chunks, without their text.
+/// The parts found as chunks, without text.
 pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let keywords = keywords(query);
     let chunk = |it: &Found| {
@@ -479,7 +486,7 @@ pub(crate) fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
     omitted
 }
 
-/// The words that tell which lines of a part the question is about.
+/// The words by which lines for excerpts are chosen.
 pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     let names = told_names(query).map(|it| it.last.clone());
     let terms = query
@@ -493,20 +500,21 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.into()
 }
 
-/// The identifiers that the question itself names, and no code or trace in it.
+/// The identifiers in the text of the question, without those in code blocks and traces.
 pub(crate) fn told_names(query: &Query) -> impl Iterator<Item = &Name> {
     let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
     query.names.iter().filter(move |it| is_told(it.region))
 }
 
-/// Whether `chunk` is the beginning of its file, and shows nothing but pictures.
+/// Whether `chunk` is the beginning of its file and shows only pictures.
 fn is_of_pictures(chunk: &Chunk) -> bool {
     let text = chunk.full_text();
     let is_first = chunk.span.is_some_and(|it| it.start() == 1);
     is_first && lines_of_pictures(text) == text.lines().count()
 }
 
-/// What the store calls `part` as a kind of chunk. It has runs of lines of documents, too, and sections of settings.
+/// The kind of chunk for `part`. Runs of lines may be of documents, and sections may be of
+/// settings.
 pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
     let of_file = || file_kind(&part.path, part.language.as_deref());
     match &*part.kind {

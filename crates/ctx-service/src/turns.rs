@@ -1,8 +1,8 @@
-//! Who says what in an exchange, in such a way that nobody's words begin another's turn.
+//! Writes the turns of an exchange so that no message can begin a turn of another speaker.
 
 use std::borrow::Cow;
 
-/// What models and their programs call those who speak.
+/// Names that models and programs use for speakers.
 const ROLES: [&str; 7] = [
     "ai",
     "assistant",
@@ -13,36 +13,37 @@ const ROLES: [&str; 7] = [
     "user",
 ];
 
-/// Stands before a word that would begin a turn.
+/// Precedes a word that would begin a turn.
 const MARK: char = '\\';
 
-/// Where something may begin that is taken for a turn.
+/// Where a turn may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// A line.
+    /// At the beginning of a line.
     Line,
-    /// A word: where all is on one line.
+    /// At the beginning of a word, if everything is on one line.
     Word,
 }
 
 impl Beginning {
     fn ends(self, c: char) -> bool {
         match self {
-            // All that any reader breaks a line at.
+            // Everything that any reader takes for a line break.
             Beginning::Line => matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
             Beginning::Word => c.is_whitespace(),
         }
     }
 }
 
-/// The name of a role as it stands before what is said: letters and digits, 20 at most.
+/// The name of a role as written before a message: at most 20 letters and digits.
 pub(crate) fn name(role: &str) -> String {
     let word = role.chars().filter(|c| c.is_alphanumeric());
     word.take(20).collect()
 }
 
-/// `content` with a mark before each word that would be read as the beginning of a turn: a role, one of `also` or one that models know,
-/// and a colon behind it. So `role: ` without a mark is always somebody's turn. O(bytes × roles).
+/// `content` with a mark before each word that would be read as the beginning of a turn: a role,
+/// either one of `also` or one that models know, followed by a colon. So an unmarked `role: `
+/// always begins a real turn. O(bytes × roles).
 pub(crate) fn within<'c>(content: &'c str, also: &[String], at: Beginning) -> Cow<'c, str> {
     let mut marked = String::new();
     let mut done = 0;
@@ -62,8 +63,9 @@ pub(crate) fn within<'c>(content: &'c str, also: &[String], at: Beginning) -> Co
     Cow::Owned(marked)
 }
 
-/// Where the role is that `piece` begins with, as a turn does. Emphasis and brackets around it change nothing. What is further in than
-/// three blanks is code, and so is a key in quotation marks.
+/// The position of the role at the beginning of `piece`, if it reads like a turn. Emphasis and
+/// brackets around it are skipped. A line indented by more than three blanks is code, and so is a
+/// quoted key.
 fn beginning(piece: &str, also: &[String]) -> Option<usize> {
     let is_around = |c: char| c.is_whitespace() || "*_`~#-+=<>|()[]".contains(c);
     let inner = piece.trim_start_matches(' ');

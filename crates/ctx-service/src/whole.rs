@@ -1,20 +1,21 @@
-//! Documents that are all a question asks for.
+//! Documents that a question asks for as a whole.
 
 use ctx_model::{Chunk, Relevance};
 use ctx_tokens::TokenCounter;
 
-/// What stands around a chunk needs some tokens, too.
+/// The approximate overhead of a chunk in the context, in tokens.
 const AROUND: u32 = 16;
-/// A part is worth so much for its length, against the one before it.
+/// The worth of a part per token, as a share of that of the part before it.
 const NEXT: f64 = 0.8;
-/// Beyond so many parts that a budget has room for, none needs to be told from the next.
+/// Parts after this many are not distinguished any more: no budget has room for that many.
 const MOST: i32 = 100;
-/// What something else is worth for its length at most, against the last part.
+/// The most that any other chunk is worth per token, as a share of the last part's.
 const OTHER: f64 = 0.1;
 
-/// Makes those of `chunks` that `is_of_one` says are parts of them worth what their length is, each less than the one before it
-/// in its file, and all else less than the last of them: so as many are shown from the start as there is room for, and what is
-/// left is for others. The longest is worth `best` at most. O(bytes of the chunks).
+/// Scores the chunks that `is_of_one` selects, the parts of whole documents, so that they are
+/// chosen from the start: proportional to length, and per token 0.8 of the part before. All other
+/// chunks are limited to less than the last part, for the room that is left. The longest part
+/// scores at most `best`. O(bytes of the chunks).
 pub(crate) fn from_the_start(
     is_of_one: impl Fn(&Chunk) -> bool,
     best: Relevance,
