@@ -63,7 +63,8 @@ impl Best {
         Self::by(Order::Address, limit)
     }
 
-    /// The same, but ties are broken by path and so do not depend on the order of the index.
+    /// The `limit` best, where ties are broken by path and so do not depend on the order of the
+    /// index.
     pub(crate) fn by_place(limit: usize, places: Arc<Places>) -> Self {
         Self::by(Order::Place(places), limit)
     }

@@ -174,7 +174,8 @@ impl Index {
         self.follow_by(|| Ok(Store::open(&self.folder)?.0))
     }
 
-    /// The same, for a caller that holds the writer lock.
+    /// Reopens the store if another process removed or replaced it, for a caller that holds the
+    /// writer lock.
     pub(crate) fn follow_alone(&self, lock: &Lock) -> Result<(), Fault> {
         self.follow_by(|| Ok(Store::open_alone(&self.folder, lock)?.0))
     }
@@ -186,7 +187,8 @@ impl Index {
         own::check_place(self.root.path(), &self.folder)?;
         make_private(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
         own::check(&self.folder)?;
-        // Remembered data is removed together with the index. If it is still there, it is unchanged.
+        // Remembered data is removed together with the index. If it is still there, it is
+        // unchanged.
         let (remembered, _) = remembered(self.root(), &self.folder)?;
         self.remembered.go_on_with(remembered);
         let store = Arc::new(open().map_err(|it| it.while_writing(&self.folder))?);

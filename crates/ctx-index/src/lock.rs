@@ -22,9 +22,9 @@ const STEP: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
 
-/// Takes the lock, and waits for it if another process has it. Every 50 ms `tell` is called with
-/// the holder, as a process id or `unknown`. Returns [`IndexError::Busy`] if that takes too long,
-/// and [`IndexError::Cancelled`] if `tell` breaks.
+/// Takes the lock `name`, waiting for at most `most` if another process has it. Every 50 ms `tell`
+/// is called with the holder, as a process id or `unknown`. Returns [`IndexError::Busy`] after that
+/// time, and [`IndexError::Cancelled`] if `tell` breaks.
 pub(crate) fn lock_patiently(
     folder: &Path,
     name: &str,

@@ -50,7 +50,7 @@ pub(crate) struct FileRow {
     pub(crate) is_generated: bool,
 }
 
-/// Stands for the hash of a file that is not text.
+/// Stands for the hash of a file without text: binary, or only blanks if such are not wanted.
 pub(crate) const NO_TEXT: [u8; 32] = [0; 32];
 /// Stands for the hash of an empty file.
 const EMPTY: [u8; 32] = [0xfd; 32];
@@ -363,7 +363,7 @@ impl Manifest {
         })
     }
 
-    /// Totals of what is indexed. Files without lines are not counted: those that are not text,
+    /// Totals of what is indexed. Files without lines are not counted: those without text, that
     /// could not be read, or were new when an update was interrupted.
     pub(crate) fn totals(&self) -> Result<Totals, Fault> {
         let connection = self.lock();

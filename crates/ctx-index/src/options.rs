@@ -151,7 +151,7 @@ pub struct Updated {
     /// Files that exist and were indexed, but are now excluded by ignore files or options. They are
     /// also counted in `removed`.
     pub left_out: usize,
-    /// Files that are not text, could not be read, or were skipped.
+    /// Files that have no text, could not be read, or were skipped.
     pub skipped: usize,
     /// Files that could not be read, each as a sentence with the reason.
     pub faults: Vec<String>,
@@ -176,7 +176,7 @@ pub struct Passed {
     pub reason: Reason,
 }
 
-/// Why a file is passed over.
+/// Why a file is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reason {
@@ -188,7 +188,7 @@ pub enum Reason {
     Vendored,
     /// Its name says that it holds secrets: see [`ctx_secrets::is_secret_file`].
     Secret,
-    /// It is not text.
+    /// It has no text: it is binary, or has only blanks.
     NoText,
     /// It is empty.
     Empty,

@@ -43,7 +43,8 @@ pub(crate) struct Remembered(Mutex<Opened>);
 struct Opened {
     connection: Connection,
     is_writable: bool,
-    /// Its file, unless it is in memory and cannot be replaced by another process.
+    /// Its file, if a replacement by another process is followed: not if it is in memory or was
+    /// opened only to look.
     place: Option<Place>,
 }
 
@@ -90,7 +91,7 @@ impl Remembered {
         if let Some(folder) = opened.replaced_in() {
             let (other, loss) = Remembered::open(folder)?;
             if loss.is_some() {
-                // Not logged in detail: the text of the loss quotes the contents.
+                // The details are not logged: they quote paths.
                 tracing::warn!("what an index remembered is lost");
             }
             *opened = other.into_opened();

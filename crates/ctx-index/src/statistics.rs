@@ -201,8 +201,8 @@ impl Live<'_> {
         Ok(lists)
     }
 
-    /// The same for a term that is unlikely to be searched for again, such as a path: not cached,
-    /// and not counted.
+    /// The posting lists of a term that is unlikely to be searched for again, such as a path: they
+    /// are neither cached nor counted.
     pub(crate) fn lists_once(&self, term: &Term) -> tantivy::Result<Lists> {
         let list = |segment: &SegmentReader| {
             let index = segment.inverted_index(term.field())?;

@@ -183,7 +183,7 @@ impl Store {
         }
     }
 
-    /// The same, if the state on the disk is of another generation.
+    /// Answers from the current state on the disk from now on, if that is of another generation.
     pub(crate) fn catch_up(&self) -> Result<(), Fault> {
         if generation_of(self.reader.searcher().index())? == self.answered().generation {
             return Ok(());

@@ -323,9 +323,9 @@ fn is_limit(fallback: &Fallback) -> bool {
 pub(crate) enum Content {
     /// Text, and whether it says that it is generated.
     Text(Text, bool),
-    /// Not text.
+    /// No text: binary, or only blanks if such files are not wanted.
     NoText,
-    /// Nothing.
+    /// No bytes, if blank files are not wanted.
     Empty,
     /// Text that says that it is generated, if such files are not wanted.
     Generated,

@@ -48,9 +48,9 @@ impl Index {
         self.watch_with(stop, &mut || self.options, on_update)
     }
 
-    /// The same, but before each update `options` is called for which files to index from then on:
-    /// whether generated and blank ones, up to which size, and with which names excluded. All other
-    /// options stay as the index was opened with.
+    /// Like [`Index::watch`], but before each update `options` is called for which files to index
+    /// from then on: whether generated and blank ones, up to which size, and with which names
+    /// excluded. All other options stay as the index was opened with.
     ///
     /// # Errors
     /// Those of [`Index::watch`].

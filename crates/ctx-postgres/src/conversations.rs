@@ -407,8 +407,8 @@ impl OwnedStore {
         Ok(rows.iter().map(stored_message).collect())
     }
 
-    /// Whether the context `id` is kept and not about to be removed: it is in the newer half of the
-    /// bytes kept, and younger than half the maximal age.
+    /// Whether the context `id` is kept and not about to be removed: newer contexts take at most
+    /// half the bytes allowed, and it is at most half the maximal age old.
     ///
     /// # Errors
     /// Those of the database.

@@ -63,7 +63,7 @@ impl OwnedStore {
         told.part
     }
 
-    /// The same for a hit in the text with this hash.
+    /// Records that a hit refers to the text with this hash, and returns the hit.
     pub(crate) fn noted_hit(&self, hit: Hit, hash: [u8; 32]) -> Hit {
         let told = Told {
             part: Arc::clone(&hit.part),

@@ -70,9 +70,9 @@ const TEMPORARY: &str = "
 /// And a process stopped during a step loses its locks after 30 s.
 const LOCKING: &str =
     "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '30s';";
-/// How often a step is tried.
+/// How often a step that met a locked table is retried.
 const TRIES: u32 = 30;
-/// The pause between attempts.
+/// The pause before each retry.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The `server_version_num` of the oldest supported server: its major version and four digits.

@@ -80,7 +80,6 @@ impl OwnedStore {
     ///
     /// # Errors
     /// Those of the database.
-    /// Those of the database.
     pub async fn opened(
         &self,
         thread: &str,

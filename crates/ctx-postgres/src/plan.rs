@@ -102,7 +102,7 @@ impl<'t> Plan<'t> {
     }
 }
 
-/// ln(1 + (N − n + ½) / (n + ½)).
+/// BM25's inverse document frequency: ln(1 + (N − n + ½) / (n + ½)).
 fn inverse_frequency(count: u64, total: u64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

@@ -138,8 +138,8 @@ impl Store {
     /// `ctx_app` suffice.
     ///
     /// # Errors
-    /// [`StoreError::Migration`], [`StoreError::TooNew`], [`StoreError::TooOld`], [`StoreError::ReadOnly`],
-    /// [`StoreError::Encoding`], [`StoreError::Rights`].
+    /// [`StoreError::Migration`], [`StoreError::TooNew`], [`StoreError::TooOld`],
+    /// [`StoreError::ReadOnly`], [`StoreError::Encoding`], [`StoreError::Rights`].
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut client = self.client().await?;
         let migrated = migrate::migrate(&mut client, self.limits.writing).await;
@@ -150,8 +150,8 @@ impl Store {
     /// grants the rights to use them.
     ///
     /// # Errors
-    /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`], [`StoreError::TooNew`],
-    /// [`StoreError::Rights`].
+    /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`],
+    /// [`StoreError::TooNew`], [`StoreError::Rights`].
     pub async fn ready(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
         let ready = migrate::check(&client, self.limits.reading).await;

@@ -89,7 +89,7 @@ impl Waiting {
         self.until(answer).await?.map_err(|it| self.failed(&it))
     }
 
-    /// The same, if a failure may be due to missing tables.
+    /// The result of one statement, where a failure may be due to missing tables.
     pub(crate) async fn of_tables<T>(
         self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -201,7 +201,7 @@ impl OwnedStore {
         client.given_back(done)
     }
 
-    /// The same, on this connection.
+    /// Runs one statement in a transaction of its own on this connection.
     async fn at_once_on(
         &self,
         client: &Client,
@@ -258,7 +258,8 @@ impl OwnedStore {
         self.write_in(doing, Mode::Writes, sql, values).await
     }
 
-    /// The same, in this mode.
+    /// Runs one statement that writes in this mode, whose first parameter is the owner. Returns the
+    /// number of rows written.
     pub(crate) async fn write_in(
         &self,
         doing: &'static str,

@@ -28,7 +28,7 @@ mod turns;
 mod verbatim;
 mod whole;
 
-/// For implementations of [`Recall`].
+/// The attribute that implementations of [`Recall`] need.
 pub use async_trait::async_trait;
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};

@@ -88,7 +88,8 @@ pub struct Answer {
     pub retrieved: Retrieved,
     /// The parts found as they are in their files, with all their renditions.
     pub chunks: Vec<Chunk>,
-    /// Passages that were found and have no sentence that is likely enough, as they are in their files.
+    /// Passages that were found and have no sentence that is likely enough, as they are in their
+    /// files.
     pub unlikely: Vec<Chunk>,
     /// The context and its receipt.
     pub built: BuiltContext,

@@ -64,7 +64,8 @@ impl Remembered {
         }
     }
 
-    /// The same without changing anything. What cannot be read is reported in the second value.
+    /// Opens the remembered data in `folder` without changing anything. What cannot be read is
+    /// reported in the second value.
     ///
     /// # Errors
     /// The database in memory that stands in for an unusable one cannot be created.

@@ -176,7 +176,7 @@ impl<'c> Changes<'c> {
         })
     }
 
-    /// The same for an empty database: creates the tables.
+    /// Begins changes of an empty database, and creates the tables.
     pub(super) fn first(connection: &'c mut Connection) -> Result<Self, Fault> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;

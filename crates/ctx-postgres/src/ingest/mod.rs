@@ -106,7 +106,8 @@ impl OwnedStore {
             .await
     }
 
-    /// The same, unless the owner would then have more than `bounds`.
+    /// Stores `files` as [`OwnedStore::ingest`] does, unless the owner would then have more than
+    /// `bounds`.
     ///
     /// # Errors
     /// [`StoreError::Full`], and those of [`OwnedStore::ingest`].
