@@ -1,4 +1,4 @@
-//! What a new index finds.
+//! Answers of a new index.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! This program, started again as another process.
+//! Starts this test program again as another process.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Read as _};

@@ -1,4 +1,4 @@
-//! What lies beside the root is not indexed, whatever is exchanged while it is looked at.
+//! Nothing outside the root is indexed, even if files are replaced by links during the scan.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,4 +1,4 @@
-//! Processes that end in the middle of what they do.
+//! Processes that are killed while they work.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! An index that is not as it was written.
+//! Damaged indexes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

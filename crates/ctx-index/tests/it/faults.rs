@@ -1,4 +1,4 @@
-//! Folders that cannot be written, disks that are full, files that cannot be read.
+//! Folders that cannot be written, full disks, and files that cannot be read.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Folders that have something in them that no index made.
+//! Folders with files that no index made.
 
 use std::fs;
 use std::path::Path;

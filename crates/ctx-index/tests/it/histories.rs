@@ -1,4 +1,4 @@
-//! Answers are those of the files, whatever became of the index before.
+//! Answers depend on the files alone, whatever was indexed before.
 
 use std::fmt::Write as _;
 use std::fs;

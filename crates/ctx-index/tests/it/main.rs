@@ -1,4 +1,4 @@
-//! Real folders and real faults: what an index has of them, and what becomes of it.
+//! Tests with real folders and real faults.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
 

@@ -1,4 +1,4 @@
-//! What is remembered: it outlives all that can be made again, and is never removed.
+//! Remembered data: it survives everything that can be rebuilt, and is never removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is remembered of the use of a file goes with it when it gets another name.
+//! The usage of a renamed file follows it.
 
 use std::collections::BTreeMap;
 use std::fs;

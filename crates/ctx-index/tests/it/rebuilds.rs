@@ -1,4 +1,4 @@
-//! An index that is made anew while others have it open.
+//! Rebuilding an index while others have it open.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Indexes that are looked at from outside, and removed.
+//! Indexes seen from outside, and their removal.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What an update does of what changed, and what it leaves alone.
+//! What an update does about changes, and what it leaves alone.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Changes that are followed as they happen.
+//! Updates as files change.
 
 use std::fs;
 use std::ops::ControlFlow;

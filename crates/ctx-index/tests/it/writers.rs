@@ -1,4 +1,4 @@
-//! Several at once.
+//! Concurrent readers and writers.
 
 use std::fs;
 use std::io::Write as _;

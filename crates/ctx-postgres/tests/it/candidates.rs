@@ -1,4 +1,5 @@
-//! How many candidates are enough: a figure, not a fact. Run as `measure` is, by `CTX_SOURCES`.
+//! Measures how many candidates are enough; checks nothing. Runs like `measure`, with
+//! `CTX_SOURCES`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! One suite for every store, held to this one.
+//! The suite of laws for every store, applied to this one.
 
 use std::cell::Cell;
 

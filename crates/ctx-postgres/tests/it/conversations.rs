@@ -1,4 +1,4 @@
-//! Threads that several write to at once.
+//! Threads with concurrent writers.
 
 use std::time::Duration;
 

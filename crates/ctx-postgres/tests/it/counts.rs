@@ -1,4 +1,4 @@
-//! What an owner has is counted as it comes and goes, and what is counted is what there is.
+//! The counts of an owner's data stay equal to the data as it comes and goes.
 
 use ctx_postgres::{Added, Limits, Store, StoredMessage};
 use ctx_retrieve::{FileSearch as _, Message};

@@ -1,4 +1,4 @@
-//! The server is killed while it writes: what was acknowledged is there afterwards.
+//! The server is killed while it writes: acknowledged writes survive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

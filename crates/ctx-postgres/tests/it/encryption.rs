@@ -1,4 +1,4 @@
-//! The way to the server, encrypted.
+//! Encrypted connections to the server.
 
 use std::net::TcpListener;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Files go in, change, and go.
+//! Files are stored, changed and removed.
 
 use ctx_postgres::{FileText, StoreError};
 use ctx_retrieve::{Ended, Field, FileSearch as _, TextQuery};

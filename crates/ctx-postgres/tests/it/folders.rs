@@ -1,4 +1,4 @@
-//! Files below folders, beyond what the laws of all stores say of them.
+//! Files below folders, beyond the laws of all stores.
 
 use ctx_postgres::{FileText, OwnedStore};
 use ctx_retrieve::FileSearch as _;

@@ -1,6 +1,6 @@
-//! Any text at all, to everything that takes one: an answer of one's own, or the refusal that is documented.
-//! `CTX_FUZZ=1000` asks that many rather than 16, in about a minute; questions alone are asked by the hundred thousand
-//! in `questions.rs`.
+//! Arbitrary text for every function that takes some: the result is the owner's own data or a
+//! documented error. `CTX_FUZZ=1000` tries that many texts rather than 16, in about a minute;
+//! `questions.rs` asks questions by the hundred thousand.
 
 use std::error::Error as _;
 

@@ -1,4 +1,4 @@
-//! What is asked is never SQL and never a query language.
+//! User input is never interpreted as SQL or as a query language.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

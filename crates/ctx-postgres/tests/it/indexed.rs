@@ -1,4 +1,4 @@
-//! Of which texts it is what a request is told.
+//! The texts that a request's results refer to.
 
 use ctx_postgres::OwnedStore;
 use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _};

@@ -1,4 +1,4 @@
-//! What searches have read is kept, and is never older than the search that shows it.
+//! Documents are cached, and never older than the search that returns them.
 
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_retrieve::{

@@ -1,4 +1,4 @@
-//! Documents of many words, of which a question finds many.
+//! Documents with many words, many of which match a question.
 
 use ctx_retrieve::{Field, FileSearch as _, TextQuery};
 

@@ -1,4 +1,4 @@
-//! Those who ask, and go away before there is an answer.
+//! Callers that leave before there is an answer.
 
 use std::time::Duration;
 

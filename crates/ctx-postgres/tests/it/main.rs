@@ -1,4 +1,4 @@
-//! A real PostgreSQL: what many owners keep in it, what they find, and what it survives.
+//! Tests with a real PostgreSQL: what many owners store and find, and what survives.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(

@@ -1,9 +1,11 @@
-//! Figures, not facts: run where the environment names what to measure.
+//! Measurements, which run if the environment names their input.
 //!
-//! * `CTX_PASSAGES`: a folder with `codebase_chunks.json` and `codebase_questions.jsonl`; both stores answer, and how
-//!   often the passage that answers is among the first is printed.
-//! * `CTX_SOURCES`: a folder of source files; they are stored, and how long searches among them take is printed.
-//!   With `CTX_DATABASE`, the address of a database, they are stored there the first time, and kept.
+//! * `CTX_PASSAGES`: a folder with `codebase_chunks.json` and `codebase_questions.jsonl`; both
+//!   stores are queried, and the share of questions whose passage is among the first results is
+//!   printed.
+//! * `CTX_SOURCES`: a folder of source files; they are stored, and the time of searches among them
+//!   is printed. With `CTX_DATABASE`, the address of a database, they are stored there the first
+//!   time, and kept.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tables come into being once, whoever asks for them how often.
+//! Tables are created once, however often and by whomever that is requested.
 
 use std::time::Duration;
 

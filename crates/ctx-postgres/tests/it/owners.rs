@@ -1,4 +1,4 @@
-//! Nothing of one owner is seen by another.
+//! No data of an owner is visible to another.
 
 use ctx_postgres::{OwnedStore, StoreError};
 use ctx_retrieve::{Feedback as _, Usage as _, Vote};

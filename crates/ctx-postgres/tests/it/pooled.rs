@@ -1,4 +1,4 @@
-//! A pooler that stands between.
+//! A connection pooler between the client and the server.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! Anything at all is asked of every port that reads, by two owners at once: nothing fails, and each is answered with
-//! rows of their own. `CTX_THOROUGH=1` asks 100,000 questions rather than 500, `CTX_SEED=4711` the one of that
-//! number alone.
+//! Arbitrary questions to every port that reads, by two owners at once: none fails, and each is
+//! answered with the owner's own rows. `CTX_THOROUGH=1` asks 100,000 questions rather than 500, and
+//! `CTX_SEED=4711` only the one with that number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

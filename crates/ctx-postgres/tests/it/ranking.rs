@@ -1,4 +1,4 @@
-//! What fits best comes first.
+//! The best match comes first.
 
 use ctx_postgres::Limits;
 use ctx_rank::Query;

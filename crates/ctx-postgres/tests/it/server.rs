@@ -1,4 +1,4 @@
-//! Stores in databases of their own.
+//! Gives each test a store in a database of its own.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A server that is there, and says nothing.
+//! A server that is reachable but does not answer.
 
 use std::pin::Pin;
 use std::time::Duration;

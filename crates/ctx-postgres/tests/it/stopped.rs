@@ -1,4 +1,4 @@
-//! A process that stops in the middle of something, and says nothing more.
+//! A process that is stopped in the middle of a transaction.
 
 use std::path::Path;
 use std::time::Duration;

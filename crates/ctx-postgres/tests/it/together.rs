@@ -1,4 +1,4 @@
-//! Those who store at once what does not go together.
+//! Concurrent writers of conflicting files.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What was shown, what was of use, and those who say so at once.
+//! Records of files shown and useful, with concurrent writers.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Answers to questions: they end with who asked.
+//! Answers to questions: the work ends when the caller is gone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What is kept, for how long, and for whom.
+//! What is cached, for how long, and for which owner.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

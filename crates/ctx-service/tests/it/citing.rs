@@ -1,4 +1,4 @@
-//! What an answer cites: found, marked, and held against what was shown.
+//! Citations in an answer: found, marked, and checked against what was shown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Every character that there is, in a file: the lines that are cited are those of the file, and what is shown of them is
-//! what stands there. Of planes that hold private and unassigned characters alone it is one in sixteen, and all with
-//! `CTX_THOROUGH=1`.
+//! Every character in a file: cited lines are those of the file, and the text shown is that of the
+//! lines. Of planes with only private and unassigned characters one in sixteen is tested, and all
+//! of them with `CTX_THOROUGH=1`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Over the embedded store, in a temporary folder: found, shown, cited, noted, and voted on.
+//! Over the embedded store in a temporary folder: found, shown, cited, recorded, and voted on.
 
 use std::ops::ControlFlow;
 use std::path::Path;

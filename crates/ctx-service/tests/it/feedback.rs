@@ -1,4 +1,4 @@
-//! A vote counts once, for what its user was shown.
+//! A vote counts once, and only for files shown to the user.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;

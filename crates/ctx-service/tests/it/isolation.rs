@@ -1,4 +1,5 @@
-//! Nobody gets what another asked for: the seed's cache fails this, and ours does not.
+//! No owner gets the answer of another: the seed's cache fails this test, and this crate's does
+//! not.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

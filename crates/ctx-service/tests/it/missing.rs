@@ -1,4 +1,4 @@
-//! Files that a question means and no store has.
+//! Files that a question refers to and no store has.
 
 use async_trait::async_trait;
 use ctx_rank::Query;

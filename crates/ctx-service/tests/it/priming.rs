@@ -1,4 +1,4 @@
-//! What is in a prime context, where it comes from, and in which order.
+//! The contents of a prime context, their sources and their order.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Questions about prose: sentences are shown, and not whole passages.
+//! Questions about prose: contexts show sentences rather than whole passages.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

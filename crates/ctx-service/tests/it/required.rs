@@ -1,4 +1,4 @@
-//! What a context is not made without: what is pinned, and what a request refers to.
+//! What a context is not built without: pins, and the references of a request.
 
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;

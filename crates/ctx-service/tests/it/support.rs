@@ -1,4 +1,4 @@
-//! A store in memory over files in a temporary folder.
+//! An in-memory store over files in a temporary folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
