@@ -18,7 +18,7 @@ use crate::transaction::Mode;
 pub struct StoredThread {
     /// Its number among the threads of its owner, in the order in which they began.
     pub number: i64,
-    /// Its id.
+    /// Its name, which identifies it.
     pub thread: String,
     /// Its title.
     pub title: Option<String>,

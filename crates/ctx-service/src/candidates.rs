@@ -134,7 +134,7 @@ impl Candidates {
         let lately = read.chunks.iter_mut().filter(|it| recent.contains(&it.id));
         lately.for_each(|it| it.matched_keywords = Arc::clone(&keywords));
         for (path, hash) in clipped {
-            // The file changed in between. All zeros, which no text has as a hash, record that.
+            // If the file changed in between, its hash becomes all zeros, which no text has.
             if read.files.get(&path) != Some(&hash) {
                 read.files.insert(path, [0; 32]);
             }

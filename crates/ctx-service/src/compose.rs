@@ -158,8 +158,8 @@ mod tests {
             .with_span(LineSpan::new(lines.0, lines.1).unwrap())
     }
 
-    /// The named lines span two adjacent parts, and the one that contains them matters less than
-    /// others for which there would be room without it.
+    /// The named lines lie in the second of two adjacent parts, which are merged where both are
+    /// shown. That part matters less than another chunk, for which there would be room without it.
     #[test]
     fn all_that_holds_lines_stays() {
         let mut named = chunk("named", "a.txt", (12, 19), 1.0)
