@@ -126,9 +126,9 @@ impl Prose {
             .is_some_and(|it| self.whole.contains(it))
     }
 
-    /// The passages of prose, grouped into runs that are consecutive in their files. Passages with
-    /// a named line, and those of documents asked for as a whole, are wanted whatever they say and
-    /// left out; so are all if the question asks which files there are.
+    /// The passages of prose, grouped into runs that are consecutive in their files. Not among
+    /// them, since they are wanted whatever they say: passages with a named line, those of
+    /// documents asked for as a whole, and all if the question asks which files there are.
     fn runs(&self, chunks: &[Chunk], is_weighed: impl Fn(&Chunk) -> bool) -> Vec<Vec<Passage>> {
         if self.query.is_of_patterns_alone() {
             return Vec::new();

@@ -7,7 +7,8 @@ use ctx_tokens::TokenCounter;
 const AROUND: u32 = 16;
 /// The worth of a part per token, as a share of that of the part before it.
 const NEXT: f64 = 0.8;
-/// Parts after this many are not distinguished any more: no budget has room for that many.
+/// The worth per token stops falling after this many parts, which is more than a budget has room
+/// for.
 const MOST: i32 = 100;
 /// The most that any other chunk is worth per token, as a share of the last part's.
 const OTHER: f64 = 0.1;
