@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -81,6 +81,8 @@ pub(super) struct Run {
     pub(super) shown: Vec<Shown>,
     /// Contexts that came out otherwise a second time.
     pub(super) unstable: usize,
+    /// Blocks that do not stand where they are cited.
+    pub(super) false_spans: usize,
 }
 
 /// Where things are.
@@ -108,11 +110,16 @@ pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
         .collect()
 }
 
+/// Path, first and last line.
+type Span = (String, u32, u32);
+
 /// What an instance's question comes to within one budget.
 struct Asked {
     context: String,
-    /// The lines that are shown: path, first and last.
-    spans: Vec<(String, u32, u32)>,
+    /// The lines that are shown.
+    spans: Vec<Span>,
+    /// How many blocks do not stand where they are cited.
+    false_spans: usize,
     /// What retrieval found, where that is told.
     found: Vec<retrieve::Found>,
 }
@@ -182,6 +189,7 @@ fn by_query(
     let asked = runtime.block_on(asked)?;
     Ok(Asked {
         spans: spans(&asked),
+        false_spans: 0,
         context: asked.built.context,
         found: asked.retrieved.found,
     })
@@ -200,8 +208,10 @@ fn by_server(
         min_chance: None,
     };
     let built = product::prime(runtime, service, &instance.query, ask)?;
+    let (spans, false_spans) = spans_by_text(&built, tree)?;
     Ok(Asked {
-        spans: spans_by_text(&built, tree)?,
+        spans,
+        false_spans,
         context: built.context.clone(),
         found: Vec::new(),
     })
@@ -232,12 +242,7 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Resul
     Ok((service, indexing))
 }
 
-pub(super) fn shown(
-    instance: &Instance,
-    budget: u32,
-    spans: &[(String, u32, u32)],
-    took: f64,
-) -> Shown {
+pub(super) fn shown(instance: &Instance, budget: u32, spans: &[Span], took: f64) -> Shown {
     let is_shown = |path: &str, line: u32| {
         let mut spans = spans.iter();
         spans.any(|(of, first, last)| of == path && (*first..=*last).contains(&line))
@@ -288,7 +293,7 @@ pub(super) async fn answer(
 }
 
 /// The lines that a context shows.
-pub(super) fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
+pub(super) fn spans(answer: &Answer) -> Vec<Span> {
     let mut spans = Vec::new();
     for included in &answer.built.included {
         let chunk = answer.chunks.iter().find(|it| it.id == included.id);
@@ -308,8 +313,9 @@ pub(super) fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
     spans
 }
 
-/// The lines that a context shows whose chunks are not known.
-fn spans_by_text(built: &BuiltContext, tree: &Path) -> Result<Vec<(String, u32, u32)>> {
+/// The whole lines that a context shows whose chunks are not known, and how many of its blocks do
+/// not stand where they are cited.
+fn spans_by_text(built: &BuiltContext, tree: &Path) -> Result<(Vec<Span>, usize)> {
     let mut files = Files::new();
     for path in &built.files {
         let text = fs::read(tree.join(path))
@@ -317,21 +323,33 @@ fn spans_by_text(built: &BuiltContext, tree: &Path) -> Result<Vec<(String, u32, 
         files.insert(path.clone(), String::from_utf8_lossy(&text).into_owned());
     }
     let shown = shown_by_text(built, &files)?;
-    ensure!(
-        shown.false_spans == 0,
-        "{} parts are not where they are cited",
-        shown.false_spans
-    );
-    let span = |(path, characters): &(String, std::ops::Range<usize>)| {
-        let mut text = files[path].chars();
-        let mut line = |count: usize| {
-            let ends = text.by_ref().take(count).filter(|it| *it == '\n');
-            u32::try_from(ends.count()).unwrap_or(u32::MAX)
-        };
-        let first = 1 + line(characters.start);
-        (path.clone(), first, first + line(characters.len()))
+    let span = |(path, characters): &(String, Range<usize>)| {
+        let (first, last) = whole_lines(&files[path], characters)?;
+        Some((path.clone(), first, last))
     };
-    Ok(shown.parts.iter().map(span).collect())
+    let spans = shown.parts.iter().filter_map(span).collect();
+    Ok((spans, shown.false_spans))
+}
+
+/// The first and the last of the lines of `text` that lie within `characters` as a whole, blanks at
+/// their ends aside.
+fn whole_lines(text: &str, characters: &Range<usize>) -> Option<(u32, u32)> {
+    let mut start = 0;
+    let mut whole = None;
+    for (number, line) in (1..).zip(text.split('\n')) {
+        let count = line.chars().count();
+        let blanks = count - line.trim_start().chars().count();
+        let end = start + line.trim_end().chars().count();
+        let is_within = characters.start <= (start + blanks).min(end) && end <= characters.end;
+        if is_within && characters.start < (start + count).max(start + 1) {
+            whole = Some((whole.map_or(number, |(first, _)| first), number));
+        }
+        start += count + 1;
+        if start > characters.end {
+            break;
+        }
+    }
+    whole
 }
 
 fn write_features(
@@ -435,4 +453,27 @@ pub(super) fn git_folder(repos: &Path, repo: &str) -> Result<PathBuf> {
         "there is no git folder for {repo} below {}",
         repos.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_counts_where_all_that_it_says_is_shown() {
+        let text = "one\n  two é\n\nthree\n";
+        for (characters, lines) in [
+            (0..3, Some((1, 1))),
+            (0..4, Some((1, 1))),
+            (0..2, None),
+            (6..11, Some((2, 2))),
+            (7..11, None),
+            (0..11, Some((1, 2))),
+            (0..18, Some((1, 4))),
+            (13..18, Some((4, 4))),
+            (14..18, None),
+        ] {
+            assert_eq!(whole_lines(text, &characters), lines, "{characters:?}");
+        }
+    }
 }

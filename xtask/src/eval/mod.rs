@@ -138,6 +138,11 @@ fn code(workspace: &Workspace, options: &Code) -> Result<()> {
     };
     let run = code::run(&places, &all, &out, options.by, options.twice)?;
     println!("wrote {}", predictions.display());
+    let false_spans = run.false_spans;
+    ensure!(
+        false_spans == 0,
+        "{false_spans} blocks do not stand where they are cited"
+    );
     stable(&run)
 }
 
