@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use ctx_model::merging::{Fit, Line, lines_of};
 use ctx_model::{Chunk, LineSpan, Warning, WarningCode, lines};
 use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::lines::{Fit, Line, lines_of};
 use crate::sent::Sent;
 use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};

@@ -4,10 +4,10 @@ use std::iter;
 use std::rc::Rc;
 
 use ctx_format::{ParsedBlock, Slot, neutralise, parse_known};
+use ctx_model::merging::Fit;
 use ctx_model::{BuildOptions, Chunk, LineSpan, Previous, Rendition, widened, without_line_end};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
-use crate::lines::Fit;
 use crate::{AssembleError, Control, survey};
 
 /// The previous context: the chunks under which its blocks were shown, and the lines of these

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use ctx_model::merging::{Line, joined};
 use ctx_model::{Chunk, LineSpan, Relation, without_line_end};
 use smallvec::SmallVec;
-
-use crate::lines::{Line, joined};
 
 /// A chunk, or several chunks of one file whose lines overlap or touch.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ mod chunk;
 mod error;
 mod kind;
 mod lines;
+pub mod merging;
 mod omission;
 mod options;
 mod relevance;

@@ -163,7 +163,7 @@ fn runs(mut numbers: Vec<u32>) -> Vec<LineSpan> {
 fn merged_text(speaker: &Chunk, merged: &[&Chunk]) -> String {
     let parts = std::iter::once(speaker).chain(merged.iter().copied());
     let parts = parts.filter_map(|it| Some((it.span?, it.content.as_str())));
-    ctx_assemble::merged_text(parts)
+    ctx_model::merging::merged_text(parts)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Overlapping and adjacent lines are shown once, and so are duplicate texts.
 
-use ctx_assemble::{Control, assemble_each_line_once, merged_text};
+use ctx_assemble::{Control, assemble_each_line_once};
 use ctx_model::{
     BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Rendition, RenditionKind, Selection,
     Tokens,
@@ -357,23 +357,6 @@ fn what_is_pinned_appears_at_its_cheapest_if_need_be() {
         );
         assert!(built.tokens.total <= Tokens::new(120));
     }
-}
-
-/// Nobody checks what a chunk claims that is shown without its text.
-#[test]
-fn lines_that_are_merely_claimed_cost_nothing() {
-    let span = |start, end| LineSpan::new(start, end).unwrap();
-    let claims = [
-        (span(1, u32::MAX), "of a large file"),
-        (span(7, 8), "seven\neight\n"),
-        (span(9, 9), ""),
-    ];
-    assert_eq!(merged_text(claims), "seven\neight\n");
-    let last = [
-        (span(u32::MAX - 1, u32::MAX), "last but one\nlast"),
-        (span(u32::MAX, u32::MAX), "last\n"),
-    ];
-    assert_eq!(merged_text(last), "last but one\nlast");
 }
 
 /// With a rendition of its first line.

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use ctx_model::merging::merged_text;
 use ctx_model::{
     BuildOptions, Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition,
     RenditionKind, Tokens, UncheckedChunk, UncheckedOptions, widened,
@@ -134,6 +135,23 @@ fn touching_spans_share_a_line_or_follow_each_other() {
     assert!(span(4, 9).touches(span(1, 3)));
     assert!(span(1, 9).touches(span(3, 4)));
     assert!(!span(1, 3).touches(span(5, 9)));
+}
+
+/// Nobody checks what a chunk claims that is shown without its text.
+#[test]
+fn lines_that_are_merely_claimed_cost_nothing() {
+    let span = |start, end| LineSpan::new(start, end).unwrap();
+    let claims = [
+        (span(1, u32::MAX), "of a large file"),
+        (span(7, 8), "seven\neight\n"),
+        (span(9, 9), ""),
+    ];
+    assert_eq!(merged_text(claims), "seven\neight\n");
+    let last = [
+        (span(u32::MAX - 1, u32::MAX), "last but one\nlast"),
+        (span(u32::MAX, u32::MAX), "last\n"),
+    ];
+    assert_eq!(merged_text(last), "last but one\nlast");
 }
 
 #[test]

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use ctx_model::{LineSpan, without_line_end};
-
-use crate::survey;
+use crate::{LineSpan, without_line_end};
 
 /// A line and its line ending. The last line of a chunk may have lost its ending.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
-    pub(crate) text: &'a str,
+pub struct Line<'a> {
+    /// The line, without its end.
+    pub text: &'a str,
     end: &'a str,
 }
 
@@ -19,8 +18,8 @@ const CRLF: &str = "\r\n";
 
 /// Whether a text has as many lines as its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// It has as many lines.
+pub enum Fit {
+    /// There are as many.
     Whole,
     /// It has one line less and ends with a line ending: the last line may be empty, with its own
     /// ending cut off.
@@ -30,8 +29,8 @@ pub(crate) enum Fit {
 }
 
 impl Fit {
-    /// The fit of `content`, which has this number of `lines`.
-    pub(crate) fn of(span: LineSpan, content: &str, lines: usize) -> Self {
+    /// Of `content`, in which there are so many `lines`. O(1).
+    pub fn of(span: LineSpan, content: &str, lines: usize) -> Self {
         let count = span.line_count() as usize;
         if lines == count {
             Fit::Whole
@@ -43,8 +42,8 @@ impl Fit {
     }
 }
 
-/// The lines of `content`, as many as `span` has.
-pub(crate) fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
+/// The lines of `content`, which are those of `span`: as many as that has, the last of them empty where the text ends before.
+pub fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
     let lines = content.split_inclusive('\n').chain(iter::repeat(""));
     lines.take(span.line_count() as usize).map(Line::of)
 }
@@ -66,18 +65,17 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Takes over the line ending of the `same` line in another chunk, if that is longer.
-    pub(crate) fn learn(&mut self, same: Line<'a>) {
+    /// Learns how the line ends from the `same` one in another chunk.
+    pub fn learn(&mut self, same: Line<'a>) {
         if same.end.len() > self.end.len() {
             self.end = same.end;
         }
     }
 }
 
-/// Joins `lines` with their line endings, without that of the last, and returns where each begins.
-/// A line whose ending was cut off gets that of its nearest neighbour, preferably the one above.
-/// O(bytes).
-pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
+/// All of `lines` with what ends each, but for the last, and where each begins. A line whose end was cut off ends as its
+/// nearest neighbour does, the one above first. O(bytes).
+pub fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     let mut starts = Vec::with_capacity(lines.len());
     let mut text = String::with_capacity(lines.iter().map(|it| it.text.len() + CRLF.len()).sum());
     let mut end = lines.iter().find_map(|it| it.whole_end()).unwrap_or(LF);
@@ -98,7 +96,7 @@ pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
 pub fn merged_text<'a>(parts: impl IntoIterator<Item = (LineSpan, &'a str)>) -> String {
     let mut lines: BTreeMap<u32, Line<'a>> = BTreeMap::new();
     for (span, content) in parts {
-        if Fit::of(span, content, survey::lines(content).count()) == Fit::None {
+        if Fit::of(span, content, crate::lines(content).count()) == Fit::None {
             continue;
         }
         for (number, line) in (span.start()..=span.end()).zip(lines_of(content, span)) {
