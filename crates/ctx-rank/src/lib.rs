@@ -6,6 +6,7 @@ mod failures;
 mod foreign;
 mod fusion;
 mod generated;
+mod keywords;
 mod logs;
 mod mentions;
 mod names;
@@ -26,6 +27,7 @@ pub use fusion::{
     Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
+pub use keywords::Keywords;
 pub use mentions::Place;
 pub use names::Name;
 pub use project::FRONTS;

@@ -225,9 +225,15 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
-    /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
-    /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
-    /// name may be that of something else (`Node.js`), and reports mention files of other projects.
+    /// The identifiers that the question itself names, and no code or trace in it.
+    pub fn told_names(&self) -> impl Iterator<Item = &Name> {
+        let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
+        self.names.iter().filter(move |it| is_told(it.region))
+    }
+
+    /// The names of the files that a [typed](Query::typed) question calls by a part or a folder of theirs, without the folders: such
+    /// a file is meant, whether it is there or not. A name by itself may be that of something else (`Node.js`), and reports name files
+    /// of others.
     pub fn meant_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);

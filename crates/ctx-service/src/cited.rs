@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
 use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
-use ctx_rank::Analyzer;
+use ctx_rank::{Analyzer, Keywords};
 use ctx_retrieve::Found;
 use serde::{Deserialize, Serialize};
 
-use crate::keywords::Keywords;
 use crate::shown::{Shown, span_of};
 
 /// Characters of an excerpt in a list of sources.

@@ -9,7 +9,6 @@ mod context;
 mod feedback;
 mod gather;
 mod history;
-mod keywords;
 mod label;
 mod lookup;
 mod memory;

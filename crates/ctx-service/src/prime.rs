@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation, Omitted, OmittedReason};
-use ctx_rank::{Contribution, Query};
+use ctx_rank::{Contribution, Keywords, Query};
 use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
@@ -18,13 +18,12 @@ use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
 use crate::history::in_order;
-use crate::keywords::Keywords;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
 use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::prose::Prose;
-use crate::service::{forget_entries_beyond, lap, told_by_lines};
+use crate::service::{EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// The version of the cache key. It changes whenever an older answer would be different now.
@@ -494,7 +493,7 @@ impl Making {
         let files = files.collect();
         // Chunks removed by then are not shown.
         let name = |it: &Citation| it.chunk_id.clone();
-        let asked = Keywords::of(&self.query);
+        let asked = Keywords::of(&self.query, EXCERPT_TERMS);
         let chunks = &candidates.chunks;
         let mut citations = of_chunks(&built, chunks, &gathered.found, Some(&asked), name);
         for cited in &mut citations {

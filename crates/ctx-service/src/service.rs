@@ -11,7 +11,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
     Relevance, Tokens, Warning,
 };
-use ctx_rank::{Name, Query, Region};
+use ctx_rank::Query;
 use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
     Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever,
@@ -489,7 +489,7 @@ pub(crate) fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
 
 /// The words by which lines for excerpts are chosen.
 pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
-    let names = told_names(query).map(|it| it.last.clone());
+    let names = query.told_names().map(|it| it.last.clone());
     let terms = query
         .terms
         .iter()
@@ -501,13 +501,7 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.into()
 }
 
-/// The identifiers in the text of the question, without those in code blocks and traces.
-pub(crate) fn told_names(query: &Query) -> impl Iterator<Item = &Name> {
-    let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
-    query.names.iter().filter(move |it| is_told(it.region))
-}
-
-/// Whether `chunk` is the beginning of its file and shows only pictures.
+/// Whether `chunk` is the beginning of its file, and shows nothing but pictures.
 fn is_of_pictures(chunk: &Chunk) -> bool {
     let text = chunk.full_text();
     let is_first = chunk.span.is_some_and(|it| it.start() == 1);

@@ -3,27 +3,28 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ctx_rank::{Analyzer, Part, Query};
-
-use crate::service::{EXCERPT_TERMS, told_names};
+use crate::{Analyzer, Part, Query};
 
 /// Words, each with the terms that it is searched by, which all have to be there.
-#[derive(Debug)]
-pub(crate) struct Keywords(Vec<Keyword>);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keywords(Vec<Keyword>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Keyword {
     written: String,
     terms: Vec<String>,
 }
 
 impl Keywords {
-    /// Those of `query` that say most of what it is about, in the order in which they are first written. O(bytes of the question).
-    pub(crate) fn of(query: &Query) -> Self {
+    /// Those of `query` that say most of what it is about, by its names and its first so many `terms`, in the order in which they
+    /// are first written. O(bytes of the question).
+    pub fn of(query: &Query, terms: usize) -> Self {
         let mut analyzer = Analyzer::default();
-        let names = told_names(query).flat_map(|it| whole(&it.last, &mut analyzer));
+        let names = query
+            .told_names()
+            .flat_map(|it| whole(&it.last, &mut analyzer));
         let mut told: BTreeSet<String> = names.map(|(term, _)| term).collect();
-        let terms = query.terms.iter().take(EXCERPT_TERMS);
+        let terms = query.terms.iter().take(terms);
         told.extend(terms.map(|it| it.text.clone()));
         let words = whole(&query.text, &mut analyzer).into_iter();
         let words = words.filter(|(term, word)| word.len() > 2 && told.remove(term));
@@ -35,7 +36,7 @@ impl Keywords {
     }
 
     /// Those that a caller gave, as they are.
-    pub(crate) fn given(words: &[String]) -> Self {
+    pub fn given(words: &[String]) -> Self {
         let mut analyzer = Analyzer::default();
         let given = words.iter().map(|word| Keyword {
             written: word.clone(),
@@ -47,8 +48,8 @@ impl Keywords {
         Keywords(given.collect())
     }
 
-    /// Those that `text` has. O(bytes of the text) at most.
-    pub(crate) fn within(&self, text: &str, analyzer: &mut Analyzer) -> Vec<String> {
+    /// Those that `text` has, as they are written. O(bytes of the text) at most.
+    pub fn within(&self, text: &str, analyzer: &mut Analyzer) -> Vec<String> {
         let terms = self.0.iter().flat_map(|it| &it.terms);
         let mut missing: BTreeSet<&str> = terms.map(String::as_str).collect();
         let mut at = 0;
@@ -88,7 +89,7 @@ mod tests {
 
     #[track_caller]
     fn matched(question: &str, text: &str, wanted: &[&str]) {
-        let keywords = Keywords::of(&Query::analyse(question));
+        let keywords = Keywords::of(&Query::analyse(question), 12);
         assert_eq!(keywords.within(text, &mut Analyzer::default()), wanted);
     }
 
