@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ctx_assemble::{Cancel, Control};
+use ctx_citations::StoredSource;
 use ctx_model::{BuildOptions, BuiltContext};
 use ctx_retrieve::Hold;
-use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
+use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
 use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

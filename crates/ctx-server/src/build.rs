@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
+use ctx_citations::{Cited, Resolved, resolve_while};
 use ctx_model::{BuiltContext, Omitted, Tokens, Warning, WarningCode};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
-    Cache, CacheMetrics, Cited, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions,
-    PrimeStage, Resolved, Secret, Served, Service, ServiceError, resolve_while,
+    Cache, CacheMetrics, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions, PrimeStage,
+    Secret, Served, Service, ServiceError,
 };
 
 use crate::Owner;

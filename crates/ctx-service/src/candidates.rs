@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ctx_citations::label_origin;
 use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
     Bag, Contribution, Corpus, Profile, Query, Signals, keyword_match, recency_at, source_priority,
@@ -13,7 +14,7 @@ use ctx_retrieve::{Found, Message, PortError};
 
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, number_turns};
-use crate::label::{Labels, origin_of};
+use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::prose::{Prose, below_min_chance};
 use crate::service::{chunk_kind, chunks_of, each_place_once, keywords};
@@ -463,7 +464,7 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
         .with_path(place.path.clone())
         .with_kind(file_kind(&place.path, None))
         .with_span(place.lines);
-    chunk.origin = origin_of(label).unwrap_or_default();
+    chunk.origin = label_origin(label).unwrap_or_default();
     chunk.matched_keywords = Arc::clone(keywords);
     chunk
 }

@@ -1,272 +1,40 @@
-//! What an answer may cite.
+//! What an answer may cite, with what the question and its search say of it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use ctx_format::{Slot, neutralise};
-use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
+use ctx_citations::Cited;
+use ctx_model::{BuiltContext, Chunk, LineSpan};
 use ctx_rank::{Analyzer, Keywords};
 use ctx_retrieve::Found;
-use serde::{Deserialize, Serialize};
 
-use crate::shown::{Shown, span_of};
-
-/// Characters of an excerpt in a list of sources.
-const EXCERPT: usize = 50;
-
-/// A source that an answer may cite.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Cited {
-    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
-    pub id: String,
-    /// Where it came from.
-    #[serde(rename = "type")]
-    pub origin: Origin,
-    /// What the receipt says of it: source, lines, hash of the text shown.
-    pub citation: Citation,
-    /// How it begins, on one line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
-    /// How much it matters.
-    pub relevance: Relevance,
-    /// What else is known of it.
-    pub metadata: Metadata,
-    /// What feedback on it is given with, where there can be any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// Other ids of it: those of parts that were taken out for it.
-    #[serde(skip)]
-    pub(crate) also: Vec<String>,
-    /// What the context shows of it, which lines and quotations are held against.
-    #[serde(skip)]
-    pub(crate) shown: Shown,
-}
-
-/// What else is known of a source.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Metadata {
-    /// The file it is in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// When it was said, its file last changed or, of a file that was shown lately, when that was: milliseconds
-    /// since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<i64>,
-    /// The words of the question that are in it, as the question has them; in it they may have another ending.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub matched_keywords: Vec<String>,
-    /// Its place among what the search found, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search_rank: Option<u32>,
-}
-
-impl Metadata {
-    /// What is known of `chunk`, whose place is `search_rank`, and in which these words of the question are.
-    fn of(chunk: &Chunk, search_rank: Option<u32>, matched_keywords: Vec<String>) -> Self {
-        Metadata {
-            path: chunk.path.clone(),
-            created_at: chunk.created_at,
-            matched_keywords,
-            search_rank,
+/// What an answer to `built` may cite, each by the id of its chunk, which is its label. It was assembled from `chunks`; `found` is
+/// what the search found, the best first, and `asked` are the words of the question. O(bytes).
+pub(crate) fn cited(
+    built: &BuiltContext,
+    chunks: &[Chunk],
+    found: &[Found],
+    asked: &Keywords,
+) -> Vec<Cited> {
+    let ranks = ranks(found);
+    let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (it.id.as_str(), it)).collect();
+    let mut analyzer = Analyzer::default();
+    let mut cited = Cited::named(built, chunks, |it| it.chunk_id.clone());
+    for it in &mut cited {
+        let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) else {
+            continue;
+        };
+        let place = chunk.path.as_deref().zip(chunk.span);
+        it.metadata.search_rank = place.and_then(|place| ranks.get(&place).copied());
+        // What is no file's was not looked for by words.
+        if !chunk.matched_keywords.is_empty() {
+            it.metadata.matched_keywords = asked.within(chunk.full_text(), &mut analyzer);
         }
     }
+    cited
 }
 
 /// The place of each part of a file among `found`, from 1.
 fn ranks(found: &[Found]) -> BTreeMap<(&str, LineSpan), u32> {
     let place = found.iter().map(|it| (it.hit.path.as_str(), it.hit.span));
     place.zip(1..).collect()
-}
-
-/// The citations of `built`, which was assembled from `chunks`, in the order shown: the first of each chunk.
-/// `found` is what the search found, the best first; `name` gives what a citation is called. The words of the question are `asked`, or each
-/// chunk's own. O(bytes).
-pub(crate) fn of_chunks(
-    built: &BuiltContext,
-    chunks: &[Chunk],
-    found: &[Found],
-    asked: Option<&Keywords>,
-    name: impl Fn(&Citation) -> String,
-) -> Vec<Cited> {
-    let ranks = ranks(found);
-    let rank = |chunk: &Chunk| {
-        let place = chunk.path.as_deref().zip(chunk.span)?;
-        ranks.get(&place).copied()
-    };
-    let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (it.id.as_str(), it)).collect();
-    let merged = merged(built, &by_id);
-    let mut seen = BTreeSet::new();
-    let first = built
-        .citations
-        .iter()
-        .filter(|it| seen.insert(it.chunk_id.as_str()));
-    let mut analyzer = Analyzer::default();
-    let mut matched = |chunk: &Chunk| match asked {
-        // What is no file's was not looked for by words.
-        _ if chunk.matched_keywords.is_empty() => Vec::new(),
-        Some(asked) => asked.within(chunk.full_text(), &mut analyzer),
-        None => Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), &mut analyzer),
-    };
-    let merged_into = |id: &str| merged.get(id).map_or(&[][..], Vec::as_slice);
-    let cited = |citation: &Citation| {
-        let chunk = by_id.get(citation.chunk_id.as_str())?;
-        Some(Cited {
-            id: name(citation),
-            origin: chunk.origin,
-            excerpt: excerpt(chunk.full_text()),
-            relevance: chunk.relevance,
-            metadata: Metadata::of(chunk, rank(chunk), matched(chunk)),
-            feedback: None,
-            also: Vec::new(),
-            shown: Shown::of(citation, chunk, merged_into(&chunk.id)),
-            citation: citation.clone(),
-        })
-    };
-    first.filter_map(cited).collect()
-}
-
-/// The chunks that the receipt says were merged into another, by the id of that one.
-fn merged<'c>(
-    built: &'c BuiltContext,
-    by_id: &BTreeMap<&str, &'c Chunk>,
-) -> BTreeMap<&'c str, Vec<&'c Chunk>> {
-    let mut merged: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
-    for it in &built.omitted {
-        if it.reason == OmittedReason::MergedInto
-            && let Some(speaker) = it.other.as_deref()
-            && let Some(part) = by_id.get(it.id.as_str())
-        {
-            merged.entry(speaker).or_default().push(part);
-        }
-    }
-    merged
-}
-
-/// A source with its text, as it is stored for an answer that is to be held against it later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct StoredSource {
-    /// What the context calls it.
-    pub id: String,
-    /// Where it came from.
-    pub origin: Origin,
-    /// What the receipt says of it.
-    pub citation: Citation,
-    /// How it begins, on one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
-    /// How much it matters.
-    pub relevance: Relevance,
-    /// What else is known of it.
-    #[serde(default)]
-    pub metadata: Metadata,
-    /// What feedback on it is given with, where there can be any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// Other ids of it: those of parts that were taken out for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<String>,
-    /// What the context shows of it.
-    pub text: String,
-    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<Vec<(u32, u32)>>,
-    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
-    /// against them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_unknown: bool,
-}
-
-impl From<&Cited> for StoredSource {
-    fn from(cited: &Cited) -> Self {
-        StoredSource {
-            id: cited.id.clone(),
-            origin: cited.origin,
-            citation: cited.citation.clone(),
-            excerpt: cited.excerpt.clone(),
-            relevance: cited.relevance,
-            metadata: cited.metadata.clone(),
-            feedback: cited.feedback.clone(),
-            also: cited.also.clone(),
-            text: cited.shown.text.to_string(),
-            lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
-            is_unknown: cited.shown.is_unknown,
-        }
-    }
-}
-
-impl From<&StoredSource> for Cited {
-    fn from(stored: &StoredSource) -> Self {
-        let span = |(start, end): &(u32, u32)| LineSpan::new(*start, *end).ok();
-        let lines = match &stored.lines {
-            Some(lines) => lines.iter().filter_map(span).collect(),
-            None => span_of(&stored.citation).into_iter().collect(),
-        };
-        let shown = Shown {
-            text: Arc::from(stored.text.as_str()),
-            lines,
-            is_unknown: stored.is_unknown,
-        };
-        Cited {
-            shown,
-            id: stored.id.clone(),
-            origin: stored.origin,
-            citation: stored.citation.clone(),
-            excerpt: stored.excerpt.clone(),
-            relevance: stored.relevance,
-            metadata: stored.metadata.clone(),
-            feedback: stored.feedback.clone(),
-            also: stored.also.clone(),
-        }
-    }
-}
-
-impl Cited {
-    /// What an answer to a context may cite that was assembled from `chunks` without a service: each by the id
-    /// of its citation. The context does not show those ids: whoever asks the model has to tell it them.
-    pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        of_chunks(built, chunks, &[], None, |it| it.id.clone())
-    }
-
-    /// The same, each by the id of its chunk, which a context shows that is
-    /// [built with metadata](ctx_model::BuildOptions::with_metadata): the model knows it, and it is in the budget.
-    /// It is cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the end of a line in it, or more
-    /// than 400 bytes, cannot be cited.
-    pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        of_chunks(built, chunks, &[], None, |it| it.chunk_id.clone())
-    }
-
-    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty also where no text of the
-    /// chunks has the hash in the receipt: then they are not those of the context, and what is cited of it is
-    /// [`Unchecked`](crate::Verdict::Unchecked).
-    pub fn shown(&self) -> &str {
-        &self.shown.text
-    }
-}
-
-/// The first and the last.
-pub(crate) fn ends(lines: LineSpan) -> (u32, u32) {
-    (lines.start(), lines.end())
-}
-
-/// The first words of `text`, on one line that no terminator or escape ends.
-fn excerpt(text: &str) -> Option<String> {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if line.chars().count() >= EXCERPT {
-            break;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    let line = neutralise(&line, Slot::Line);
-    let cut: String = line.chars().take(EXCERPT).collect();
-    (!cut.is_empty()).then_some(cut)
 }

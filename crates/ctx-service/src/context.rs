@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use ctx_citations::{Cited, Resolved, format_citations, resolve};
 use ctx_model::{BuiltContext, LineSpan, Origin, Relevance};
 use ctx_rank::Contribution;
 use ctx_retrieve::{Answer, PortError, Report};
 use tokio::task::JoinHandle;
 
 use crate::cache::Served;
-use crate::cited::Cited;
 use crate::compose::Stats;
 use crate::gather::{Failure, Unresolved};
 use crate::options::PrimeTimings;
-use crate::{Resolved, format_citations, resolve};
 
 /// A candidate that was considered, shown or not.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! Votes of users on what they were shown: each counts once, and only for files that were shown to
 //! them.
 
+use ctx_citations::Cited;
 use ctx_model::BuiltContext;
 use ctx_retrieve::{Hold, PortError, REMEMBERED, Vote};
 
 use crate::Service;
-use crate::cited::Cited;
 use crate::owner::{Owner, Secret};
 use crate::ports::waited_for;
 

@@ -3,28 +3,10 @@
 use std::collections::BTreeSet;
 
 use ctx_assemble::citation_id;
-use ctx_model::{Chunk, Origin};
+use ctx_citations::{LABEL_DIGITS, label_origin};
+use ctx_model::Chunk;
 
 use crate::owner::{Owner, Secret};
-
-/// Hexadecimal digits of a label, unless more are needed to tell two apart.
-const DIGITS: usize = 6;
-
-/// The words before the hyphen, one for each origin.
-const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
-
-/// The origin of what has this label.
-pub(crate) fn origin_of(label: &str) -> Option<Origin> {
-    let (word, _) = label.split_once('-').filter(|_| is_label(label))?;
-    let origins = [
-        Origin::Reference,
-        Origin::File,
-        Origin::Chunk,
-        Origin::Message,
-    ];
-    let mut words = WORDS.iter().zip(origins);
-    words.find(|(it, _)| **it == word).map(|(_, origin)| origin)
-}
 
 /// Makes the labels of one thread.
 ///
@@ -44,7 +26,7 @@ impl Labels<'_> {
     pub(crate) fn of(&self, chunks: &[Chunk]) -> Vec<String> {
         let ids: Vec<(String, String)> = chunks.iter().map(|chunk| self.id(chunk)).collect();
         let all: BTreeSet<&str> = ids.iter().map(|(_, hex)| hex.as_str()).collect();
-        let digits = (DIGITS..64)
+        let digits = (LABEL_DIGITS..64)
             .find(|&digits| {
                 let cut: BTreeSet<&str> = all.iter().map(|hex| &hex[..digits]).collect();
                 cut.len() == all.len()
@@ -68,7 +50,7 @@ impl Labels<'_> {
     /// from others then.
     pub(crate) fn gave(&self, label: &str, chunk: &Chunk) -> bool {
         let mut chunk = chunk.clone();
-        chunk.origin = origin_of(label).unwrap_or(chunk.origin);
+        chunk.origin = label_origin(label).unwrap_or(chunk.origin);
         let (word, hex) = self.id(&chunk);
         let mut parts = label.split('-');
         parts.next() == Some(&word) && parts.next().is_some_and(|digits| hex.starts_with(digits))
@@ -84,35 +66,10 @@ impl Labels<'_> {
     }
 }
 
-/// Whether `text` has the form of a label: `fil-9f2a1c`, `mes-9f2a1c-2`.
-pub(crate) fn is_label(text: &str) -> bool {
-    let Some((word, rest)) = text.split_once('-') else {
-        return false;
-    };
-    let (hex, number) = rest
-        .split_once('-')
-        .map_or((rest, None), |(hex, number)| (hex, Some(number)));
-    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    WORDS.contains(&word)
-        && (DIGITS..=64).contains(&hex.len())
-        && hex.bytes().all(is_hex)
-        && number.is_none_or(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// Whether `text` is meant to be a label and is none: `FIL-9F2A1C`, `fil-12`.
-pub(crate) fn resembles_label(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let rest = lower
-        .split_once('-')
-        .filter(|(word, _)| WORDS.contains(word));
-    // `ref-counted` is a word.
-    rest.is_some_and(|(_, rest)| rest.is_empty() || rest.contains(|c: char| c.is_ascii_digit()))
-        && !is_label(text)
-}
-
 #[cfg(test)]
 mod tests {
-    use ctx_model::Relevance;
+    use ctx_citations::is_label;
+    use ctx_model::{Origin, Relevance};
 
     use super::*;
 
@@ -152,9 +109,9 @@ mod tests {
             let mut chunk = chunk("a.rs");
             chunk.origin = origin;
             let label = &labels(1, "o", "t", &[chunk])[0];
-            assert_eq!(origin_of(label), Some(origin), "{label}");
+            assert_eq!(label_origin(label), Some(origin), "{label}");
         }
-        assert_eq!(origin_of("file-9f2a1c"), None);
+        assert_eq!(label_origin("file-9f2a1c"), None);
     }
 
     #[test]
@@ -163,7 +120,7 @@ mod tests {
         let all = labels(1, "o", "t", &chunks);
         let set: BTreeSet<&String> = all.iter().collect();
         assert_eq!(set.len(), all.len());
-        assert!(all[0].len() > "chu-".len() + DIGITS, "{}", all[0]);
+        assert!(all[0].len() > "chu-".len() + LABEL_DIGITS, "{}", all[0]);
         assert!(all[0].starts_with(&labels(1, "o", "t", &chunks[..1])[0]));
     }
 
@@ -173,15 +130,5 @@ mod tests {
         let all = labels(1, "o", "t", &chunks);
         assert_eq!(all[1], format!("{}-2", all[0]));
         assert!(all.iter().all(|it| is_label(it)), "{all:?}");
-    }
-
-    #[test]
-    fn words_are_told_from_labels_gone_wrong() {
-        for text in ["FIL-9F2A1C", "fil-12", "fil-9g2a1c", "mes-"] {
-            assert!(resembles_label(text), "{text}");
-        }
-        for text in ["ref-counted", "fil-9f2a1c", "file-1", "0", ""] {
-            assert!(!resembles_label(text), "{text}");
-        }
     }
 }

@@ -2,7 +2,6 @@
 
 mod cache;
 mod candidates;
-mod citations;
 mod cited;
 mod compose;
 mod context;
@@ -22,7 +21,6 @@ mod ports;
 mod prime;
 mod prose;
 mod service;
-mod shown;
 mod turns;
 mod verbatim;
 mod whole;
@@ -30,8 +28,6 @@ mod whole;
 /// The attribute that implementations of [`Recall`] need.
 pub use async_trait::async_trait;
 pub use cache::{Cache, CacheMetrics, Key, Served};
-pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};
-pub use cited::{Cited, Metadata, StoredSource};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
 pub use ctx_assemble::{Cancel, Clock, Control};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use ctx_citations::{cited_lines, is_label, label_origin};
 use ctx_model::{LineSpan, Origin};
 
 use crate::gather::{Required, Unresolved};
-use crate::label;
 
 /// So many names are looked up of a message, of a thread's pins, and of a request: the first.
 const MOST: usize = 32;
@@ -40,12 +40,12 @@ pub(crate) enum What {
 impl Mention {
     /// Whether it is the label of a citation that is of a file.
     pub(crate) fn is_label_of_a_file(&self) -> bool {
-        label::origin_of(&self.text).is_some_and(|it| it != Origin::Message)
+        label_origin(&self.text).is_some_and(|it| it != Origin::Message)
     }
 
     /// Whether it is the label of what was said.
     pub(crate) fn is_label_of_messages(&self) -> bool {
-        label::origin_of(&self.text) == Some(Origin::Message)
+        label_origin(&self.text) == Some(Origin::Message)
     }
 
     /// What `text` names, or why it can be the name of nothing.
@@ -166,7 +166,7 @@ impl List {
 }
 
 fn what(text: &str) -> What {
-    if label::is_label(text) {
+    if is_label(text) {
         return What::Label;
     }
     if let Some((path, why)) = bad_lines(text) {
@@ -224,7 +224,7 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
 fn with_lines(text: &str) -> (&str, Option<LineSpan>) {
     let cut = |text: &'_ str| -> Option<(usize, LineSpan)> {
         let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
-        Some((path.len(), lines_of(lines)?)).filter(|(end, _)| *end > 0)
+        Some((path.len(), cited_lines(lines)?)).filter(|(end, _)| *end > 0)
     };
     let Some((end, lines)) = cut(text) else {
         return (text, None);
@@ -234,17 +234,6 @@ fn with_lines(text: &str) -> (&str, Option<LineSpan>) {
         Some((end, line)) => (&text[..end], Some(line)),
         None => (&text[..end], Some(lines)),
     }
-}
-
-/// `10`, `10-20`, `10–20`, `10-L20`.
-pub(crate) fn lines_of(text: &str) -> Option<LineSpan> {
-    let number = |text: &str| -> Option<u32> {
-        let text = text.strip_prefix('L').unwrap_or(text);
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| text.parse().ok())?
-    };
-    let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
-    LineSpan::new(number(start)?, number(end)?).ok()
 }
 
 /// What `message` names: words after an `@` that begins a word, and labels in brackets; each once, in their
@@ -270,7 +259,7 @@ fn in_line(line: &str) -> impl Iterator<Item = &str> {
         let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
         let name = if mark == "[" {
-            in_brackets(rest).filter(|it| label::is_label(it))
+            in_brackets(rest).filter(|it| is_label(it))
         } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
             Some(name(rest))
         } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::{BuiltContext, Citation, Omitted, OmittedReason};
+use ctx_model::{BuiltContext, Omitted, OmittedReason};
 use ctx_rank::{Contribution, Keywords, Query};
 use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::cache::{Key, Served};
 use crate::candidates::{Candidates, Gathered, Scoring};
-use crate::cited::of_chunks;
+use crate::cited::cited;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
@@ -491,11 +491,9 @@ impl Making {
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
-        // Chunks removed by then are not shown.
-        let name = |it: &Citation| it.chunk_id.clone();
+        // What was taken out meanwhile is not shown.
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
-        let chunks = &candidates.chunks;
-        let mut citations = of_chunks(&built, chunks, &gathered.found, Some(&asked), name);
+        let mut citations = cited(&built, &candidates.chunks, &gathered.found, &asked);
         for cited in &mut citations {
             let held = candidates
                 .held

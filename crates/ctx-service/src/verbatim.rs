@@ -162,27 +162,18 @@ fn plain(text: &str) -> String {
 
 /// The same of as much of `text` as somebody waits for.
 fn plain_while(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
-    with_one_blank(text, is_awaited, push_lower)
-}
-
-/// `text` with one blank for any run of blanks and none around it, each word as `push` adds it; as much of it as somebody waits for.
-pub(crate) fn with_one_blank(
-    text: &str,
-    is_awaited: &dyn Fn() -> bool,
-    push: impl Fn(&mut String, &str),
-) -> String {
     let mut pace = Pace::of(is_awaited);
-    let mut spaced = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     for word in text.split_whitespace() {
-        if !pace.goes_on(spaced.len()) {
+        if !pace.goes_on(plain.len()) {
             break;
         }
-        if !spaced.is_empty() {
-            spaced.push(' ');
+        if !plain.is_empty() {
+            plain.push(' ');
         }
-        push(&mut spaced, word);
+        push_lower(&mut plain, word);
     }
-    spaced
+    plain
 }
 
 /// Adds `word` to `text` in lower case, character by character: a sigma at its end is as any other. O(bytes).

@@ -4,6 +4,9 @@
 pub use ctx_assemble as assemble;
 #[doc(inline)]
 pub use ctx_budget as budget;
+#[cfg(feature = "citations")]
+#[doc(inline)]
+pub use ctx_citations as citations;
 #[doc(inline)]
 pub use ctx_format as format;
 #[cfg(feature = "git")]

@@ -1,4 +1,4 @@
-//! The core opens no file, no socket and no clock: held against its source.
+//! The core, and some others, open no file, no socket and no clock: held against their source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use super::table::Table;
 use crate::workspace::Workspace;
 
-/// Where a core crate reaches for the world outside, as `path:line: word`.
+/// Where a crate that may not reaches for the world outside, as `path:line: word`.
 pub(super) fn check(workspace: &Workspace, table: &Table) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for name in table.core {
+    for name in table.core.iter().chain(table.pure) {
         let folder = workspace.root.join("crates").join(name).join("src");
         for path in sources(&folder)? {
             let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -21,7 +21,7 @@ pub(super) fn check(workspace: &Workspace, table: &Table) -> Result<Vec<String>>
                 .to_string();
             for (line, word) in reaches(&text, table.impure) {
                 if !table.reaching.contains(&(shown.as_str(), word)) {
-                    found.push(format!("{shown}:{line}: {word} is not for the core"));
+                    found.push(format!("{shown}:{line}: {word} is not for this crate"));
                 }
             }
         }

@@ -15,7 +15,9 @@ pub(super) struct Table {
     pub(super) bare: &'static [&'static [&'static str]],
     /// All that a crate may depend on outside the workspace, for those that must stay small.
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
-    /// What no core crate may say in its source: the ways to files, sockets and clocks.
+    /// The others that open no file, socket or clock.
+    pub(super) pure: &'static [&'static str],
+    /// What no core crate and none of those may say in its source: the ways to files, sockets and clocks.
     pub(super) impure: &'static [&'static str],
     /// The files that may nevertheless, each with the word it may say.
     pub(super) reaching: &'static [(&'static str, &'static str)],
@@ -54,7 +56,7 @@ pub(super) const TABLE: Table = Table {
                 "ctx-hosts",
             ],
         ),
-        row("decision", &["ctx-budget"]),
+        row("decision", &["ctx-budget", "ctx-citations"]),
         row(
             "composition",
             &["ctx-resolve", "ctx-assemble", "ctx-retrieve"],
@@ -79,7 +81,15 @@ pub(super) const TABLE: Table = Table {
     facade: (
         "ctx",
         &[
-            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve", "service",
+            "openai",
+            "cache",
+            "citations",
+            "rank",
+            "secrets",
+            "source",
+            "syntax",
+            "resolve",
+            "service",
         ],
     ),
     bare: &[&["ctx-mcp", "ctx-server", "ctx-testkit"], &["ctx-cli"]],
@@ -103,6 +113,7 @@ pub(super) const TABLE: Table = Table {
             &["quick-xml", "serde", "serde_json", "thiserror"],
         ),
         ("ctx-budget", &["thiserror"]),
+        ("ctx-citations", &["blake3", "serde"]),
         (
             "ctx-assemble",
             &[
@@ -120,6 +131,7 @@ pub(super) const TABLE: Table = Table {
         ),
         ("ctx", &[]),
     ],
+    pure: &["ctx-citations"],
     impure: &[
         "std::env",
         "std::fs",

@@ -24,6 +24,7 @@ const SMALL: Table = Table {
     facade: ("d", &["light"]),
     bare: &[&["c", "e"]],
     outside: &[("a", &["serde"])],
+    pure: &[],
     impure: &["std::fs"],
     reaching: &[],
     longest_chain: 2,

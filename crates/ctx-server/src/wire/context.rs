@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ctx_citations::{Cited, Metadata, Resolved, Verdict, format_citations};
 use ctx_model::{
     BuiltContext, Certificate, Exactness, Format, Included, Omitted, Origin, Relevance,
     SharedPrefix, TokenSplit, Warning,
 };
-use ctx_service::{Cited, Metadata, Resolved, Verdict, format_citations};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -14,7 +14,7 @@ use proptest::test_runner::TestCaseError;
 use crate::support::{FILES, NOW, World, options, service_over, service_without_secret, world};
 
 fn handle(context: &PrimeContext, path: &str) -> String {
-    let is_it = |it: &&ctx_service::Cited| it.citation.file_path.as_deref() == Some(path);
+    let is_it = |it: &&ctx_citations::Cited| it.citation.file_path.as_deref() == Some(path);
     let cited = context.citations.iter().find(is_it).unwrap();
     cited.feedback.clone().unwrap()
 }

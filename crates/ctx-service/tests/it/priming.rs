@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
+use ctx_citations::Verdict;
 use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind};
 use ctx_retrieve::{Hold, Threads};
-use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source, Verdict};
+use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 
 use crate::support::{FILES, NOW, Store, options, options_of, service_of, world, world_of, write};
 
 fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
     let cited = context.citations.iter().filter(|it| it.origin == origin);
-    let place = |it: &ctx_service::Cited| match it.citation.start_line {
+    let place = |it: &ctx_citations::Cited| match it.citation.start_line {
         Some(line) => format!("{}:{line}", it.citation.source),
         None => it.citation.source.clone(),
     };
@@ -228,7 +229,7 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
         prime.recording.done().await.unwrap();
         world.store.shown.lock().unwrap().clear();
         world.remember(&prime.context);
-        let of_server = |it: &&ctx_service::Cited| it.citation.source == "src/server.rs";
+        let of_server = |it: &&ctx_citations::Cited| it.citation.source == "src/server.rs";
         let cited = prime.context.citations.iter().find(of_server).unwrap();
         let asked = options().with_references(vec![cited.id.clone()]);
         let next = world.prime_with("what is a header?", &asked).await.context;
@@ -251,7 +252,7 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
         );
         let changed = world.prime_with("what is a header?", &asked).await.context;
         unresolved(&changed, &[(&cited.id, none)]);
-        let is_named = |it: &ctx_service::Cited| it.relevance == Relevance::ONE;
+        let is_named = |it: &ctx_citations::Cited| it.relevance == Relevance::ONE;
         assert!(!changed.citations.iter().any(is_named));
     }
 }
@@ -842,7 +843,7 @@ async fn what_is_named_beyond_the_bounds_is_told() {
     let names: Vec<String> = (0..60).map(|n| format!("@no{n:02}.rs")).collect();
     let context = world.prime(&names.join(" ")).await.context;
     assert_eq!(context.stats.explicit_count, 1);
-    let of_pin = |it: &&ctx_service::Cited| it.origin == Origin::Reference;
+    let of_pin = |it: &&ctx_citations::Cited| it.origin == Origin::Reference;
     let of_pin = context.citations.iter().find(of_pin).unwrap();
     assert_eq!(of_pin.citation.source, long);
     assert_eq!(context.unresolved.len(), 60);

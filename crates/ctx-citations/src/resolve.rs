@@ -11,8 +11,7 @@ use serde::Serialize;
 
 use crate::cited::{Cited, ends};
 use crate::label::{is_label, resembles_label};
-use crate::mention::lines_of;
-use crate::verbatim::with_one_blank;
+use crate::lines::cited_lines;
 
 /// No list of labels between brackets is longer, in bytes.
 const LONGEST_LIST: usize = 400;
@@ -24,6 +23,8 @@ const LOOKS: usize = 64;
 const KEPT: usize = 4;
 /// and so many besides: enough for the longest before a list of as many labels as there may be.
 const KEPT_BESIDES: usize = 1 << 20;
+/// So many bytes of a source are read before it is asked again whether they are wanted.
+const STEP: usize = 256 << 10;
 /// Fewer words between quotation marks are a name or irony.
 const FEWEST_WORDS: usize = 3;
 /// Words that lead from a quotation to what it is of, in lower case: `"…" (see also [fil-9f2a1c])`.
@@ -382,14 +383,14 @@ fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) ->
     if known.of(id).is_none() && !is_label(id) {
         if let Some((before, lines)) = before.zip(more_lines(text)) {
             before.clone_into(&mut mark.id);
-            return Some(match lines_of(lines) {
+            return Some(match cited_lines(lines) {
                 Some(span) => judged(mark, Some(span), Quote::Nothing, known),
                 None => mark,
             });
         }
         return resembles_label(id).then_some(mark);
     }
-    let span = lines.map(lines_of);
+    let span = lines.map(cited_lines);
     if span == Some(None) {
         return Some(mark);
     }
@@ -719,15 +720,22 @@ fn words(text: &str, is_wanted: &dyn Fn() -> bool) -> String {
         '‘' | '’' | '‚' => '\'',
         c => c,
     };
-    with_one_blank(&neutralise(text, Slot::Text), is_wanted, |words, word| {
-        if words.ends_with(' ')
-            && word.starts_with(is_wide)
-            && words[..words.len() - 1].ends_with(is_wide)
-        {
-            words.pop();
+    let mut words = String::with_capacity(text.len());
+    let mut asked_at = 0;
+    for word in neutralise(text, Slot::Text).split_whitespace() {
+        if words.len() >= asked_at {
+            asked_at = words.len() + STEP;
+            if !is_wanted() {
+                break;
+            }
+        }
+        let is_broken = word.starts_with(is_wide) && words.ends_with(is_wide);
+        if !words.is_empty() && !is_broken {
+            words.push(' ');
         }
         words.extend(word.chars().map(plain));
-    })
+    }
+    words
 }
 
 /// The list of the sources that an answer uses, to be put after it: a rule, `Sources:`, and a line for each in

@@ -1,0 +1,299 @@
+//! What an answer may cite.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ctx_format::{Slot, neutralise};
+use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
+use ctx_rank::{Analyzer, Keywords};
+use serde::{Deserialize, Serialize};
+
+use crate::shown::{Shown, span_of};
+
+/// Characters of an excerpt in a list of sources.
+const EXCERPT: usize = 50;
+
+/// A source that an answer may cite.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Cited {
+    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
+    pub id: String,
+    /// Where it came from.
+    #[serde(rename = "type")]
+    pub origin: Origin,
+    /// What the receipt says of it: source, lines, hash of the text shown.
+    pub citation: Citation,
+    /// How it begins, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// How much it matters.
+    pub relevance: Relevance,
+    /// What else is known of it.
+    pub metadata: Metadata,
+    /// What feedback on it is given with, where there can be any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// Other ids of it: those of parts that were taken out for it.
+    #[serde(skip)]
+    pub also: Vec<String>,
+    /// What the context shows of it, which lines and quotations are held against.
+    #[serde(skip)]
+    pub(crate) shown: Shown,
+}
+
+/// What else is known of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Metadata {
+    /// The file it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// When it was said, its file last changed or, of a file that was shown lately, when that was: milliseconds
+    /// since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+    /// The words of the question that are in it, as the question has them; in it they may have another ending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched_keywords: Vec<String>,
+    /// Its place among what the search found, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_rank: Option<u32>,
+}
+
+impl Metadata {
+    fn of(chunk: &Chunk) -> Self {
+        Metadata {
+            path: chunk.path.clone(),
+            created_at: chunk.created_at,
+            ..Metadata::default()
+        }
+    }
+}
+
+/// `cited`, which are of `chunks`, each with its words of the question.
+fn with_keywords(mut cited: Vec<Cited>, chunks: &[Chunk]) -> Vec<Cited> {
+    let by_id = by_id(chunks);
+    let mut analyzer = Analyzer::default();
+    for it in &mut cited {
+        if let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) {
+            it.metadata.matched_keywords = keywords(chunk, &mut analyzer);
+        }
+    }
+    cited
+}
+
+/// The words of the question that `chunk` says it was found by, as far as its text has them.
+fn keywords(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
+    if chunk.matched_keywords.is_empty() {
+        return Vec::new();
+    }
+    Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), analyzer)
+}
+
+fn by_id(chunks: &[Chunk]) -> BTreeMap<&str, &Chunk> {
+    chunks.iter().map(|it| (it.id.as_str(), it)).collect()
+}
+
+/// The chunks that the receipt says were merged into another, by the id of that one.
+fn merged<'c>(
+    built: &'c BuiltContext,
+    by_id: &BTreeMap<&str, &'c Chunk>,
+) -> BTreeMap<&'c str, Vec<&'c Chunk>> {
+    let mut merged: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
+    for it in &built.omitted {
+        if it.reason == OmittedReason::MergedInto
+            && let Some(speaker) = it.other.as_deref()
+            && let Some(part) = by_id.get(it.id.as_str())
+        {
+            merged.entry(speaker).or_default().push(part);
+        }
+    }
+    merged
+}
+
+/// A source with its text, as it is stored for an answer that is to be held against it later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StoredSource {
+    /// What the context calls it.
+    pub id: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What the receipt says of it.
+    pub citation: Citation,
+    /// How it begins, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// How much it matters.
+    pub relevance: Relevance,
+    /// What else is known of it.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What feedback on it is given with, where there can be any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// Other ids of it: those of parts that were taken out for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What the context shows of it.
+    pub text: String,
+    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Vec<(u32, u32)>>,
+    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
+    /// against them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unknown: bool,
+}
+
+impl From<&Cited> for StoredSource {
+    fn from(cited: &Cited) -> Self {
+        StoredSource {
+            id: cited.id.clone(),
+            origin: cited.origin,
+            citation: cited.citation.clone(),
+            excerpt: cited.excerpt.clone(),
+            relevance: cited.relevance,
+            metadata: cited.metadata.clone(),
+            feedback: cited.feedback.clone(),
+            also: cited.also.clone(),
+            text: cited.shown.text.to_string(),
+            lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
+            is_unknown: cited.shown.is_unknown,
+        }
+    }
+}
+
+impl From<&StoredSource> for Cited {
+    fn from(stored: &StoredSource) -> Self {
+        let span = |(start, end): &(u32, u32)| LineSpan::new(*start, *end).ok();
+        let lines = match &stored.lines {
+            Some(lines) => lines.iter().filter_map(span).collect(),
+            None => span_of(&stored.citation).into_iter().collect(),
+        };
+        let shown = Shown {
+            text: Arc::from(stored.text.as_str()),
+            lines,
+            is_unknown: stored.is_unknown,
+        };
+        Cited {
+            shown,
+            id: stored.id.clone(),
+            origin: stored.origin,
+            citation: stored.citation.clone(),
+            excerpt: stored.excerpt.clone(),
+            relevance: stored.relevance,
+            metadata: stored.metadata.clone(),
+            feedback: stored.feedback.clone(),
+            also: stored.also.clone(),
+        }
+    }
+}
+
+impl Cited {
+    /// What an answer to a context may cite that was assembled from `chunks` without a service, in the order shown: each by the id
+    /// of its citation. The context does not show those ids: whoever asks the model has to tell it them. O(bytes).
+    pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
+        with_keywords(Cited::named(built, chunks, |it| it.id.clone()), chunks)
+    }
+
+    /// The same, each by the id of its chunk, which a context shows that is
+    /// [built with metadata](ctx_model::BuildOptions::with_metadata): the model knows it, and it is in the budget.
+    /// It is cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the end of a line in it, or more
+    /// than 400 bytes, cannot be cited.
+    pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
+        with_keywords(
+            Cited::named(built, chunks, |it| it.chunk_id.clone()),
+            chunks,
+        )
+    }
+
+    /// The same, each by what `name` calls its citation, and without the words of the question: whoever asked it knows those, and the
+    /// rank, and sets them in the [`metadata`](Cited::metadata).
+    pub fn named(
+        built: &BuiltContext,
+        chunks: &[Chunk],
+        name: impl Fn(&Citation) -> String,
+    ) -> Vec<Cited> {
+        let by_id = by_id(chunks);
+        let merged = merged(built, &by_id);
+        let mut seen = BTreeSet::new();
+        let first = built
+            .citations
+            .iter()
+            .filter(|it| seen.insert(it.chunk_id.as_str()));
+        let merged_into = |id: &str| merged.get(id).map_or(&[][..], Vec::as_slice);
+        let cited = |citation: &Citation| {
+            let chunk = by_id.get(citation.chunk_id.as_str())?;
+            let shown = Shown::of(citation, chunk, merged_into(&chunk.id));
+            Some(Cited::new(name(citation), citation.clone(), chunk, shown))
+        };
+        first.filter_map(cited).collect()
+    }
+
+    /// `chunk` as a source of which the model was shown all of the text, with its id, by other means than a context of
+    /// [`BuiltContext`]. It is cited by that id, as far as one can be (see [`Cited::by_chunk_id`]). O(bytes).
+    pub fn whole(chunk: &Chunk) -> Cited {
+        let (text, span) = (chunk.full_text(), chunk.full_span());
+        let citation = Citation {
+            id: chunk.id.clone(),
+            chunk_id: chunk.id.clone(),
+            source: chunk.title().to_owned(),
+            file_path: chunk.path.clone(),
+            start_line: span.map(LineSpan::start),
+            end_line: span.map(LineSpan::end),
+            content_hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+        };
+        let shown = Shown::whole(text, span);
+        let mut cited = Cited::new(chunk.id.clone(), citation, chunk, shown);
+        cited.metadata.matched_keywords = keywords(chunk, &mut Analyzer::default());
+        cited
+    }
+
+    fn new(id: String, citation: Citation, chunk: &Chunk, shown: Shown) -> Self {
+        Cited {
+            id,
+            origin: chunk.origin,
+            citation,
+            excerpt: excerpt(chunk.full_text()),
+            relevance: chunk.relevance,
+            metadata: Metadata::of(chunk),
+            feedback: None,
+            also: Vec::new(),
+            shown,
+        }
+    }
+
+    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty also where no text of the
+    /// chunks has the hash in the receipt: then they are not those of the context, and what is cited of it is
+    /// [`Unchecked`](crate::Verdict::Unchecked).
+    pub fn shown(&self) -> &str {
+        &self.shown.text
+    }
+}
+
+/// The first and the last.
+pub(crate) fn ends(lines: LineSpan) -> (u32, u32) {
+    (lines.start(), lines.end())
+}
+
+/// The first words of `text`, on one line that no terminator or escape ends.
+fn excerpt(text: &str) -> Option<String> {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if line.chars().count() >= EXCERPT {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let line = neutralise(&line, Slot::Line);
+    let cut: String = line.chars().take(EXCERPT).collect();
+    (!cut.is_empty()).then_some(cut)
+}

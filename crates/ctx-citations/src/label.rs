@@ -1,0 +1,68 @@
+//! The form of the short ids that contexts show their sources under.
+
+use ctx_model::Origin;
+
+/// So many hexadecimal digits a label has at least; more where they are needed to tell two apart, up to 64.
+pub const LABEL_DIGITS: usize = 6;
+
+/// The words before the hyphen, one for each origin.
+const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
+
+/// The origin of what has this label; `None` where it is none.
+///
+/// ```
+/// assert_eq!(ctx_citations::label_origin("mes-9f2a1c-2"), Some(ctx_model::Origin::Message));
+/// assert_eq!(ctx_citations::label_origin("file-9f2a1c"), None);
+/// ```
+pub fn label_origin(label: &str) -> Option<Origin> {
+    let (word, _) = label.split_once('-').filter(|_| is_label(label))?;
+    let origins = [
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ];
+    let mut words = WORDS.iter().zip(origins);
+    words.find(|(it, _)| **it == word).map(|(_, origin)| origin)
+}
+
+/// Whether `text` has the form of a label: `fil-9f2a1c`, `mes-9f2a1c-2`. O(bytes).
+pub fn is_label(text: &str) -> bool {
+    let Some((word, rest)) = text.split_once('-') else {
+        return false;
+    };
+    let (hex, number) = rest
+        .split_once('-')
+        .map_or((rest, None), |(hex, number)| (hex, Some(number)));
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    WORDS.contains(&word)
+        && (LABEL_DIGITS..=64).contains(&hex.len())
+        && hex.bytes().all(is_hex)
+        && number.is_none_or(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether `text` is meant to be a label and is none: `FIL-9F2A1C`, `fil-12`.
+pub(crate) fn resembles_label(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let rest = lower
+        .split_once('-')
+        .filter(|(word, _)| WORDS.contains(word));
+    // `ref-counted` is a word.
+    rest.is_some_and(|(_, rest)| rest.is_empty() || rest.contains(|c: char| c.is_ascii_digit()))
+        && !is_label(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_told_from_labels_gone_wrong() {
+        for text in ["FIL-9F2A1C", "fil-12", "fil-9g2a1c", "mes-"] {
+            assert!(resembles_label(text), "{text}");
+        }
+        for text in ["ref-counted", "fil-9f2a1c", "file-1", "0", ""] {
+            assert!(!resembles_label(text), "{text}");
+        }
+    }
+}

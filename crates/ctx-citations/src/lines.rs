@@ -1,0 +1,19 @@
+//! Lines, as they are cited.
+
+use ctx_model::LineSpan;
+
+/// The lines that `text` says, if that is all it says: `10`, `10-20`, `10–20`, `L10-L20`. O(bytes).
+///
+/// ```
+/// assert_eq!(ctx_citations::cited_lines("L10-L20"), ctx_model::LineSpan::new(10, 20).ok());
+/// assert_eq!(ctx_citations::cited_lines("20-10"), None);
+/// ```
+pub fn cited_lines(text: &str) -> Option<LineSpan> {
+    let number = |text: &str| -> Option<u32> {
+        let text = text.strip_prefix('L').unwrap_or(text);
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse().ok())?
+    };
+    let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
+    LineSpan::new(number(start)?, number(end)?).ok()
+}
