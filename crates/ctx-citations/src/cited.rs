@@ -1,14 +1,13 @@
 //! What an answer may cite.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
 use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
 use ctx_rank::{Analyzer, Keywords};
 use serde::{Deserialize, Serialize};
 
-use crate::shown::{Shown, span_of};
+use crate::shown::Shown;
 
 /// Characters of an excerpt in a list of sources.
 const EXCERPT: usize = 50;
@@ -73,127 +72,6 @@ impl Metadata {
     }
 }
 
-/// `cited`, which are of `chunks`, each with its words of the question.
-fn with_keywords(mut cited: Vec<Cited>, chunks: &[Chunk]) -> Vec<Cited> {
-    let by_id = by_id(chunks);
-    let mut analyzer = Analyzer::default();
-    for it in &mut cited {
-        if let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) {
-            it.metadata.matched_keywords = keywords(chunk, &mut analyzer);
-        }
-    }
-    cited
-}
-
-/// The words of the question that `chunk` says it was found by, as far as its text has them.
-fn keywords(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
-    if chunk.matched_keywords.is_empty() {
-        return Vec::new();
-    }
-    Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), analyzer)
-}
-
-fn by_id(chunks: &[Chunk]) -> BTreeMap<&str, &Chunk> {
-    chunks.iter().map(|it| (it.id.as_str(), it)).collect()
-}
-
-/// The chunks that the receipt says were merged into another, by the id of that one.
-fn merged<'c>(
-    built: &'c BuiltContext,
-    by_id: &BTreeMap<&str, &'c Chunk>,
-) -> BTreeMap<&'c str, Vec<&'c Chunk>> {
-    let mut merged: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
-    for it in &built.omitted {
-        if it.reason == OmittedReason::MergedInto
-            && let Some(speaker) = it.other.as_deref()
-            && let Some(part) = by_id.get(it.id.as_str())
-        {
-            merged.entry(speaker).or_default().push(part);
-        }
-    }
-    merged
-}
-
-/// A source with its text, as it is stored for an answer that is to be held against it later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct StoredSource {
-    /// What the context calls it.
-    pub id: String,
-    /// Where it came from.
-    pub origin: Origin,
-    /// What the receipt says of it.
-    pub citation: Citation,
-    /// How it begins, on one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
-    /// How much it matters.
-    pub relevance: Relevance,
-    /// What else is known of it.
-    #[serde(default)]
-    pub metadata: Metadata,
-    /// What feedback on it is given with, where there can be any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// Other ids of it: those of parts that were taken out for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<String>,
-    /// What the context shows of it.
-    pub text: String,
-    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<Vec<(u32, u32)>>,
-    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
-    /// against them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_unknown: bool,
-}
-
-impl From<&Cited> for StoredSource {
-    fn from(cited: &Cited) -> Self {
-        StoredSource {
-            id: cited.id.clone(),
-            origin: cited.origin,
-            citation: cited.citation.clone(),
-            excerpt: cited.excerpt.clone(),
-            relevance: cited.relevance,
-            metadata: cited.metadata.clone(),
-            feedback: cited.feedback.clone(),
-            also: cited.also.clone(),
-            text: cited.shown.text.to_string(),
-            lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
-            is_unknown: cited.shown.is_unknown,
-        }
-    }
-}
-
-impl From<&StoredSource> for Cited {
-    fn from(stored: &StoredSource) -> Self {
-        let span = |(start, end): &(u32, u32)| LineSpan::new(*start, *end).ok();
-        let lines = match &stored.lines {
-            Some(lines) => lines.iter().filter_map(span).collect(),
-            None => span_of(&stored.citation).into_iter().collect(),
-        };
-        let shown = Shown {
-            text: Arc::from(stored.text.as_str()),
-            lines,
-            is_unknown: stored.is_unknown,
-        };
-        Cited {
-            shown,
-            id: stored.id.clone(),
-            origin: stored.origin,
-            citation: stored.citation.clone(),
-            excerpt: stored.excerpt.clone(),
-            relevance: stored.relevance,
-            metadata: stored.metadata.clone(),
-            feedback: stored.feedback.clone(),
-            also: stored.also.clone(),
-        }
-    }
-}
-
 impl Cited {
     /// What an answer to a context may cite that was assembled from `chunks` without a service, in the order shown: each by the id
     /// of its citation. The context does not show those ids: whoever asks the model has to tell it them. O(bytes).
@@ -235,8 +113,8 @@ impl Cited {
         first.filter_map(cited).collect()
     }
 
-    /// `chunk` as a source of which the model was shown all of the text, with its id, by other means than a context of
-    /// [`BuiltContext`]. It is cited by that id, as far as one can be (see [`Cited::by_chunk_id`]). O(bytes).
+    /// `chunk` as a source of which the model was shown the whole text under its id, by other means than a [`BuiltContext`]. It
+    /// is cited by that id, as far as one can be ([`Cited::by_chunk_id`]); its lines are those that it says. O(bytes).
     pub fn whole(chunk: &Chunk) -> Cited {
         let (text, span) = (chunk.full_text(), chunk.full_span());
         let citation = Citation {
@@ -276,9 +154,45 @@ impl Cited {
     }
 }
 
-/// The first and the last.
-pub(crate) fn ends(lines: LineSpan) -> (u32, u32) {
-    (lines.start(), lines.end())
+/// `cited`, which are of `chunks`, each with its words of the question.
+fn with_keywords(mut cited: Vec<Cited>, chunks: &[Chunk]) -> Vec<Cited> {
+    let by_id = by_id(chunks);
+    let mut analyzer = Analyzer::default();
+    for it in &mut cited {
+        if let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) {
+            it.metadata.matched_keywords = keywords(chunk, &mut analyzer);
+        }
+    }
+    cited
+}
+
+/// The words of the question that `chunk` says it was found by, as far as its text has them.
+fn keywords(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
+    if chunk.matched_keywords.is_empty() {
+        return Vec::new();
+    }
+    Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), analyzer)
+}
+
+fn by_id(chunks: &[Chunk]) -> BTreeMap<&str, &Chunk> {
+    chunks.iter().map(|it| (it.id.as_str(), it)).collect()
+}
+
+/// The chunks that the receipt says were merged into another, by the id of that one.
+fn merged<'c>(
+    built: &'c BuiltContext,
+    by_id: &BTreeMap<&str, &'c Chunk>,
+) -> BTreeMap<&'c str, Vec<&'c Chunk>> {
+    let mut merged: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
+    for it in &built.omitted {
+        if it.reason == OmittedReason::MergedInto
+            && let Some(speaker) = it.other.as_deref()
+            && let Some(part) = by_id.get(it.id.as_str())
+        {
+            merged.entry(speaker).or_default().push(part);
+        }
+    }
+    merged
 }
 
 /// The first words of `text`, on one line that no terminator or escape ends.

@@ -1,12 +1,22 @@
 #![doc = include_str!("../README.md")]
 
 mod cited;
+mod compare;
+mod known;
 mod label;
 mod lines;
+mod mark;
+mod quote;
 mod resolve;
+mod script;
 mod shown;
+mod sources;
+mod stored;
 
-pub use cited::{Cited, Metadata, StoredSource};
+pub use cited::{Cited, Metadata};
 pub use label::{LABEL_DIGITS, is_label, label_origin};
 pub use lines::cited_lines;
-pub use resolve::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};
+pub use mark::{Mark, Resolved, Verdict};
+pub use resolve::{CITING, resolve, resolve_while};
+pub use sources::format_citations;
+pub use stored::StoredSource;

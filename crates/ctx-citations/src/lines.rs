@@ -17,3 +17,22 @@ pub fn cited_lines(text: &str) -> Option<LineSpan> {
     let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
     LineSpan::new(number(start)?, number(end)?).ok()
 }
+
+/// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`, `lines 5-9`. It may be
+/// wrong.
+pub(crate) fn more_lines(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(char::is_alphabetic);
+    let word = text[..text.len() - rest.len()].to_ascii_lowercase();
+    let lines = rest.trim_start_matches(['.', ':', '#', ' ']);
+    let is_number = lines.starts_with(|c: char| c.is_ascii_digit());
+    match word.as_str() {
+        "" | "l" | "ll" | "ln" | "z" if is_number => Some(lines),
+        "line" | "lines" | "zeile" | "zeilen" => Some(lines),
+        _ => None,
+    }
+}
+
+/// The first and the last.
+pub(crate) fn ends(lines: LineSpan) -> (u32, u32) {
+    (lines.start(), lines.end())
+}

@@ -1,0 +1,80 @@
+//! What is said of an answer, citation by citation.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+/// What is wrong with a citation, if anything is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing.
+    Sound,
+    /// The context has no source of that id.
+    Unknown,
+    /// It is meant for an id and has not the form of one, or its lines are none.
+    Malformed,
+    /// The context does not show those lines of the source.
+    OutOfRange,
+    /// The words quoted before it are not among those that the context shows of the source.
+    Misquoted,
+    /// The answer quotes so much that the words before it were not looked for, or not even kept: more than 4,000 bytes before
+    /// this citation, or too much of all. Or no text of the source has the hash in the receipt, so that its words and lines could
+    /// not be looked at.
+    Unchecked,
+}
+
+impl Verdict {
+    /// What a mark says, after a colon.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Verdict::Sound => "",
+            Verdict::Unknown => "unknown",
+            Verdict::Malformed => "malformed",
+            Verdict::OutOfRange => "no such lines",
+            Verdict::Misquoted => "not a quotation",
+            Verdict::Unchecked => "not checked",
+        }
+    }
+}
+
+/// One citation of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Mark {
+    /// Where it stands in the answer, in bytes, without its brackets.
+    pub range: Range<usize>,
+    /// The id, as it is written.
+    pub id: String,
+    /// The lines, where some are cited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(u32, u32)>,
+    /// The words quoted right before it, where there are any, and they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// What is wrong with it.
+    pub verdict: Verdict,
+}
+
+/// An answer, with what it cites.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The answer. Sound citations stand as they stood; the others say what is wrong with them:
+    /// `[fil-000000: unknown]`.
+    pub text: String,
+    /// The ids of the sources cited, each once, in the order they are first cited.
+    pub used: Vec<String>,
+    /// Every citation, in order.
+    pub marks: Vec<Mark>,
+}
+
+impl Resolved {
+    /// The citations with this verdict, in order.
+    pub fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().filter(move |it| it.verdict == verdict)
+    }
+}

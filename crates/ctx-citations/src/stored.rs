@@ -1,0 +1,90 @@
+//! Sources as they are stored.
+
+use std::sync::Arc;
+
+use ctx_model::{Citation, LineSpan, Origin, Relevance};
+use serde::{Deserialize, Serialize};
+
+use crate::cited::{Cited, Metadata};
+use crate::lines::ends;
+use crate::shown::{Shown, span_of};
+
+/// A source with its text, as it is stored for an answer that is to be held against it later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StoredSource {
+    /// What the context calls it.
+    pub id: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What the receipt says of it.
+    pub citation: Citation,
+    /// How it begins, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// How much it matters.
+    pub relevance: Relevance,
+    /// What else is known of it.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What feedback on it is given with, where there can be any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// Other ids of it: those of parts that were taken out for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What the context shows of it.
+    pub text: String,
+    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Vec<(u32, u32)>>,
+    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
+    /// against them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unknown: bool,
+}
+
+impl From<&Cited> for StoredSource {
+    fn from(cited: &Cited) -> Self {
+        StoredSource {
+            id: cited.id.clone(),
+            origin: cited.origin,
+            citation: cited.citation.clone(),
+            excerpt: cited.excerpt.clone(),
+            relevance: cited.relevance,
+            metadata: cited.metadata.clone(),
+            feedback: cited.feedback.clone(),
+            also: cited.also.clone(),
+            text: cited.shown.text.to_string(),
+            lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
+            is_unknown: cited.shown.is_unknown,
+        }
+    }
+}
+
+impl From<&StoredSource> for Cited {
+    fn from(stored: &StoredSource) -> Self {
+        let span = |(start, end): &(u32, u32)| LineSpan::new(*start, *end).ok();
+        let lines = match &stored.lines {
+            Some(lines) => lines.iter().filter_map(span).collect(),
+            None => span_of(&stored.citation).into_iter().collect(),
+        };
+        let shown = Shown {
+            text: Arc::from(stored.text.as_str()),
+            lines,
+            is_unknown: stored.is_unknown,
+        };
+        Cited {
+            shown,
+            id: stored.id.clone(),
+            origin: stored.origin,
+            citation: stored.citation.clone(),
+            excerpt: stored.excerpt.clone(),
+            relevance: stored.relevance,
+            metadata: stored.metadata.clone(),
+            feedback: stored.feedback.clone(),
+            also: stored.also.clone(),
+        }
+    }
+}
