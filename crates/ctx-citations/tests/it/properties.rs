@@ -1,0 +1,112 @@
+//! What holds of any answer.
+
+use ctx_citations::{Cited, StoredSource, Verdict, resolve};
+use ctx_model::{Chunk, LineSpan, Relevance};
+use proptest::prelude::*;
+
+/// What answers are made of here: ids that are known and are not, lines, marks of all kinds, words of the sources and others.
+const PIECES: [&str; 40] = [
+    "[",
+    "]",
+    "[a]",
+    "[a:2]",
+    "[b#L1]",
+    "[fil-9f2a1c]",
+    "[FIL-9]",
+    "a",
+    "b",
+    ":2",
+    "#L3-L2",
+    ",",
+    ";",
+    " ",
+    "\n",
+    "\r\n",
+    "\"",
+    "„",
+    "“",
+    "”",
+    "«",
+    "»",
+    "'",
+    "’",
+    "`",
+    "```\n",
+    "> ",
+    "**",
+    "…",
+    "...",
+    "one two three",
+    "two three four",
+    "see also",
+    "設定は一行に一つ",
+    "é",
+    "\u{ad}",
+    "(",
+    ")",
+    ".",
+    "\t",
+];
+
+fn sources() -> Vec<Cited> {
+    let file = Chunk::new("a", "one two three\nfour five", Relevance::ONE)
+        .with_path("a.md")
+        .with_span(LineSpan::new(1, 2).unwrap());
+    let note = Chunk::new("b", "設定は一行に一つだけ", Relevance::ONE);
+    vec![Cited::whole(&file), Cited::whole(&note)]
+}
+
+/// What is added behind a citation.
+fn told(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Sound => "",
+        Verdict::Unknown => ": unknown",
+        Verdict::Malformed => ": malformed",
+        Verdict::OutOfRange => ": no such lines",
+        Verdict::Misquoted => ": not a quotation",
+        Verdict::Unchecked => ": not checked",
+        other => panic!("nobody told how {other:?} is told"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_answer_stays_as_it_is_but_for_what_is_said_of_it(
+        pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40),
+    ) {
+        let (answer, cited) = (pieces.concat(), sources());
+        let resolved = resolve(&answer, &cited);
+        let (mut text, mut from) = (String::new(), 0);
+        for mark in &resolved.marks {
+            prop_assert!(from <= mark.range.start, "{:?}", resolved.marks);
+            prop_assert!(!answer[mark.range.clone()].contains(['[', ']', '\n']));
+            text.push_str(&answer[from..mark.range.end]);
+            text.push_str(told(mark.verdict));
+            from = mark.range.end;
+        }
+        text.push_str(&answer[from..]);
+        prop_assert_eq!(&resolved.text, &text);
+        // Each source that is cited is used, once, whatever is wrong with the citation.
+        let mut each: Vec<&str> = Vec::new();
+        for mark in &resolved.marks {
+            let is_known = cited.iter().any(|it| it.id == mark.id);
+            if is_known && !each.contains(&&*mark.id) {
+                each.push(&mark.id);
+            }
+        }
+        prop_assert_eq!(&resolved.used, &each);
+    }
+
+    #[test]
+    fn what_was_stored_is_held_to_the_same(
+        pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40),
+    ) {
+        let (answer, cited) = (pieces.concat(), sources());
+        let stored: Vec<StoredSource> = cited.iter().map(Into::into).collect();
+        let stored: Vec<StoredSource> =
+            serde_json::from_str(&serde_json::to_string(&stored).unwrap()).unwrap();
+        let again: Vec<Cited> = stored.iter().map(Into::into).collect();
+        prop_assert_eq!(&again, &cited);
+        prop_assert_eq!(resolve(&answer, &again), resolve(&answer, &cited));
+    }
+}
