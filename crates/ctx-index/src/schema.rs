@@ -10,8 +10,8 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-/// The format of the index. An index of another format is rebuilt.
-pub(crate) const FORMAT: u32 = 17;
+/// The form of the index. Another is made anew.
+pub(crate) const FORMAT: u32 = 18;
 
 /// The name of the analyzer for words.
 const WORDS: &str = "ctx-words";
