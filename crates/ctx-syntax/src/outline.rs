@@ -130,15 +130,18 @@ pub struct Symbol {
     /// body. Of several definitions that begin on one line, only the first has those above the
     /// line.
     pub doc: Option<LineSpan>,
-    /// The index of the symbol around it.
+    /// The comments and decorators before it, where `doc` is the string its body begins with.
+    pub lead: Option<LineSpan>,
+    /// The symbol it is in, by index.
     pub parent: Option<usize>,
 }
 
 impl Symbol {
     /// Its lines, including a doc comment before them.
     pub fn span_with_doc(&self) -> LineSpan {
-        let start = self.doc.map_or(self.span.start(), LineSpan::start);
-        LineSpan::new(start.min(self.span.start()), self.span.end()).unwrap_or(self.span)
+        let said = self.lead.into_iter().chain(self.doc).map(LineSpan::start);
+        let start = said.fold(self.span.start(), u32::min);
+        LineSpan::new(start, self.span.end()).unwrap_or(self.span)
     }
 }
 
@@ -393,6 +396,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             signature: LineSpan::new(span.start(), last_of_signature).unwrap_or(span),
             body,
             doc,
+            lead: None,
             parent,
         });
     }
@@ -464,7 +468,9 @@ fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
                 symbol.signature = before.unwrap_or(symbol.signature);
             }
         }
-        symbol.doc = Some(doc);
+        let before = symbol.doc.replace(doc);
+        let before = before.filter(|it| it.end() < symbol.span.start());
+        symbol.lead = symbol.lead.or(before);
     }
 }
 

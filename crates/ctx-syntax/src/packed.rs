@@ -50,7 +50,8 @@ struct PackedSymbol {
     signature: Lines,
     body: Option<Lines>,
     doc: Option<Lines>,
-    /// How many symbols back the parent is; 0 for none.
+    lead: Option<Lines>,
+    /// How many symbols before it; 0 for none.
     parent: u32,
 }
 
@@ -76,9 +77,9 @@ const USES: [ReferenceKind; 3] = [
     ReferenceKind::Extends,
 ];
 
-/// The version of the encoding.
-const FORMAT: u8 = 2;
-/// The bytes of a seal.
+/// What is packed in another way has another number.
+const FORMAT: u8 = 3;
+/// Bytes of a seal.
 const SEAL: usize = 8;
 
 /// The checksum that precedes a packed outline of the text with this BLAKE3.
@@ -125,6 +126,7 @@ impl Outline {
                 signature: lines_after(start, symbol.signature),
                 body: symbol.body.map(|it| lines_after(start, it)),
                 doc: symbol.doc.map(|it| lines_after(start, it)),
+                lead: symbol.lead.map(|it| lines_after(start, it)),
                 parent: match symbol.parent {
                     Some(parent) => u32::try_from(index.checked_sub(parent)?).ok()?,
                     None => 0,
@@ -194,6 +196,7 @@ impl Outline {
                 signature: near(symbol.signature).ok()?,
                 body: symbol.body.map(near).transpose().ok()?,
                 doc: symbol.doc.map(near).transpose().ok()?,
+                lead: symbol.lead.map(near).transpose().ok()?,
                 parent,
             });
             (line, byte) = (span.start(), start);

@@ -43,7 +43,9 @@ pub struct Piece {
     pub signature: Option<LineSpan>,
     /// The lines of its doc comment.
     pub doc: Option<LineSpan>,
-    /// The names of small definitions in it.
+    /// The comments and decorators before it, where `doc` is the string its body begins with.
+    pub lead: Option<LineSpan>,
+    /// Names of the small things that are defined in it.
     pub defines: Vec<String>,
     /// The names that it uses, each once.
     pub refers_to: Vec<String>,
@@ -58,7 +60,7 @@ impl Piece {
         };
         let [mut signature, mut doc, mut body] = [const { String::new() }; 3];
         for number in self.span.start()..=self.span.end() {
-            let to = if is_in(self.doc, number) {
+            let to = if is_in(self.doc, number) || is_in(self.lead, number) {
                 &mut doc
             } else if is_in(self.signature, number) {
                 &mut signature
@@ -115,11 +117,89 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
         }
         first = last;
     }
+    join_attributes(lines, &mut pieces);
     refer(&mut pieces, outline);
     pieces
 }
 
-/// How a symbol becomes part of the pieces.
+/// Gives each part of attributes and decorators alone to the one behind it, or, where that is the last, to the one before it: by
+/// themselves they say nothing. One remains where it is all there is, or where both together have more bytes than a part may have.
+fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
+    let rows = |span: LineSpan| span.start() as usize - 1..span.end() as usize;
+    let fits = |span: LineSpan| {
+        let bytes: usize = lines[rows(span)].iter().map(|it| it.len() + 1).sum();
+        bytes <= MOST_BYTES
+    };
+    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    // The last first, so that what several such parts stand before has them all.
+    for piece in pieces.drain(..).rev() {
+        if let Some(next) = joined.last_mut()
+            && are_attributes(&lines[rows(piece.span)])
+            && let Ok(both) = LineSpan::new(piece.span.start(), next.span.end())
+            && fits(both)
+        {
+            next.span = both;
+            next.defines.splice(0..0, piece.defines);
+        } else {
+            joined.push(piece);
+        }
+    }
+    if let [last, before, ..] = &mut joined[..]
+        && are_attributes(&lines[rows(last.span)])
+        && let Ok(both) = LineSpan::new(before.span.start(), last.span.end())
+        && fits(both)
+    {
+        before.span = both;
+        before.defines.append(&mut last.defines);
+        joined.remove(0);
+    }
+    joined.reverse();
+    *pieces = joined;
+}
+
+/// Whether `lines` are attributes (`#[test]`) and decorators (`@app.get("/")`) alone, blank lines aside. O(bytes).
+fn are_attributes(lines: &[&str]) -> bool {
+    // Brackets that are open.
+    let mut depth = 0_usize;
+    let mut has_any = false;
+    for line in lines.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let rest = match line.strip_prefix('@') {
+            _ if depth > 0 => line,
+            Some(name) if name.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
+                name.trim_start_matches(is_of_name)
+            }
+            _ => match line.strip_prefix("#![").or_else(|| line.strip_prefix("#[")) {
+                Some(_) => &line[line.find('[').unwrap_or_default()..],
+                None => return false,
+            },
+        };
+        if depth == 0 && !rest.is_empty() && !rest.starts_with(['(', '[']) {
+            return false;
+        }
+        has_any = true;
+        let mut ends = None;
+        for (at, c) in rest.char_indices() {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                ends = Some(at + c.len_utf8());
+                break;
+            }
+        }
+        // Behind what it says stands nothing, or a comment.
+        let behind = ends.map_or("", |end| rest[end..].trim_start());
+        if !behind.is_empty() && !behind.starts_with(['#', '/']) {
+            return false;
+        }
+    }
+    has_any && depth == 0
+}
+
+/// What becomes of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// A part of its own.
@@ -347,6 +427,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
             qualified_name: None,
             signature: None,
             doc: None,
+            lead: None,
             defines,
             refers_to: Vec::new(),
         };
@@ -359,6 +440,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
         qualified_name: Some(symbol.qualified_name.clone()),
         signature: is_head.then(|| within(symbol.signature)).flatten(),
         doc: symbol.doc.and_then(within),
+        lead: symbol.lead.and_then(within),
         defines,
         refers_to: Vec::new(),
     }

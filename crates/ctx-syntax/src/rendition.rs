@@ -208,8 +208,8 @@ impl<'t> Source<'t> {
                 symbol.signature.end().min(body.start().saturating_sub(1))
             });
             shown.show(symbol.signature.start(), end);
-            if let Some(doc) = symbol.doc {
-                shown.show(doc.start(), doc.end());
+            for said in symbol.lead.into_iter().chain(symbol.doc) {
+                shown.show(said.start(), said.end());
             }
         }
         shown

@@ -3,6 +3,7 @@
 use ctx_model::LineSpan;
 use ctx_syntax::{Language, Limits, Outline, lines, pieces};
 use ctx_testkit::laws::linear;
+use proptest::prelude::*;
 
 #[test]
 fn every_line_that_says_something_is_in_one_piece() {
@@ -37,6 +38,66 @@ fn a_function_is_a_piece_whose_texts_are_its_lines() {
     assert_eq!(signature, "fn add(a: i32) -> i32 {\n");
     assert_eq!(doc, "/// Adds.\n");
     assert_eq!(body, "    other(a)\n}\n");
+}
+
+#[test]
+#[cfg(feature = "python")]
+fn what_stands_above_a_definition_is_of_its_part_beside_the_string_that_documents_it() {
+    let text = "from web import app\n\n\n# A route.\n@app.get(\"/avatar\")\n@login_required\ndef show(id):\n    \"\"\"Show one.\"\"\"\n    return id\n";
+    let outline = Outline::of(text, Language::of("a.py", text), &Limits::default());
+    let [show] = &outline.symbols[..] else {
+        panic!("there is one function");
+    };
+    assert_eq!(show.span.to_string(), "7-9");
+    assert_eq!(show.span_with_doc().to_string(), "4-9");
+    assert_eq!(show.doc.map(|it| it.to_string()).as_deref(), Some("8-8"));
+    assert_eq!(show.lead.map(|it| it.to_string()).as_deref(), Some("4-6"));
+    let lines = lines(text);
+    let [imports, piece] = &pieces(&lines, &outline)[..] else {
+        panic!("there are two parts");
+    };
+    assert_eq!(imports.span.to_string(), "1-1");
+    assert_eq!(piece.span.to_string(), "4-9");
+    let [signature, doc, body] = piece.texts(&lines);
+    assert_eq!(signature, "def show(id):\n");
+    assert_eq!(
+        doc,
+        "# A route.\n@app.get(\"/avatar\")\n@login_required\n    \"\"\"Show one.\"\"\"\n"
+    );
+    assert_eq!(body, "    return id\n");
+    // Classes and methods are no other.
+    let text = "@dataclass(frozen=True)\nclass Point:\n    \"\"\"A point.\"\"\"\n\n    @property\n    def x(self):\n        \"\"\"Its x.\"\"\"\n        return 1\n";
+    let outline = Outline::of(text, Language::of("a.py", text), &Limits::default());
+    let spans = outline.symbols.iter().map(|it| it.span_with_doc());
+    let spans: Vec<String> = spans.map(|it| it.to_string()).collect();
+    assert_eq!(spans, ["1-8", "5-8"]);
+}
+
+#[test]
+fn attributes_and_decorators_are_no_part_of_their_own() {
+    // So many lines that no run has all of them.
+    let long = "x = 1\n".repeat(61);
+    for attributes in [
+        "@property\n",
+        "#[test]\n#[cfg(feature = \"a\")]\n",
+        "#![no_std]\n",
+        "@app.get(\n  \"/\",\n)\n",
+        "@a  # why\n",
+    ] {
+        let count = u32::try_from(attributes.lines().count()).unwrap();
+        let last = spans(&format!("{long}\n{attributes}"));
+        assert_eq!(last.last().unwrap().1, 62 + count, "{attributes}");
+        assert!(last.last().unwrap().0 < 62, "{attributes}");
+        // Where they are all there is, they are one.
+        assert_eq!(spans(attributes), [(1, count)], "{attributes}");
+    }
+    for others in ["@media (a) {\n", "@import url(a)\n", "@a = 1\n", "[a]\n"] {
+        assert_eq!(
+            spans(&format!("{long}\n{others}")).last(),
+            Some(&(63, 63)),
+            "{others}"
+        );
+    }
 }
 
 #[test]
@@ -104,6 +165,41 @@ fn long_runs_end_at_a_blank_line_where_they_can() {
 fn what_closes_a_table_belongs_to_it() {
     assert_eq!(spans("a = [\n  1,\n]\n\n\n"), [(1, 3)]);
     assert_eq!(spans("\n}\n\na = 1\n;\n"), [(4, 5)]);
+}
+
+proptest! {
+    #[test]
+    fn parts_share_no_line_have_all_that_says_something_and_are_not_attributes_alone(
+        rows in prop::collection::vec(prop_oneof![
+            Just("@property"), Just("    @a.b(1)"), Just("#[test]"), Just("@a("), Just(")"),
+            Just("def f():"), Just("    \"\"\"Says.\"\"\""), Just("    return 1"), Just("class C:"),
+            Just("# a comment"), Just("x = 1"), Just(""), Just("\"\"\""),
+        ], 0..90),
+        path in prop_oneof![Just("a.py"), Just("a.rs"), Just("a.txt")],
+    ) {
+        let text = rows.join("\n");
+        let outline = Outline::of(&text, Language::of(path, &text), &Limits::default());
+        let lines = lines(&text);
+        let pieces = pieces(&lines, &outline);
+        let mut next = 1;
+        for piece in &pieces {
+            for number in next..piece.span.start() {
+                let line = lines[number as usize - 1];
+                prop_assert!(!line.contains(char::is_alphanumeric), "{}: {}", number, line);
+            }
+            prop_assert!(next <= piece.span.start());
+            next = piece.span.end() + 1;
+            let mut own = piece.span.start()..=piece.span.end();
+            let is_attribute = |number: u32| {
+                let line = lines[number as usize - 1].trim();
+                line.is_empty() || ["@property", "@a.b(1)", "#[test]"].contains(&line)
+            };
+            prop_assert!(pieces.len() == 1 || !own.all(is_attribute), "{:?}", piece.span);
+        }
+        for line in lines.iter().skip(next as usize - 1) {
+            prop_assert!(!line.contains(char::is_alphanumeric), "{}", line);
+        }
+    }
 }
 
 /// The lines of each piece of a text without a grammar.
