@@ -1,6 +1,7 @@
 //! Takes a question apart: what it asks for and mentions.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::failures::Failures;
 use crate::foreign::Foreign;
@@ -11,7 +12,8 @@ use crate::mentions::{
 };
 use crate::names::{Name, may_be_name, names_in};
 use crate::traces::{
-    Frame, Traced, is_call, is_of_path_alone, recovered_function, said_behind, traced,
+    Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
+    recovered_function, said_behind, traced,
 };
 use crate::words::{Analyzer, Part, says_nothing};
 
@@ -183,7 +185,12 @@ impl Query {
         };
         let mut block = String::new();
         let mut failures = Failures::default();
-        for line in lines_of(&body) {
+        let mut lines = lines_of(&body).peekable();
+        while let Some(line) = lines.next() {
+            reader.is_before_place = match lines.peek() {
+                Some(Line::Text(next) | Line::Code(next)) => is_place_of_call(next),
+                _ => false,
+            };
             match line {
                 Line::Open => {}
                 Line::Close => keep(&mut reader.query.code, std::mem::take(&mut block)),
@@ -358,7 +365,11 @@ fn is_head_of_trace(line: &str) -> bool {
         "stack backtrace:",
         "Stack trace:",
     ];
-    HEADS.contains(&line.trim())
+    let line = line.trim();
+    let of_go = line.strip_prefix("goroutine ");
+    let is_of_go =
+        of_go.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()) && it.ends_with("]:"));
+    is_of_go || HEADS.contains(&line)
 }
 
 /// The only line of `text`, if it has few words.
@@ -376,9 +387,14 @@ fn typed(text: &str) -> Option<String> {
 fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let is_form = |line: &str| is_call(line, None) && said_behind(line).is_none();
-    let says = |line: &&str| !is_head_of_trace(line) && !is_form(line);
-    let first = lines.clone().find(says);
-    let Some(line) = first.or_else(|| lines.next()) else {
+    let says = |(line, next): &(&str, Option<&str>)| {
+        let is_function =
+            || next.is_some_and(is_place_of_call) && function_before_place(line).is_some();
+        !is_head_of_trace(line) && !is_form(line) && !is_place_of_call(line) && !is_function()
+    };
+    let next = lines.clone().skip(1).map(Some).chain([None]);
+    let first = lines.clone().zip(next).find(says);
+    let Some(line) = first.map(|(line, _)| line).or_else(|| lines.next()) else {
         return Vec::new();
     };
     let mut reader = Reader {
@@ -479,7 +495,9 @@ struct Reader {
     has_title: bool,
     /// Whether the current section of the report is about versions and machines.
     is_setting: bool,
-    /// The function that the previous line of a Go trace named, before its place.
+    /// Whether the next line is the place of a call that this one may name.
+    is_before_place: bool,
+    /// The function that a Go trace names in the line before its place.
     last_function: Option<String>,
     /// The call whose function the next line may name.
     recovered: Option<Frame>,
@@ -490,7 +508,8 @@ impl Reader {
         if line.trim().is_empty() {
             return;
         }
-        let is_frame = || is_call(line, self.last_function.as_deref());
+        let is_function = || self.is_before_place && function_before_place(line).is_some();
+        let is_frame = || is_call(line, self.last_function.as_deref()) || is_function();
         let region = if self.has_title || is_frame() {
             Region::Prose
         } else {
@@ -578,7 +597,19 @@ impl Reader {
                 return;
             }
             told => {
+                let is_line = beside == ("", "");
+                let before_place = self.is_before_place && is_line;
+                self.last_function = before_place.then(|| function_before_place(line)).flatten();
+                // What it is called is said with its place, and all else in the line is the form of a trace.
+                if self.last_function.is_some() {
+                    return;
+                }
                 if let Some(Traced::Function(function)) = told {
+                    // No line of code is written as those of Rust are.
+                    if is_line && function.contains("::") {
+                        self.says(&function, Region::Trace);
+                        return;
+                    }
                     self.last_function = Some(function);
                 }
                 return self.untraced(line, beside, region);
@@ -587,8 +618,15 @@ impl Reader {
         match &frame.function {
             // The rest of the line is trace syntax.
             Some(function) => {
-                self.says(function, Region::Trace);
-                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+                let path = frame.path.as_deref().unwrap_or_default();
+                let is_of_go = path.ends_with(".go");
+                // Of the path of a package its last name is said of the function.
+                let name = function.rsplit('/').next().filter(|_| is_of_go);
+                self.says(name.unwrap_or(function), Region::Trace);
+                self.terms(
+                    if is_of_go { below_package(path) } else { path },
+                    Region::Trace,
+                );
                 if let Some(said) = said_behind(line) {
                     self.says(said, region);
                 }
@@ -675,6 +713,8 @@ impl Reader {
         let foreign = self.foreign;
         let is_text = matches!(region, Region::Title | Region::Prose | Region::Setting);
         let is_of_log = text.split_whitespace().any(has_clock);
+        // Elsewhere a number in hexadecimal is an address of memory, or a value.
+        let is_meant = self.is_typed || matches!(region, Region::Title | Region::InlineCode);
         for piece in text.split_inclusive(char::is_whitespace) {
             // A URL says little, and so does the time of a log entry. Of a link into a repository,
             // only the path counts.
@@ -705,6 +745,7 @@ impl Reader {
                     || part != Part::Identifier && says_nothing(word)
                     || is_text && foreign.says_nothing(word) && !is_name()
                     || is_data(term, part, region)
+                    || !is_meant && is_in_hexadecimal(piece, &bytes)
                 {
                     return;
                 }
@@ -742,7 +783,32 @@ fn is_data(term: &str, part: Part, region: Region) -> bool {
     term.len() > most && term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The heaviest terms, and the number of the others.
+/// Whether what stands at `bytes` of `piece` is of a number in hexadecimal, as `0xc0001a2000` is. None has more than 32 digits.
+fn is_in_hexadecimal(piece: &str, bytes: &Range<usize>) -> bool {
+    const MOST: usize = 34;
+    let is_of_run = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let all = piece.as_bytes();
+    let before = all[..bytes.start].iter().rev().take(MOST);
+    let start = bytes.start - before.take_while(|it| is_of_run(it)).count();
+    let run = all[start..]
+        .iter()
+        .take(MOST + 1)
+        .take_while(|it| is_of_run(it));
+    let end = start + run.count();
+    let digits = all[start..end]
+        .strip_prefix(b"0x")
+        .or_else(|| all[start..end].strip_prefix(b"0X"));
+    end - start <= MOST
+        && digits.is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The name of the file at `path` with that of its folder: what is before them is the path of a package in Go.
+fn below_package(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
+    slashes.nth(1).map_or(path, |at| &path[at + 1..])
+}
+
+/// The terms of most weight, and how many there are besides.
 fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
     let saturate = |weight: f64| weight / (weight + 5.0) * 2.0;
     let mut terms: Vec<Term> = weights

@@ -64,8 +64,36 @@ pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
     )
 }
 
-/// Whether a call has nothing on its line but its path: `File "a/b.py", line 3`, as Python prints
-/// for syntax errors.
+/// Whether `line` is the place of the call that the line before it names, as Go and Rust print it.
+pub(crate) fn is_place_of_call(line: &str) -> bool {
+    let of_rust = || at(line.trim(), None).is_some_and(|it| it.function.is_none());
+    line.len() <= MOST_FRAME_BYTES && (go(line).is_some() || of_rust())
+}
+
+/// The function that `line` names, where the next one [is its place](is_place_of_call): `a/b.(*T).f(0x1, {0x2, …})`, `panic(…)` and
+/// `created by a/b.f in goroutine 1` of Go, `3: a::b::f` of Rust.
+pub(crate) fn function_before_place(line: &str) -> Option<String> {
+    let text = line.trim();
+    if text.len() > MOST_FRAME_BYTES {
+        return None;
+    }
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    let name = match text.strip_prefix("created by ") {
+        Some(made) => made
+            .split(" in goroutine ")
+            .next()
+            .filter(|it| it.contains('.')),
+        None => text
+            .strip_suffix(')')
+            .and_then(|it| it.rsplit_once('('))
+            .map(|it| it.0),
+    };
+    let name = name.map(|it| it.replace("[...]", ""));
+    let name = name.filter(|it| !it.is_empty() && it.chars().all(is_name));
+    name.or_else(|| function_line(text))
+}
+
+/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
     line.trim_start().starts_with("File \"")
 }

@@ -806,6 +806,73 @@ fn frames_of_go() {
 }
 
 #[test]
+fn of_a_panic_of_go_the_functions_are_asked_for_and_no_packages_arguments_or_addresses() {
+    let trace = "panic: runtime error: index out of range [1] with length 1\n\ngoroutine 1 [running]:\n\
+        panic({0x1041, 0x1400})\n\t/usr/local/go/src/runtime/panic.go:884 +0x204\n\
+        github.com/cli/cli/v2/pkg/cmd/pr/shared.(*finder).Find(0xc0001a2000, {{0x0, 0x0}, {0xc0002b4000, 0xc, 0x10}, 0x0, {0x0, 0x0, 0x0}})\n\
+        \tgithub.com/cli/cli/v2/pkg/cmd/pr/shared/finder.go:142 +0x1a5\n\
+        github.com/cli/cli/v2/pkg/cmd/pr/checkout.checkoutRun[...](0xc0003d6000)\n\
+        \tgithub.com/cli/cli/v2/pkg/cmd/pr/checkout/checkout.go:120 +0xbe\n\
+        created by net/http.(*Server).Serve in goroutine 7\n\t/usr/local/go/src/net/http/server.go:3086 +0x5cb\n";
+    for report in [
+        trace.to_owned(),
+        format!("Checkout fails\n\n{trace}"),
+        format!("Checkout fails\n\n```\n{trace}```\n"),
+    ] {
+        let expected = [
+            "/usr/local/go/src/runtime/panic.go:884 panic",
+            "github.com/cli/cli/v2/pkg/cmd/pr/shared/finder.go:142 github.com/cli/cli/v2/pkg/cmd/pr/shared.(*finder).Find",
+            "github.com/cli/cli/v2/pkg/cmd/pr/checkout/checkout.go:120 github.com/cli/cli/v2/pkg/cmd/pr/checkout.checkoutRun",
+            "/usr/local/go/src/net/http/server.go:3086 net/http.(*Server).Serve",
+        ];
+        assert_eq!(frames(&report), expected, "{report}");
+        let query = Query::analyse(&report);
+        let found = texts(&query.terms);
+        for form in [
+            "github", "com", "cli", "cmd", "pkg", "v2", "xc", "0x0", "usr", "142",
+        ] {
+            assert!(!found.contains(&form), "{form} of {found:?}");
+        }
+        assert!(weight(&query, "finder") > 0.0 && weight(&query, "checkoutrun") > 0.0);
+        assert!(
+            weight(&query, "finder") < weight(&query, "rang"),
+            "{found:?}"
+        );
+        assert!(!names(&report).iter().any(|it| it.contains("github")));
+    }
+    assert!(texts(&Query::analyse(trace).title).contains(&"rang"));
+    // A call of code is no line of a trace.
+    let code = Query::analyse("It fails\n```\npool.take(timeout)\nprint(1)\n```\n");
+    assert!(weight(&code, "timeout") > 0.0 && code.frames.is_empty());
+}
+
+#[test]
+fn functions_of_rust_are_of_a_trace_without_their_places_too() {
+    let traced = Query::analyse("It fails\n```\n   3: app::pool::gadget\n   4: app::main\n```\n");
+    let code = Query::analyse("It fails\n```\ngadget\n```\n");
+    assert!(0.0 < weight(&traced, "gadget"));
+    assert!(weight(&traced, "gadget") < weight(&code, "gadget"));
+}
+
+#[test]
+fn a_number_in_hexadecimal_is_asked_for_where_it_is_meant() {
+    for (text, is_term) in [
+        ("what is 0x80070005", true),
+        ("Saving fails with 0x80070005\n\nevery time\n", true),
+        ("Saving fails\n\nit says `0x80070005`\n", true),
+        ("Saving fails\n\nit is at 0x80070005, 0X80070005.\n", false),
+        ("Saving fails\n```\ncode=0x80070005\n```\n", false),
+        ("Saving fails\n\nit is 0x80070005g\n", true),
+    ] {
+        let query = Query::analyse(text);
+        let found = query.terms.iter().any(|it| it.text.contains("80070005"));
+        assert_eq!(found, is_term, "{text}: {:?}", query.terms);
+    }
+    let long = format!("fails\n\n0x{}\n", "f".repeat(200_000));
+    assert!(!Query::analyse(&long).terms.is_empty());
+}
+
+#[test]
 fn frames_of_gin() {
     let trace = "2024/01/02 15:04:05 [Recovery] panic recovered:\nno pool\n\
         /usr/go/src/runtime/panic.go:260 (0x44c1a4)\n\tpanicmem: panic(memoryError)\n\
