@@ -150,8 +150,26 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The local path in a link of an editor or a browser: `file:///a/b.rs`,
-/// `vscode://file/a/b.rs:12:3`.
+/// Where in `piece`, a word with what stands around it, the first file stands that it names with a line: `a.rs:3`, `a.ts(3,5)`.
+pub(crate) fn placed_in(piece: &str) -> Option<Range<usize>> {
+    let mut at = 0;
+    piece.split_inclusive(is_between).find_map(|word| {
+        let start = at;
+        at += word.len();
+        let word = word.strip_suffix(is_between).unwrap_or(word);
+        let place = place_of(word)?;
+        let end = start + word.len();
+        if place.line.is_some() {
+            return Some(start..end);
+        }
+        let behind = piece[end..].strip_prefix('(')?;
+        lines_beside("", &piece[end..])?;
+        let closed = behind.find(')').map_or(piece.len(), |it| end + it + 2);
+        Some(start..closed)
+    })
+}
+
+/// The path that an editor or a browser opens on this machine: `file:///a/b.rs`, `vscode://file/a/b.rs:12:3`.
 fn opened<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     let path = match scheme {
         "file" => address.get(address.find('/')?..)?,

@@ -8,12 +8,12 @@ use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
     Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
-    path_of_link, pattern_of, place_of, places_among,
+    path_of_link, pattern_of, place_of, placed_in, places_among,
 };
 use crate::names::{Name, may_be_name, names_in};
 use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
-    recovered_function, said_behind, traced,
+    recovered_function, said_behind, said_by_panic, traced,
 };
 use crate::words::{Analyzer, Part, says_nothing};
 
@@ -397,6 +397,7 @@ fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let Some(line) = first.map(|(line, _)| line).or_else(|| lines.next()) else {
         return Vec::new();
     };
+    let line = said_by_panic(line).unwrap_or(line);
     let mut reader = Reader {
         is_typed,
         foreign,
@@ -508,8 +509,10 @@ impl Reader {
         if line.trim().is_empty() {
             return;
         }
+        let panic = said_by_panic(line);
         let is_function = || self.is_before_place && function_before_place(line).is_some();
-        let is_frame = || is_call(line, self.last_function.as_deref()) || is_function();
+        let is_frame =
+            || panic.is_none() && is_call(line, self.last_function.as_deref()) || is_function();
         let region = if self.has_title || is_frame() {
             Region::Prose
         } else {
@@ -519,7 +522,7 @@ impl Reader {
         let region = self.about(line, region);
         // Text and code alternate between backticks; an unclosed backtick is text.
         let mut pieces: Vec<&str> = line.split('`').collect();
-        if pieces.len().is_multiple_of(2) {
+        if pieces.len().is_multiple_of(2) || panic.is_some() {
             pieces = vec![line];
         }
         if pieces.len() == 1 {
@@ -633,6 +636,9 @@ impl Reader {
             }
             None if is_of_path_alone(line) => {
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+                if let Some(said) = said_behind(line) {
+                    self.says(said, region);
+                }
             }
             None => self.says(line, Region::Trace),
         }
@@ -722,8 +728,9 @@ impl Reader {
             let path = is_address.then(|| path_of_link(piece)).flatten();
             let piece = path.as_deref().unwrap_or(piece);
             let says_little = is_address || is_of_log && is_time(piece);
-            let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
-            // In a typed question, a line number is a place, not a term.
+            // A place with a line is a direction wherever it stands.
+            let place = placed_in(piece);
+            // Who types a line asks for a place, and no number.
             let lines = self.is_typed.then(|| lines_in(piece)).flatten();
             let is_line = |at: usize| lines.as_ref().is_some_and(|it| it.contains(&at));
             // The end of the last version: within it, its parts are not terms.
@@ -734,7 +741,10 @@ impl Reader {
                     end_of_version = end_of_version.max(bytes.end);
                 }
                 let word = &piece[bytes.clone()];
-                // A called or quoted word is not a word of a natural language.
+                let is_placed = place.as_ref().is_some_and(|it| it.contains(&bytes.start));
+                let region = if is_placed { Region::Trace } else { region };
+                let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
+                // What is called or quoted is no word of any language.
                 let is_name = || {
                     let is_quoted = piece[..bytes.start].ends_with(['"', '`']);
                     is_quoted || piece[bytes.end..].starts_with(['(', '"', '`'])

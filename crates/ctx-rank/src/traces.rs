@@ -37,7 +37,8 @@ pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     if text.len() > MOST_FRAME_BYTES {
         return None;
     }
-    if let Some(frame) = python(text)
+    if let Some(frame) = panicked(text)
+        .or_else(|| python(text))
         .or_else(|| pytest(text))
         .or_else(|| ruby(text))
         .or_else(|| php(text))
@@ -94,8 +95,40 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
 }
 
 /// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
+/// And the same of the header of a panic of Rust.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
-    line.trim_start().starts_with("File \"")
+    line.trim_start().starts_with("File \"") || panicked(line.trim()).is_some()
+}
+
+/// `thread 'main' panicked at a/b.rs:3:4:`, and before 2023 `thread 'main' panicked at 'what it says', a/b.rs:3:4`.
+fn panicked(text: &str) -> Option<Frame> {
+    let (_, place) = parts_of_panic(text)?;
+    let (path, line) = with_line(place);
+    line?;
+    (!path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(without_drive(path).replace('\\', "/")),
+        line,
+        function: None,
+    })
+}
+
+/// What the header of a panic of Rust says, where it does, and its place.
+fn parts_of_panic(text: &str) -> Option<(Option<&str>, &str)> {
+    let (_, rest) = text.strip_prefix("thread '")?.split_once("' ")?;
+    // The number of the thread, since 2025.
+    let numbered = rest.strip_prefix('(').and_then(|it| it.split_once(") "));
+    let rest = numbered.map_or(rest, |it| it.1);
+    let rest = rest.strip_prefix("panicked at ")?;
+    match rest.rsplit_once(", ") {
+        Some((said, place)) if !rest.ends_with(':') => Some((Some(said.trim_matches('\'')), place)),
+        _ => Some((None, rest.strip_suffix(':').unwrap_or(rest))),
+    }
+}
+
+/// What the header of a panic of Rust says on its own line.
+pub(crate) fn said_by_panic(line: &str) -> Option<&str> {
+    let text = line.trim();
+    panicked(text).and_then(|_| parts_of_panic(text)?.0)
 }
 
 /// `File "a/b.py", line 3, in f`.
@@ -143,6 +176,9 @@ fn ruby(text: &str) -> Option<Frame> {
 
 /// The rest of a line after its call: the error message that Ruby appends to the first call.
 pub(crate) fn said_behind(line: &str) -> Option<&str> {
+    if let Some(said) = said_by_panic(line) {
+        return Some(said);
+    }
     line.split_once(".rb:")?
         .1
         .split_once("': ")

@@ -328,10 +328,6 @@ fn files_are_named_with_their_lines() {
     places("setup.py", &[("setup.py", 0)]);
     places("src\\win\\io.cpp", &[("src/win/io.cpp", 0)]);
     places("[x](docs/guide.md#L5)", &[("docs/guide.md", 5)]);
-    places(
-        "thread 'main' panicked at src/lib.rs:3:5:",
-        &[("src/lib.rs", 3)],
-    );
     places("at line 0: a/b.rs:0", &[]);
     // As Windows writes paths, and what compilers there.
     places(
@@ -870,6 +866,122 @@ fn a_number_in_hexadecimal_is_asked_for_where_it_is_meant() {
     }
     let long = format!("fails\n\n0x{}\n", "f".repeat(200_000));
     assert!(!Query::analyse(&long).terms.is_empty());
+}
+
+#[test]
+fn the_header_of_a_panic_of_rust_is_a_frame_and_what_it_says_the_title() {
+    let path =
+        "/root/.cargo/registry/src/index.crates.io-6f17d22bba15001f/axum-0.7.4/src/routing/mod.rs";
+    let said = "Paths must start with a `/`";
+    for header in [
+        format!(
+            "thread 'main' panicked at {path}:132:13:
+{said}
+"
+        ),
+        format!(
+            "thread 'main' (4711) panicked at {path}:132:13:
+{said}
+"
+        ),
+        format!(
+            "thread 'tokio-runtime-worker' panicked at '{said}', {path}:132:13
+"
+        ),
+    ] {
+        let report = format!(
+            "{header}note: run with `RUST_BACKTRACE=1` for a backtrace
+"
+        );
+        assert_eq!(frames(&report), [format!("{path}:132 -")], "{report}");
+        let query = Query::analyse(&report);
+        assert!(query.places.is_empty(), "{:?}", query.places);
+        assert_eq!(texts(&query.title), ["path", "start"], "{report}");
+        for form in [
+            "regist",
+            "0.7.4",
+            "6f17d22bba15001f",
+            "132",
+            "main",
+            "panick",
+            "axum",
+        ] {
+            assert!(
+                4.0 * weight(&query, form) < weight(&query, "start"),
+                "{form} of {:?}",
+                query.terms
+            );
+        }
+        assert_eq!(query.failures, [said], "{report}");
+        let fenced = Query::analyse(&format!(
+            "It fails
+```
+{report}```
+"
+        ));
+        assert_eq!(fenced.failures, [said], "{report}");
+        assert_eq!(fenced.frames, query.frames);
+        assert!(weight(&fenced, "regist") < weight(&fenced, "start"));
+    }
+    for text in [
+        "thread 'main' panicked at noon",
+        "thread 'main' panicked at 'it is', so it ends",
+        "the thread 'main' panicked at src/lib.rs:3:5:",
+    ] {
+        assert!(frames(text).is_empty(), "{text}");
+    }
+    places(
+        "the thread 'main' panicked at src/lib.rs:3:5:",
+        &[("src/lib.rs", 3)],
+    );
+}
+
+#[test]
+fn words_of_a_place_with_a_line_weigh_as_a_trace_wherever_it_stands() {
+    for place in [
+        "src/widget.ts:14:5",
+        "src/widget.ts(14,5):",
+        "(src/widget.ts#L14)",
+    ] {
+        for report in [
+            format!(
+                "{place} - error: gadget is gone
+
+why is that
+"
+            ),
+            format!(
+                "It fails
+
+{place} - error: gadget is gone
+"
+            ),
+            format!(
+                "It fails
+```
+{place} - error: gadget is gone
+```
+"
+            ),
+            format!("{place} gadget"),
+        ] {
+            let query = Query::analyse(&report);
+            assert!(0.0 < weight(&query, "widget"), "{report}");
+            assert!(
+                weight(&query, "widget") < weight(&query, "gadget"),
+                "{report}"
+            );
+            assert_eq!(query.places.len(), 1, "{report}");
+        }
+    }
+    // A file without a line is as any other word.
+    let query = Query::analyse(
+        "It fails
+
+src/widget.ts has no gadget
+",
+    );
+    assert!((weight(&query, "widget") - weight(&query, "gadget")).abs() < 1e-9);
 }
 
 #[test]
@@ -1545,7 +1657,7 @@ fn what_a_trace_begins_or_ends_with_says_what_failed() {
         &[len],
     );
     let old = format!("thread 'main' panicked at '{len}', src/main.rs:4:5");
-    failures(&format!("It fails\n{old}\n"), &[&old]);
+    failures(&format!("It fails\n{old}\n"), &[len]);
     let go = "panic: runtime error: index out of range [5] with length 3";
     failures(
         &format!(
