@@ -17,7 +17,11 @@ const OF_PLACE: usize = 3;
 const PLACE: f64 = 0.5;
 /// A run worth fewer words than this counts in proportion.
 const MANY_WORDS: f64 = 4.0;
-/// The longest placeholder, in bytes.
+/// A run has so many telling words at least: one that stands between stop words is met by chance.
+const FEW_TELLING: usize = 2;
+/// What stands before a colon and has so many words at most labels a message: `ValueError: …`, `panic: runtime error: …`.
+const MOST_OF_LABEL: usize = 2;
+/// What is longer, in bytes, is no place for a value.
 const LONGEST_PLACE: usize = 60;
 /// Words that begin a question, as opposed to a message.
 const ASKS: [&str; 19] = [
@@ -52,6 +56,8 @@ struct Message {
     said: Vec<Said>,
     /// Whether only texts with the whole message count, because nothing in it looks like a message.
     is_whole: bool,
+    /// Telling words behind its labels, values aside.
+    telling: usize,
 }
 
 /// A token of a text that is compared with a message.
@@ -72,20 +78,29 @@ struct Run {
     words: usize,
     /// The bytes of these, with one blank each.
     bytes: usize,
-    /// Whether one of these is not a stop word.
-    is_telling: bool,
-    /// Placeholders that stand for a value.
+    /// Those that are no stop words, also in places for values,
+    telling: usize,
+    /// and of these the values.
+    values: usize,
+    /// Places that hold a value.
     places: usize,
     /// All words and values of the message that the run covers.
     covered: usize,
 }
 
-/// The worth of each of `texts` for the messages in `query`, at most `best`. Messages are
-/// quotations, a typed question that looks like one, and failures in a report. A text is compared
-/// by its longest run of at least three words of a message, not counting placeholders; longer runs
-/// are worth more. A run that more than eight texts have, or exceed, is not specific and worth
-/// nothing. If the request is cancelled, which is checked every 256 KiB, only what was read by then
-/// counts. O(bytes of the texts × words of the messages).
+/// The longest run of a message in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Longest {
+    /// What it is worth, in words; 0 where there is none.
+    words: f64,
+    /// What share of the message's telling words it has, values aside.
+    share: f64,
+}
+
+/// What each of `texts` is worth for messages in `query`, at most `best`: quotations, a typed question that looks like a
+/// message, and what a report says that failed. Compared is the longest run of at least three of its words, places for values aside, two of them telling; what has a longer run is worth
+/// more, and each its share of the message's telling words. A run that more than eight texts have, or have longer, is nobody's in particular. Once nobody waits, which is asked every 256 KiB, it is of
+/// what was read by then. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
     best: Relevance,
@@ -96,37 +111,39 @@ pub(crate) fn worth<'t>(
     let said = messages.iter().flat_map(|it| &it.said);
     let numbers = Numbers::of(said.map(|it| it.word.as_str()));
     let numbered: Vec<Vec<Option<usize>>> = messages.iter().map(|it| numbers.all(it)).collect();
-    let mut lengths = vec![Vec::new(); messages.len()];
+    let mut runs = vec![Vec::new(); messages.len()];
     for text in texts {
         if messages.is_empty() {
             break;
         }
         let tokens = tokens(text, &numbers, Pace::of(is_awaited));
-        for ((message, numbered), lengths) in messages.iter().zip(&numbered).zip(&mut lengths) {
-            lengths.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
+        for ((message, numbered), runs) in messages.iter().zip(&numbered).zip(&mut runs) {
+            runs.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
         }
     }
-    let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it, best.get())).collect();
+    let shares: Vec<Vec<f64>> = runs.iter().map(|it| shares(it, best.get())).collect();
     let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
-    let count = lengths.first().map_or(0, Vec::len);
+    let count = runs.first().map_or(0, Vec::len);
     (0..count).map(best).collect()
 }
 
-/// The worth of runs of these lengths, at most `best` for the longest.
-fn shares(lengths: &[f64], best: f64) -> Vec<f64> {
-    let longest = lengths.iter().copied().fold(0.0, f64::max);
-    let mut sorted: Vec<f64> = lengths.iter().copied().filter(|it| *it > 0.0).collect();
+/// What such runs are worth, the longest `best` if it has all that tells something.
+fn shares(runs: &[Longest], best: f64) -> Vec<f64> {
+    let lengths = runs.iter().map(|it| it.words);
+    let longest = lengths.clone().fold(0.0, f64::max);
+    let mut sorted: Vec<f64> = lengths.filter(|it| *it > 0.0).collect();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let share = |&length: &f64| {
+    let share = |run: &Longest| {
+        let length = run.words;
         let count = sorted.partition_point(|it| *it >= length);
         if length <= 0.0 || count > MOST_TEXTS {
             return 0.0;
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
         let shared = best / (count as f64).sqrt();
-        shared * (length / longest).powi(2) * (length / MANY_WORDS).min(1.0)
+        shared * (length / longest).powi(2) * (length / MANY_WORDS).min(1.0) * run.share
     };
-    lengths.iter().map(share).collect()
+    runs.iter().map(share).collect()
 }
 
 /// The possible messages in `query`.
@@ -141,7 +158,8 @@ fn messages(query: &Query) -> Vec<Message> {
     let all = all.map(|(text, may_be_whole)| {
         let said = said(text);
         let is_whole = may_be_whole && !has_mark(text) && !said.iter().any(|it| it.is_value);
-        Message { said, is_whole }
+        let labels = self::said(&text[..labels_end(text)]).len();
+        Message::new(said, is_whole, labels)
     });
     let is_long = |it: &Message| it.said.len() >= FEW_WORDS;
     all.filter(is_long).take(MESSAGES).collect()
@@ -157,7 +175,19 @@ fn message_in(typed: &str) -> Option<(&str, bool)> {
     Some((typed, true))
 }
 
-/// Whether `text` has a mark that messages have, apart from values.
+/// Where the labels end that `text` begins with.
+fn labels_end(text: &str) -> usize {
+    let mut end = 0;
+    while let Some((label, behind)) = text[end..].split_once(": ")
+        && (1..=MOST_OF_LABEL).contains(&label.split_whitespace().count())
+        && !behind.trim().is_empty()
+    {
+        end = text.len() - behind.len();
+    }
+    end
+}
+
+/// Whether `text` looks like a message, values aside.
 fn has_mark(text: &str) -> bool {
     text.contains(['(', '[', '{', '!']) || text.contains(": ")
 }
@@ -419,12 +449,21 @@ fn letters(text: &str, most: usize) -> usize {
 }
 
 impl Message {
-    /// The worth, in words, of the longest run in a text of `tokens`; `numbered` has the numbers of
-    /// the message's words. 0 if there is none.
-    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> f64 {
-        let mut best = 0.0_f64;
-        // Runs that end at the previous token, indexed by the number of words of the message before
-        // their end. Few are in use at a time, at `ends`.
+    /// What has `said`, the first `labels` of it before what it says.
+    fn new(said: Vec<Said>, is_whole: bool, labels: usize) -> Self {
+        let telling = said[labels.min(said.len())..].iter();
+        let telling = telling.filter(|it| it.is_telling && !it.is_value).count();
+        Message {
+            said,
+            is_whole,
+            telling,
+        }
+    }
+
+    /// The longest run in a text of `tokens`, whose numbers are `numbered`; of equals the one that tells more.
+    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> Longest {
+        let mut best = Longest::default();
+        // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
         let (mut ends, mut next) = (Vec::new(), Vec::new());
         for (number, &token) in tokens.iter().enumerate() {
@@ -446,7 +485,7 @@ impl Message {
                 runs[end] = Run::default();
             }
             for (end, run) in next.drain(..) {
-                best = best.max(self.worth(run));
+                best = best.longer(self.worth(run));
                 runs[end] = run;
                 ends.push(end);
             }
@@ -460,7 +499,11 @@ impl Message {
         let with = |count: usize| {
             let run = runs[at + 1 - count];
             let is_value = count == 1 && self.said[at].is_value;
+            let held = &self.said[at + 1 - count..=at];
+            let telling = held.iter().filter(|it| it.is_telling);
             Run {
+                telling: run.telling + telling.clone().count(),
+                values: run.values + telling.filter(|it| it.is_value).count(),
                 places: run.places + usize::from(is_value),
                 covered: run.covered + count,
                 ..run
@@ -471,14 +514,35 @@ impl Message {
             .unwrap_or_default()
     }
 
-    fn worth(&self, run: Run) -> f64 {
+    fn worth(&self, run: Run) -> Longest {
         let is_all = !self.is_whole || run.covered == self.said.len();
-        if run.words < FEW_WORDS || run.bytes <= SHORT || !run.is_telling || !is_all {
-            return 0.0;
+        let is_telling = run.telling >= FEW_TELLING;
+        if run.words < FEW_WORDS || run.bytes <= SHORT || !is_telling || !is_all {
+            return Longest::default();
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 400")]
-        let (words, places) = (run.words as f64, run.places as f64);
-        words + PLACE * places
+        let number = |it: usize| it as f64;
+        let told = number(run.telling - run.values);
+        let share = match self.telling {
+            0 => 1.0,
+            all => (told / number(all)).min(1.0),
+        };
+        Longest {
+            words: number(run.words) + PLACE * number(run.places),
+            share,
+        }
+    }
+}
+
+impl Longest {
+    /// The longer of both; of equals the one that has more of the message.
+    fn longer(self, other: Self) -> Self {
+        let by_words = self.words.total_cmp(&other.words);
+        if by_words.then(self.share.total_cmp(&other.share)).is_lt() {
+            other
+        } else {
+            self
+        }
     }
 }
 
@@ -487,7 +551,8 @@ impl Run {
         Run {
             words: self.words + 1,
             bytes: self.bytes + said.word.len() + 1,
-            is_telling: self.is_telling || said.is_telling,
+            telling: self.telling + usize::from(said.is_telling),
+            values: self.values + usize::from(said.is_telling && said.is_value),
             covered: self.covered + 1,
             ..self
         }
@@ -524,7 +589,7 @@ mod tests {
                 "option such no",
                 "no option",
             ],
-            &[35, 0, 0],
+            &[18, 0, 0],
         );
         check(
             "jq: error: Cannot index array with string \"foo\"",
@@ -559,14 +624,30 @@ mod tests {
         check(
             "The decorator 'user' has already been added!",
             &texts,
-            &[40, 14, 9],
+            &[40, 9, 6],
         );
+    }
+
+    #[test]
+    fn a_run_is_worth_its_share_of_what_tells_something() {
+        let message = "error: connection pool timeout exceeded while waiting for a free worker";
+        let texts = ["\"waiting for a free\""];
+        check(&format!("It fails\n```\n{message}\n```\n"), &texts, &[11]);
+        // What labels it is no part of it.
+        let whole = ["\"connection pool timeout exceeded while waiting for a free worker\""];
+        check(&format!("It fails\n```\n{message}\n```\n"), &whole, &[40]);
+        assert_eq!(
+            labels_end("panic: runtime error: index out of range: 5"),
+            22
+        );
+        assert_eq!(labels_end("no such option: --foo"), 0);
+        assert_eq!(labels_end("error: "), 0);
     }
 
     #[test]
     fn a_text_with_a_place_is_worth_more_than_one_with_a_value() {
         let texts = ["No such option: --foo", "No such option: {}"];
-        check("Error: No such option: --bar", &texts, &[16, 35]);
+        check("Error: No such option: --bar", &texts, &[0, 35]);
     }
 
     #[test]
@@ -574,7 +655,13 @@ mod tests {
         check("it is: what you are not 3", &["what you are not"], &[0]);
         check("no option: 5", &["no option %d"], &[0]);
         check("so: it is up 5", &["it is up %d"], &[0]);
-        // A statement is not a text.
+        // Nor do those with one word that tells something.
+        check(
+            "index out of bounds: the len is 3 but the index is 3",
+            &["where the index is; it is made there"],
+            &[0],
+        );
+        // A statement is no text.
         check(
             "error: parse value first",
             &["parse(value); first = 3"],
@@ -598,34 +685,39 @@ mod tests {
 
     #[test]
     fn what_a_report_says_that_failed_is_looked_for_in_blocks_and_traces() {
-        for (failure, made, other) in [
+        for (failure, made, other, worth) in [
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    int(x)\nValueError: cannot convert float NaN to integer",
                 "raise ValueError(f\"cannot convert float {x} to integer\")",
                 "an integer is made of a float where it can be",
+                40,
             ),
             (
                 "error[E0599]: no method named `get` found for struct `Pool`",
                 "\"no method named `{}` found for {} `{}`\"",
                 "the method of a struct is found by its name",
+                40,
             ),
             (
                 "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:",
                 "\"index out of range [%x] with length %y\"",
                 "the length of a range",
+                40,
             ),
             (
                 "TypeError: Cannot read properties of undefined (reading 'x')\n    at f (/app/a.js:3:4)",
                 "T(NonObjectPropertyLoad, \"Cannot read properties of % (reading '%')\")",
                 "properties are read where they are defined",
+                // A bare `%` is no place, so the half of it is there.
+                20,
             ),
         ] {
             for report in [
                 format!("It fails\n\n```\n{failure}\n```\n"),
                 format!("It fails\n\n{failure}\n\nWhy?\n"),
             ] {
-                // Without a fence, a line counts if it begins with its error.
-                check(&report, &[made, other], &[40, 0]);
+                // Without a fence a line counts that begins with its error.
+                check(&report, &[made, other], &[worth, 0]);
             }
         }
         check(
@@ -820,9 +912,9 @@ mod tests {
         });
     }
 
-    /// A reference implementation of [`Message::longest`] that tries all runs.
-    fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>]) -> f64 {
-        let mut best = 0.0_f64;
+    /// The same as [`Message::longest`], by all runs that there may be.
+    fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>]) -> Longest {
+        let mut best = Longest::default();
         let mut runs = vec![Run::default(); message.said.len() + 1];
         for &token in tokens {
             let run = |at: usize| match token {
@@ -835,7 +927,7 @@ mod tests {
             best = next
                 .iter()
                 .map(|it| message.worth(*it))
-                .fold(best, f64::max);
+                .fold(best, Longest::longer);
             runs = next;
         }
         best
@@ -857,15 +949,15 @@ mod tests {
             let numbered: Vec<Option<usize>> = said.iter().map(|it| Some(it.0)).collect();
             let said = said.into_iter();
             let said = said.map(|(word, is_value)| Said::new(words[word].to_owned(), is_value));
-            let message = Message {
-                said: said.collect(),
-                is_whole,
-            };
+            let message = Message::new(said.collect(), is_whole, 0);
             let longest = message.longest(&tokens, &numbered, Pace::of(&|| true));
             let expected = longest_of_all(&message, &tokens, &numbered);
+            prop_assert_eq!(longest, expected, "{:?} {:?}", message, tokens);
+            prop_assert!((0.0..=1.0).contains(&longest.share), "{longest:?}");
+            let telling = message.said.iter().filter(|it| it.is_telling).count();
             prop_assert!(
-                (longest - expected).abs() < f64::EPSILON,
-                "{message:?} {tokens:?}"
+                telling >= FEW_TELLING || longest.words == 0.0,
+                "{message:?}"
             );
             Ok(())
         });
