@@ -385,8 +385,10 @@ fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
         let c = rest.chars().next().unwrap_or(' ');
         at += if begins == Begins::Word || begins == Begins::Any && is_of_word(c) {
             let end = word_end(rest);
-            let number = numbers.get_in_any_case(&rest[..end], &mut lower);
-            push(number.map_or(Token::Other, Token::Word));
+            if !is_prefix_of_string(&rest[..end], &rest[end..]) {
+                let number = numbers.get_in_any_case(&rest[..end], &mut lower);
+                push(number.map_or(Token::Other, Token::Word));
+            }
             end
         } else if let Some(end) = place_at(rest, last) {
             push(Token::Place);
@@ -406,8 +408,18 @@ fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
     tokens
 }
 
-/// The end of the placeholder at the beginning of `text`, where `last` is the previous character
-/// that is not blank.
+/// Whether `word`, with `behind` right behind it, says how a string is written: `f"…"`, `rb'…'`, `L"…"`.
+fn is_prefix_of_string(word: &str, behind: &str) -> bool {
+    behind.starts_with(['"', '\''])
+        && match word.as_bytes() {
+            [b'L'] | [b'u', b'8'] => true,
+            [letter] => b"fFrRbBuU".contains(letter),
+            [a, b] => [a, b].iter().all(|it| b"fFrRbB".contains(it)) && !a.eq_ignore_ascii_case(b),
+            _ => false,
+        }
+}
+
+/// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
 fn place_at(text: &str, last: char) -> Option<usize> {
     // A placeholder does not extend beyond this.
     let near = || &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
@@ -611,6 +623,42 @@ mod tests {
                 &[text, "what was added to the decorator"],
                 &[40, 0],
             );
+        }
+    }
+
+    #[test]
+    fn letters_before_a_quotation_mark_are_no_words() {
+        let message = "View function mapping is overwriting an existing endpoint function";
+        for text in [
+            "\"View function mapping is overwriting an existing\"\n    f\" endpoint function: {name}\"",
+            "rb'View function mapping is overwriting an existing' Rb' endpoint function'",
+            "L\"View function mapping is overwriting \" L\"an existing endpoint function\"",
+        ] {
+            check(message, &[text], &[40]);
+        }
+        for text in [
+            "\"View function mapping is overwriting an existing\" g(\" endpoint function\")",
+            "\"View function mapping is overwriting an existing\" f(\" endpoint function\")",
+        ] {
+            check(message, &[text], &[0]);
+        }
+        for (word, behind) in [
+            ("f", "\""),
+            ("bR", "'"),
+            ("u8", "\""),
+            ("U", "'"),
+            ("L", "\""),
+        ] {
+            assert!(is_prefix_of_string(word, behind), "{word}{behind}");
+        }
+        for (word, behind) in [
+            ("ff", "\""),
+            ("l", "'"),
+            ("f", "("),
+            ("", "\""),
+            ("for", "\""),
+        ] {
+            assert!(!is_prefix_of_string(word, behind), "{word}{behind}");
         }
     }
 
@@ -855,7 +903,9 @@ mod tests {
             let (token, length) = if is_of_word(c) {
                 let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
                 let number = numbers.get_in_any_case(&rest[..end], &mut lower);
-                (Some(number.map_or(Token::Other, Token::Word)), end)
+                let is_prefix = is_prefix_of_string(&rest[..end], &rest[end..]);
+                let token = number.map_or(Token::Other, Token::Word);
+                ((!is_prefix).then_some(token), end)
             } else if let Some(end) = place {
                 (Some(Token::Place), end)
             } else {
@@ -883,6 +933,8 @@ mod tests {
             Just("a_b"),
             Just("\u{212a}elvin"),
             Just("x"),
+            Just("f"),
+            Just("Rb"),
             Just(" "),
             Just("\n"),
             Just("\u{b}"),
