@@ -10,7 +10,10 @@ use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
 /// The number of lines that an excerpt shows before and after each match.
 pub const CONTEXT: u32 = 2;
 
-/// Which marks are shown for lines that are left out.
+/// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves out what is not about its matches.
+const LONG_DECLARATION: u32 = 20;
+
+/// What is shown besides the lines that are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// A mark for each run that is left out.
@@ -173,6 +176,15 @@ impl<'t> Source<'t> {
 
     fn excerpt(&self, span: LineSpan, matches: &[u32]) -> Shown {
         let mut shown = self.skeleton(span);
+        if span.line_count() > LONG_DECLARATION
+            && shown.numbers(false).next().is_none()
+            && self.is_of_one(span)
+        {
+            shown = self.signature(Shown::none(span), span);
+            if shown.numbers(false).next().is_none() {
+                shown = self.mention(Shown::none(span), span);
+            }
+        }
         for &number in matches {
             if span.start() <= number && number <= span.end() {
                 shown.show(
@@ -182,6 +194,18 @@ impl<'t> Source<'t> {
             }
         }
         shown
+    }
+
+    /// Whether `span` is of one declaration, which is no section of a document.
+    fn is_of_one(&self, span: LineSpan) -> bool {
+        let first = (span.start()..=span.end()).find(|&it| self.says(it));
+        let first = first.unwrap_or(span.start());
+        let holds = |it: &Symbol| {
+            it.kind != SymbolKind::Section
+                && it.span_with_doc().start() <= first
+                && span.end() <= it.span.end()
+        };
+        self.begun_by(span.end()).iter().any(holds)
     }
 
     fn skeleton(&self, span: LineSpan) -> Shown {

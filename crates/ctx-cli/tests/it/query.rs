@@ -605,6 +605,32 @@ fn the_share_of_the_keywords_is_of_what_a_part_says() {
 }
 
 #[test]
+fn the_line_of_a_long_table_that_answers_is_shown() {
+    let answer = "the zorblatt variables that the tool reads for a token";
+    let lines: Vec<String> = (0..120)
+        .map(|n| match n {
+            70 => format!("    \"{answer}\",\n"),
+            n => {
+                format!("    \"a topic number {n} of the help that is told to people who ask\",\n")
+            }
+        })
+        .collect();
+    let lines = lines.concat();
+    for (path, head, end) in [
+        ("help.js", "export const TOPICS = [\n", "]\n"),
+        ("help.py", "TOPICS = [\n", "]\n"),
+        ("help.rs", "pub const TOPICS: &[&str] = &[\n", "];\n"),
+        ("help.go", "package help\n\nvar Topics = []string{\n", "}\n"),
+    ] {
+        let text = format!("{head}{lines}{end}");
+        let asked = Asked::of([(path, text.as_bytes())]);
+        let question = "which zorblatt variables does the tool read for a token";
+        let run = asked.run(&["query", question, "-t", "1500"]);
+        assert!(run.ok().contains(answer), "{path}: {run:?}");
+    }
+}
+
+#[test]
 fn without_content_a_context_tells_where_things_are() {
     let asked = Asked::small();
     for (format, block) in [

@@ -1,7 +1,7 @@
 //! What each rendition of a span shows.
 
 use ctx_model::{LineSpan, RenditionKind};
-use ctx_syntax::{Language, Limits, Outline, Source};
+use ctx_syntax::{CONTEXT, Language, Limits, Outline, Source};
 use proptest::prelude::*;
 
 const TEXT: &str = "\
@@ -275,6 +275,61 @@ const LONG: &str = concat!(
     "------------------------------------------------------------------------------------------------------------------------------- }",
     "////////"
 );
+
+#[test]
+fn the_excerpt_of_a_long_table_is_what_names_it_and_the_lines_asked_about() {
+    let tables = [
+        ("a.js", "export const TOPICS = [\n", "  \"topic\",\n", "]\n"),
+        (
+            "a.ts",
+            "export const TOPICS: string[] = [\n",
+            "  \"topic\",\n",
+            "];\n",
+        ),
+        ("a.py", "TOPICS = [\n", "    \"topic\",\n", "]\n"),
+        (
+            "a.rs",
+            "pub const TOPICS: &[&str] = &[\n",
+            "    \"topic\",\n",
+            "];\n",
+        ),
+        ("a.go", "var Topics = []string{\n", "\t\"topic\",\n", "}\n"),
+        (
+            "a.java",
+            "class A {\n  static final String[] TOPICS = {\n",
+            "    \"topic\",\n",
+            "  };\n}\n",
+        ),
+    ];
+    for (path, head, line, end) in tables {
+        for count in [10_u32, 60] {
+            let text = format!("{head}{}{end}", line.repeat(count as usize));
+            let source = Source::new(path, &text, &Limits::default());
+            let outline = source.outline();
+            let Some(table) = outline
+                .symbols
+                .iter()
+                .find(|it| it.name.eq_ignore_ascii_case("topics"))
+            else {
+                // Without the grammar there is no declaration.
+                assert!(outline.fallback.is_some(), "{path}");
+                continue;
+            };
+            let span = table.span;
+            let middle = span.start() + count / 2;
+            let lines = source.render(span, RenditionKind::Excerpt, &[middle]);
+            let numbers: Vec<u32> = lines.numbers().collect();
+            if count == 10 {
+                assert_eq!(numbers.len(), span.line_count() as usize, "{path}");
+                continue;
+            }
+            let near = middle - CONTEXT..=middle + CONTEXT;
+            let expected: Vec<u32> = [span.start()].into_iter().chain(near).collect();
+            assert_eq!(numbers, expected, "{path}");
+            crate::is_nested(&text, &source, span, &[middle]);
+        }
+    }
+}
 
 proptest! {
     #[test]
