@@ -332,7 +332,10 @@ pub(crate) fn renditions_while(
         RenditionKind::Signature,
         RenditionKind::Mention,
     ] {
-        add(kind, &[], 0.0, 0);
+        // Of lines that define nothing the first alone announces nothing.
+        if kind != RenditionKind::Signature || source.defines_any(span) {
+            add(kind, &[], 0.0, 0);
+        }
     }
     renditions
 }

@@ -14,6 +14,7 @@ mod pieces;
 mod relations;
 mod rendition;
 mod roots;
+mod runs;
 mod sentences;
 mod table;
 mod truncate;

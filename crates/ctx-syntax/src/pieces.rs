@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use ctx_model::{LineSpan, without_line_end};
 
+use crate::runs::{self, Row};
 use crate::{Outline, Symbol, SymbolKind, is_encoded};
 
 /// A type, module or section with at most this many lines is one part.
@@ -16,8 +17,9 @@ const LONG_DECLARATION: u32 = 15;
 const LARGE: u32 = 150;
 /// Lines outside definitions are cut into parts of about this many.
 const RUN: u32 = 40;
-/// The most bytes, approximately, of a part outside definitions and of a section: prose may have a
-/// paragraph per line.
+/// A heading in a comment ends the part before it, if that has so many lines.
+const SHORTEST_RUN: usize = 10;
+/// Such a part, and a section, has at most about so many bytes: prose may have a paragraph on a line.
 const RUN_BYTES: usize = 3_000;
 /// The most bytes of any part, unless a single line is longer.
 const MOST_BYTES: usize = 256 << 10;
@@ -108,11 +110,16 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
             .take_while(|&&it| it == owner)
             .count();
         let last = first + length;
+        let is_section = owner.is_some_and(|it| outline.symbols[it].kind == SymbolKind::Section);
         let is_whole = owner.is_some_and(|it| {
-            let is_section = outline.symbols[it].kind == SymbolKind::Section;
             roles[it] == Part::Whole && !(is_section && is_long(&lines[first..last]))
         });
-        for span in cut(lines, first, last, is_whole) {
+        let form = match (is_whole, is_section) {
+            (true, _) => Form::Definition,
+            (false, true) => Form::Prose,
+            (false, false) => Form::Lines,
+        };
+        for span in cut(lines, first, last, form) {
             pieces.push(piece(span, owner, outline, &roles));
         }
         first = last;
@@ -292,10 +299,32 @@ fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>
     owners
 }
 
-/// Rows `first..last` as spans: all of them if they are one definition; else without blank lines at
-/// the ends, from the line that opens their first comment or string, and cut at blank lines if
-/// possible.
-fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpan> {
+/// What rows are that are cut into parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// One part.
+    Definition,
+    /// Sections, with headings of their own.
+    Prose,
+    /// Code and comments.
+    Lines,
+}
+
+/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines at the
+/// ends, from the line that opens the comment or string that they begin with, in parts that end at blank lines where they can, which the
+/// empty lines of a comment are as well, and before the headings of one.
+fn cut(lines: &[&str], first: usize, last: usize, form: Form) -> Vec<LineSpan> {
+    let is_whole = form == Form::Definition;
+    let rows = match form {
+        Form::Lines => runs::rows(&lines[first..last]),
+        _ => Vec::new(),
+    };
+    let kind = |row: usize| match rows.get(row - first) {
+        Some(kind) => *kind,
+        None if is_blank(lines[row]) => Row::Empty,
+        None => Row::Plain,
+    };
+    let is_empty = |row: usize| matches!(kind(row), Row::Empty | Row::EmptyInCode);
     let says = |row: &usize| {
         lines[*row]
             .bytes()
@@ -311,18 +340,18 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
         let end = if is_whole {
             last
         } else {
-            end_of_run(lines, start, last)
+            end_of_run(lines, start, last, kind)
         };
         let end = within_bytes(lines, start, end);
         // The line that closes a definition, or a table, belongs to it.
         let shown = if is_whole {
             end - 1
         } else {
-            let says = (start..end).rev().find(|&row| !is_blank(lines[row]));
+            let says = (start..end).rev().find(|&row| !is_empty(row));
             says.unwrap_or(start)
         };
         spans.extend(span_of(start..=shown));
-        at = end;
+        at = (end..last).find(|&row| !is_empty(row)).unwrap_or(last);
     }
     spans
 }
@@ -373,19 +402,29 @@ fn end_by_bytes(lines: &[&str], start: usize, last: usize) -> usize {
         .unwrap_or(end)
 }
 
-fn end_of_run(lines: &[&str], start: usize, last: usize) -> usize {
+/// Where a run that begins at `start` ends, `kind` telling what a row is to it.
+fn end_of_run(lines: &[&str], start: usize, last: usize, kind: impl Fn(usize) -> Row) -> usize {
+    let end = end_by_lines(lines, start, last, &kind);
+    let mut begun = (start + SHORTEST_RUN).min(end)..end;
+    begun.find(|&row| kind(row) == Row::Heading).unwrap_or(end)
+}
+
+fn end_by_lines(lines: &[&str], start: usize, last: usize, kind: impl Fn(usize) -> Row) -> usize {
     let wanted = start + RUN as usize;
-    let is_blank = |row: &usize| is_blank(lines[*row]);
     if is_long(&lines[start..last.min(wanted)]) {
         return end_by_bytes(lines, start, last);
     }
-    if last <= wanted + RUN as usize / 2 {
+    let half = RUN as usize / 2;
+    if last <= wanted + half {
         return last;
     }
-    let half = RUN as usize / 2;
-    let before = (wanted - half..wanted).rev().find(is_blank);
-    before
-        .or_else(|| (wanted..(wanted + half).min(last)).find(is_blank))
+    let nearest = |wanted_row: Row| {
+        let is_it = |row: &usize| kind(*row) == wanted_row;
+        let before = (wanted - half..wanted).rev().find(is_it);
+        before.or_else(|| (wanted..(wanted + half).min(last)).find(is_it))
+    };
+    nearest(Row::Empty)
+        .or_else(|| nearest(Row::EmptyInCode))
         .unwrap_or(wanted)
 }
 

@@ -150,6 +150,11 @@ impl<'t> Source<'t> {
         share.max(least).min(1.0)
     }
 
+    /// Whether a definition begins in `span`. O(symbols).
+    pub fn defines_any(&self, span: LineSpan) -> bool {
+        self.defined_in(span).next().is_some()
+    }
+
     fn clip(&self, span: LineSpan) -> Option<LineSpan> {
         LineSpan::new(span.start(), span.end().min(self.line_count())).ok()
     }

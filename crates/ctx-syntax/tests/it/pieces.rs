@@ -173,6 +173,7 @@ proptest! {
             Just("@property"), Just("    @a.b(1)"), Just("#[test]"), Just("@a("), Just(")"),
             Just("def f():"), Just("    \"\"\"Says.\"\"\""), Just("    return 1"), Just("class C:"),
             Just("# a comment"), Just("x = 1"), Just(""), Just("\"\"\""),
+            Just("## A heading"), Just("#"), Just("/*"), Just(" * "), Just("*/"), Just("# ```"), Just("======="), Just("// # it"),
         ], 0..90),
         path in prop_oneof![Just("a.py"), Just("a.rs"), Just("a.txt")],
     ) {
@@ -199,6 +200,89 @@ proptest! {
             prop_assert!(!line.contains(char::is_alphanumeric), "{}", line);
         }
     }
+}
+
+#[test]
+fn documentation_in_comments_is_cut_before_its_headings() {
+    // Six sections of 17 lines, each with an example.
+    let section = |mark: &str, head: &str| {
+        let lines = [
+            head,
+            "",
+            "What it says of it.",
+            "",
+            "```rust",
+            "let a = 1;",
+            "",
+            "# let b = 2;",
+            "```",
+        ];
+        let more = [
+            "",
+            "And more of it.",
+            "",
+            "All of it.",
+            "",
+            "To its end.",
+            "",
+            "So it is.",
+        ];
+        let lines = lines.iter().chain(&more);
+        lines.map(|it| format!("{mark}{it}\n")).collect::<String>()
+    };
+    for (mark, head) in [
+        ("//! ", "# Sharing state"),
+        ("/// ", "## Sharing state"),
+        ("// ", "= Sharing state"),
+        ("-- ", "# Sharing state"),
+    ] {
+        let text = section(mark, head).repeat(6);
+        let expected: Vec<(u32, u32)> = (0..6).map(|n| (n * 17 + 1, n * 17 + 17)).collect();
+        assert_eq!(spans(&text), expected, "{mark}{head}");
+    }
+    // Within a comment of several lines, with and without a mark on each.
+    for (mark, head) in [(" * ", "# Sharing state"), ("", "# Sharing state")] {
+        let text = format!("/*\n{}*/\n", section(mark, head).repeat(4));
+        let begun: Vec<u32> = spans(&text).iter().map(|it| it.0).collect();
+        let expected: Vec<u32> = (0..4)
+            .map(|n| if n == 0 { 1 } else { n * 17 + 2 })
+            .collect();
+        assert_eq!(begun, expected, "{mark}{head}");
+    }
+}
+
+#[test]
+fn the_heading_of_a_string_that_documents_begins_a_part() {
+    let section = |n: usize| format!("State {n}\n=======\n\n{}", "It says so.\n\n".repeat(10));
+    let text = format!("\"\"\"A module.\n\n{}{}\"\"\"\n", section(1), section(2));
+    let begun: Vec<u32> = spans(&text).iter().map(|it| it.0).collect();
+    assert_eq!(begun, [1, 26]);
+}
+
+#[test]
+fn runs_of_comments_end_at_their_empty_lines_outside_of_code() {
+    for mark in ["//!", "///", "//", "#", "--", ";;", "%"] {
+        let line = format!("{mark} It says something.\n");
+        let text = format!("{}{mark}\n{}", line.repeat(30), line.repeat(50));
+        assert_eq!(spans(&text)[0], (1, 30), "{mark}");
+        assert_eq!(spans(&text)[1].0, 32, "{mark}");
+        // In code only where there is no other.
+        let code = format!("{mark} ```\n{line}{mark}\n{line}{mark} ```\n");
+        let text = format!(
+            "{}{mark}\n{}{code}{}",
+            line.repeat(24),
+            line.repeat(5),
+            line.repeat(50)
+        );
+        assert_eq!(spans(&text)[0], (1, 24), "{mark}");
+        let text = format!("{}{code}{}", line.repeat(30), line.repeat(50));
+        assert_eq!(spans(&text)[0], (1, 32), "{mark}");
+    }
+    // Separators are no such lines, and begin what they stand above.
+    let line = "# It says something.\n";
+    let banner = "# ---------\n# A banner\n# ---------\n";
+    let text = format!("{}#\n{banner}{}", line.repeat(20), line.repeat(50));
+    assert_eq!(spans(&text)[..2], [(1, 20), (22, 74)]);
 }
 
 /// The lines of each piece of a text without a grammar.
