@@ -260,6 +260,7 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
                     Part::Whole
                 }
             }
+            _ if lines > LARGE => Part::Split,
             _ if lines >= LONG_DECLARATION => Part::Whole,
             _ => Part::Within,
         };

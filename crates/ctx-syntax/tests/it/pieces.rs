@@ -22,6 +22,30 @@ fn every_line_that_says_something_is_in_one_piece() {
 
 #[test]
 #[cfg(feature = "rust")]
+fn a_very_long_table_is_cut_into_runs_that_bear_its_name() {
+    let table = |count: usize| {
+        format!(
+            "const TOPICS: &[&str] = &[\n{}];\n",
+            "    \"a\",\n".repeat(count)
+        )
+    };
+    for (count, parts) in [(20, 1), (148, 1), (149, 4)] {
+        let text = table(count);
+        let outline = Outline::of(&text, Language::of("a.rs", &text), &Limits::default());
+        let pieces = pieces(&lines(&text), &outline);
+        assert_eq!(pieces.len(), parts, "{count}");
+        for (number, piece) in pieces.iter().enumerate() {
+            assert_eq!(piece.qualified_name.as_deref(), Some("TOPICS"));
+            assert_eq!(piece.name.is_some(), number == 0);
+            assert_eq!(piece.kind, "constant");
+        }
+        let last = pieces.last().unwrap().span.end() as usize;
+        assert_eq!(last, count + 2);
+    }
+}
+
+#[test]
+#[cfg(feature = "rust")]
 fn a_function_is_a_piece_whose_texts_are_its_lines() {
     let text = "/// Adds.\nfn add(a: i32) -> i32 {\n    other(a)\n}\n";
     let outline = Outline::of(text, Language::of("a.rs", text), &Limits::default());
