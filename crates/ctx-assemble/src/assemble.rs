@@ -8,6 +8,7 @@ use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
 use crate::candidates::Candidates;
+use crate::claims::{Claimants, Claims};
 use crate::emit::{Shown, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
@@ -42,6 +43,26 @@ pub fn assemble(
     counter: &dyn TokenCounter,
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
+    assemble_with(chunks, &Claims::default(), options, counter, control)
+}
+
+/// [`assemble`], where `claims` have the first claim on their share of what the budget leaves beside what is pinned, headings included:
+/// one after another, each in the fullest rendition that the rest of the share holds, up to the first of which it holds none. Such a
+/// chunk is included in that rendition or a fuller one whatever it is worth, and its `why` is `first claim`; those after it compete as all
+/// do. The certificate is of what may be chosen beside granted claims, which grow with the budget. Of places (`max_chunks`) claims have
+/// the same share, one at least, as long as one is left.
+///
+/// No claim takes the room of what is pinned, and no build fails for claims.
+///
+/// # Errors
+/// Those of [`assemble`].
+pub fn assemble_with(
+    chunks: &[Chunk],
+    claims: &Claims,
+    options: &BuildOptions,
+    counter: &dyn TokenCounter,
+    control: &Control,
+) -> Result<BuiltContext, AssembleError> {
     let span = debug_span!("assemble", chunks = chunks.len(), format = %options.format);
     let _entered = span.enter();
     let started = control.now();
@@ -55,6 +76,7 @@ pub fn assemble(
     };
     let run = Run {
         chunks,
+        claims,
         options,
         pricer,
     };
@@ -135,6 +157,7 @@ fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
 #[derive(Clone, Copy)]
 struct Run<'a> {
     chunks: &'a [Chunk],
+    claims: &'a Claims,
     options: &'a BuildOptions,
     pricer: Pricer<'a>,
 }
@@ -163,6 +186,7 @@ impl Run<'_> {
         let empty = emit(&self.pricer, self.options, &[], &all_out, 0)?;
         let problem = candidates.problem(&fixed, self.options, control)?;
         let is_one_price = fixed.notices(0).len() == 1;
+        let claimants = Claimants::of(self.claims, &candidates);
         let reach = (!is_one_price).then(|| Reach::of(&candidates, &problem));
         let plan = Plan {
             options: self.options,
@@ -173,6 +197,7 @@ impl Run<'_> {
             least: self.pricer.recount(&empty.text)?,
             sorted: &sorted,
             reach: reach.as_ref(),
+            claimants: &claimants,
         };
         self.fill(plan)
     }
@@ -190,7 +215,8 @@ impl Run<'_> {
         };
         loop {
             let control = self.pricer.control;
-            let outcome = stage("select", control, || plan.select(&budget))?;
+            let selected = stage("select", control, || plan.select(&budget))?;
+            let outcome = selected.outcome;
             let shown = shown(plan.candidates, &outcome, self.options);
             let left_out = plan.left_out(&outcome.chosen);
             let notice = Notice {
@@ -228,6 +254,7 @@ impl Run<'_> {
                     plan: &plan,
                     entries,
                     outcome: &outcome,
+                    granted: &selected.granted,
                     shown: &shown,
                     limit,
                     total,

@@ -43,7 +43,8 @@ pub(crate) fn entry_budgets(
         // not made.
         return Ok(no_entries(plan));
     }
-    let by_order_alone = !plan.options.caps && plan.options.diversity.is_none();
+    let by_order_alone =
+        !plan.options.caps && plan.options.diversity.is_none() && plan.claimants.is_empty();
     let mut limits = if plan.options.selection == Selection::InOrder && by_order_alone {
         first_fit(plan)
     } else {
@@ -176,7 +177,7 @@ fn try_out(
         slack: 0,
         max_items: None,
     };
-    let outcome = plan.select(&budget)?;
+    let outcome = plan.select(&budget)?.outcome;
     let candidates = plan.candidates.all.iter();
     for ((candidate, found), chosen) in candidates.zip(found).zip(&outcome.chosen) {
         if let Some(choice) = *chosen {

@@ -5,6 +5,7 @@ mod assemble;
 mod assembler;
 mod candidates;
 mod cite;
+mod claims;
 mod control;
 mod duplicates;
 mod emit;
@@ -28,11 +29,12 @@ mod survey;
 mod total;
 mod unit;
 
-pub use assemble::assemble;
+pub use assemble::{assemble, assemble_with};
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
 /// The macro that implementations of [`Assembler`] need.
 pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
+pub use claims::Claims;
 pub use control::{Cancel, CancelGuard, Clock, Control};
 pub use ctx_budget::BudgetError;
 pub use ctx_format::FormatError;

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::AssembleError;
 use crate::candidates::{Candidate, Candidates};
+use crate::claims::{Claimants, Granted};
 use crate::everything::Everything;
 use crate::fixed::{Fixed, SetAside};
 use crate::price::Pricer;
@@ -36,6 +37,14 @@ pub(crate) struct Plan<'p, 'u> {
     pub(crate) sorted: &'p Sorted<'u>,
     /// The bound on the number of chunks shown, if the weight of the notice depends on it.
     pub(crate) reach: Option<&'p Reach>,
+    /// What has a first claim.
+    pub(crate) claimants: &'p Claimants,
+}
+
+/// What was chosen, and which claims were granted.
+pub(crate) struct Selected {
+    pub(crate) outcome: Outcome,
+    pub(crate) granted: Vec<Granted>,
 }
 
 /// The limits of one round of selection.
@@ -93,9 +102,38 @@ impl Plan<'_, '_> {
         self.pricer.counter.count_of(weight)
     }
 
-    /// Chooses what to show: everything, or the best selection that leaves room for the notice of
-    /// omissions.
-    pub(crate) fn select(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
+    /// Chooses what to show beside what is claimed. No claim is granted where nothing could be chosen beside it.
+    pub(crate) fn select(&mut self, budget: &Budget) -> Result<Selected, AssembleError> {
+        let granted = self.granted(budget);
+        if !granted.is_empty() {
+            let unclaimed = self.problem.items.clone();
+            for it in &granted {
+                it.apply(&mut self.problem.items);
+            }
+            let selected = self.best_of_all(budget);
+            self.problem.items = unclaimed;
+            match selected {
+                Err(AssembleError::Budget(_)) => {}
+                selected => return selected.map(|outcome| Selected { outcome, granted }),
+            }
+        }
+        let outcome = self.best_of_all(budget)?;
+        Ok(Selected {
+            outcome,
+            granted: Vec::new(),
+        })
+    }
+
+    /// The claims that `budget` grants.
+    fn granted(&self, budget: &Budget) -> Vec<Granted> {
+        let room = self.capacity(budget, self.fixed.any_notice()).safe;
+        let most = [self.options.max_chunks, budget.max_items];
+        let most = most.into_iter().flatten().min();
+        self.claimants.granted(&self.problem, room, most)
+    }
+
+    /// Chooses what to show: everything, or the best that leaves room for the notice that something is left out.
+    fn best_of_all(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
         if let Some(outcome) = self.all_in_full(budget)? {
             return Ok(outcome);
         }

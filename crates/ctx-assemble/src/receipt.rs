@@ -13,6 +13,7 @@ use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
 use crate::cite::{Citations, Hashes};
+use crate::claims::Granted;
 use crate::emit::{Document, Shown};
 use crate::entry::Entries;
 use crate::fixed::notice;
@@ -26,6 +27,8 @@ use crate::{AssembleError, parallel};
 pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) plan: &'r Plan<'p, 'u>,
     pub(crate) outcome: &'r Outcome,
+    /// The claims that were granted.
+    pub(crate) granted: &'r [Granted],
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
     /// The `max_tokens` at which each part of each candidate is included, if known.
@@ -199,17 +202,25 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         all.filter_map(share).collect()
     }
 
-    fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>, value: f64) -> String {
+    fn why(&self, candidate: &Candidate<'u>, piece: &Piece<'_>, value: f64) -> String {
         let lambda = self.outcome.certificate.lambda;
         #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
         let price = lambda * piece.price.weight as f64;
         if candidate.unit.chunk().pinned {
             "pinned".to_owned()
+        } else if self.is_claimed(candidate) {
+            "first claim".to_owned()
         } else if price > 0.0 {
             format!("worth {:.1} times the price of its tokens", value / price)
         } else {
             "there was room".to_owned()
         }
+    }
+
+    fn is_claimed(&self, candidate: &Candidate<'u>) -> bool {
+        let all = &self.plan.candidates.all;
+        let mut claimed = self.granted.iter().map(|it| &all[it.item]);
+        claimed.any(|it| std::ptr::eq(it, candidate))
     }
 
     fn omitted(&self) -> Vec<Omitted> {

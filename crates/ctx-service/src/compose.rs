@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_assemble::{AssembleError, Claims, Control, assemble_with};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order,
     Origin, RenditionKind, Selection,
@@ -11,9 +11,13 @@ use ctx_tokens::TokenCounter;
 
 use crate::candidates::Candidates;
 
-/// The options for building a prime context, where these override the caller's: chunks are grouped
-/// by kind, each kind in an order independent of the question, so that turns stay in order;
-/// selection does not depend on that order; and ids are shown, so that they can be cited.
+/// What was said has the first claim on so much of what the budget leaves beside what is pinned, the latest first: what a message that
+/// only goes on with a thread is about, no likeness tells.
+const SHARE_OF_HISTORY: f64 = 0.25;
+
+/// What a prime context is built with, whatever else the caller chooses. Kinds stand together and each in an
+/// order that does not depend on the question, so that turns keep theirs; what is chosen does not depend on
+/// that order; and ids are shown, so that they can be cited.
 pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
     let mut build = build
         .clone()
@@ -43,8 +47,9 @@ pub(crate) fn compose(
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
     let mut merged: Vec<Omitted> = Vec::new();
+    let claims = claims(&candidates.chunks);
     loop {
-        let mut built = assemble(&candidates.chunks, options, counter, control)?;
+        let mut built = assemble_with(&candidates.chunks, &claims, options, counter, control)?;
         let again = shown_twice(&built.included, candidates);
         if again.is_empty() {
             built.omitted.append(&mut merged);
@@ -65,9 +70,15 @@ pub(crate) fn compose(
     }
 }
 
-/// Maps each chunk whose lines all lie within another chunk shown in full to that chunk. This
-/// includes named chunks, since their lines are shown all the same; but a chunk called by its label
-/// stays, unless both are named.
+/// Those of the exchanges among `chunks`, which are in the order in which they were said.
+fn claims(chunks: &[Chunk]) -> Claims {
+    let said = chunks.iter().filter(|it| it.origin == Origin::Message);
+    let latest_first = said.rev().map(|it| it.id.clone());
+    Claims::new(latest_first.collect(), SHARE_OF_HISTORY)
+}
+
+/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one: also of lines that
+/// were named, which are there all the same. What is called by its label is to be seen under that, unless both are named.
 fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<String, String> {
     let pinned = candidates.chunks.iter().filter(|it| it.pinned);
     let pinned: BTreeSet<&str> = pinned.map(|it| it.id.as_str()).collect();

@@ -9,19 +9,17 @@ use ctx_retrieve::{Answer, History, Message};
 
 use crate::turns::{self, Beginning};
 
-/// Exchanges longer than this, in bytes, may be shown in part.
-const LONG: usize = 600;
-/// The most bytes of each message in a partly shown exchange.
-const PART: usize = 240;
-/// The most bytes of the first and of the last message in a mention.
+/// Exchanges of more bytes may be shown in part: so many bytes of each message, and what is left of the information.
+const PARTS: [(usize, usize, f64); 2] = [(4_000, 1_600, 0.75), (600, 240, 0.5)];
+/// So many bytes of its first and of its last message are in a mention.
 const LINE: usize = 80;
 /// The most messages read of one exchange.
 const MOST_OF_ONE: usize = 16;
 /// The most messages of an exchange that are searched for a named message that is not among the
 /// first ones.
 const LONGEST: usize = 200;
-/// The share of an exchange's information that its excerpt, and its mention, retain.
-const KEPT: (f64, f64) = (0.5, 0.1);
+/// What is left of an exchange's information in its mention.
+const KEPT: f64 = 0.1;
 
 /// Groups `messages` into exchanges, the oldest first. Each begins with a message of a user and
 /// extends to the next one, so that no question is shown without its answer. If `asked` is the last
@@ -103,8 +101,10 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
     };
     let content = all(usize::MAX);
     let mut renditions = Vec::new();
-    if content.len() > LONG {
-        renditions.extend(Rendition::new(RenditionKind::Excerpt, all(PART), KEPT.0));
+    for (long, part, kept) in PARTS {
+        if content.len() > long {
+            renditions.extend(Rendition::new(RenditionKind::Excerpt, all(part), kept));
+        }
     }
     if content.len() > LINE {
         // The question, and the last answer.
@@ -113,7 +113,7 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
         let ends = ends.map(|it| turn(it, LINE, Beginning::Word));
         let line = ends.collect::<Vec<_>>().join(" ");
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT.1));
+        renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT));
     }
     let mut chunk = Chunk::new(format!("message {number}"), content, Relevance::ZERO)
         .with_kind(ChunkKind::Message)

@@ -26,8 +26,8 @@ use crate::prose::Prose;
 use crate::service::{EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
-/// The version of the cache key. It changes whenever an older answer would be different now.
-const FORM: &[u8] = b"prime context 2";
+/// What the cache's key is of: changes whenever an older answer would be another one now.
+const FORM: &[u8] = b"prime context 3";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.
 const FOR_WHAT_WAS_SAID: u32 = 4;

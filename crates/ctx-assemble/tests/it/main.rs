@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod budget;
+mod claims;
 mod concurrency;
 mod everything;
 mod merging;

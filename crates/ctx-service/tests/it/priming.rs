@@ -358,6 +358,62 @@ async fn turns_keep_their_order_in_every_format() {
     }
 }
 
+/// A message that only goes on with its thread is like nothing that was said.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_last_is_shown_whatever_is_asked() {
+    let world = world(FILES);
+    let long = "the moon pulls at the sea. ".repeat(200);
+    world
+        .say(&[
+            ("user", "why are there tides?"),
+            ("assistant", "the moon pulls at the sea."),
+            ("user", "and in so many words?"),
+            ("assistant", &long),
+        ])
+        .await;
+    for max_tokens in [150, 500, 4_000] {
+        let context = world
+            .prime_with("How is a header parsed on a port?", &options_of(max_tokens))
+            .await
+            .context;
+        let included = context.built.included.iter();
+        let claimed = included.filter(|it| it.why == "first claim");
+        let renditions: Vec<RenditionKind> = claimed.map(|it| it.rendition).collect();
+        // The longer one is not all that there is room for.
+        let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
+        let expected = match max_tokens {
+            150 => vec![RenditionKind::Mention],
+            _ => vec![full, part],
+        };
+        assert_eq!(renditions, expected, "{max_tokens}: {:#?}", context.built);
+        assert!(context.built.context.contains("split(text)"));
+    }
+    // What must be in goes before it, and nothing fails that did not.
+    let named = "@src/parser.rs @src/server.rs";
+    let smallest = (1..200).find_map(|max_tokens| {
+        let (service, options) = (world.service.clone(), options_of(max_tokens));
+        let prime = async move {
+            service
+                .prime("u", named, &options, &Control::default())
+                .await
+        };
+        let prime =
+            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(prime));
+        prime.ok().map(|_| max_tokens)
+    });
+    let context = world
+        .prime_with(named, &options_of(smallest.unwrap()))
+        .await
+        .context;
+    assert_eq!(context.stats.history_count, 2);
+    let pinned = context
+        .built
+        .included
+        .iter()
+        .filter(|it| it.why == "pinned");
+    assert_eq!(pinned.count(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_of_a_long_exchange_is_shown_with_its_question_before_it() {
     let world = world(FILES);

@@ -9,7 +9,7 @@ use ctx_service::{PrimeContext, PrimeOptions, ServiceError};
 use ctx_testkit::few;
 use proptest::prelude::*;
 
-use crate::support::{NOW, World, options, world};
+use crate::support::{NOW, World, options, options_of, world};
 
 const WORDS: [&str; 8] = [
     "header", "parse", "port", "listen", "```", "]]>", "moon", "tide",
@@ -191,4 +191,93 @@ fn the_order_in_which_a_store_gives_equals_does_not_show() {
         }
         Ok(())
     });
+}
+
+/// Files of which each has what the question asks for, and short exchanges that have nothing of it.
+#[test]
+fn the_latest_exchanges_are_shown_without_a_gap_whatever_the_search_found() {
+    const ASKED: &str = "parse the header of a port";
+    let paragraph = |file: usize, number: usize| {
+        let asked = format!("    parse(header, port{file}); // Parse the header of a port.\n");
+        format!(
+            "fn parse_header_{file}_{number}() {{\n{}}}\n",
+            asked.repeat(6)
+        )
+    };
+    let text = |file| (0..10).map(|it| paragraph(file, it)).collect::<Vec<_>>();
+    let files: Vec<(String, String)> = (0..8)
+        .map(|file| (format!("src/f{file}.rs"), text(file).join("\n")))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    let world = world(&files);
+    let exchange = prop::collection::vec(prop::sample::select(&["moon", "tide", "yes"][..]), 1..12);
+    let case = (
+        prop::collection::vec((exchange.clone(), exchange), 1..11),
+        prop_oneof![Just(500_u32), Just(4_000), 200_u32..6_000],
+        prop::sample::select(&Format::ALL[..]),
+    );
+    few::run(few::cases(48), &case, |(said, max_tokens, format)| {
+        let options = options_of(max_tokens);
+        let build = options.build.clone().with_format(format);
+        let options = options.with_build(build);
+        let (with, without) = run(async {
+            let mut messages = Vec::new();
+            for (number, (question, answer)) in said.iter().enumerate() {
+                for (role, words) in [("user", question), ("assistant", answer)] {
+                    let content = format!("said{number:02} {}", words.join(" "));
+                    let id = format!("{role} {number}");
+                    messages.push(Message::new(id, role, content, NOW - 50));
+                }
+            }
+            world.store.messages.lock().unwrap().clear();
+            world.store.shown.lock().unwrap().clear();
+            let without = prime_in(&world, "t", ASKED, &options).await;
+            world.store.shown.lock().unwrap().clear();
+            let mut threads = world.store.messages.lock().unwrap();
+            threads.insert("t".to_owned(), messages);
+            drop(threads);
+            (prime_in(&world, "t", ASKED, &options).await, without)
+        });
+        let context = &with.built.context;
+        let at = |number: usize| context.find(&format!("said{number:02}"));
+        let shown = (0..said.len()).filter(|it| at(*it).is_some());
+        let shown: Vec<usize> = shown.collect();
+        let latest: Vec<usize> = (said.len() - shown.len()..said.len()).collect();
+        prop_assert_eq!(&shown, &latest, "{}", context);
+        prop_assert!(shown.iter().map(|it| at(*it)).is_sorted());
+        let is_said = |it: &&ctx_model::Included| it.why == "first claim";
+        let claimed: Vec<_> = with.built.included.iter().filter(is_said).collect();
+        prop_assert_eq!(claimed.len(), shown.len());
+        let tokens: u32 = claimed.iter().map(|it| it.tokens.get()).sum();
+        prop_assert!(tokens <= max_tokens / 4, "{} of {}", tokens, max_tokens);
+        if max_tokens >= 4_000 {
+            prop_assert_eq!(shown.len(), said.len());
+        }
+        if max_tokens >= 500 {
+            prop_assert!(!shown.is_empty());
+        }
+        // Three quarters and more are left for files.
+        let of_files = |it: &PrimeContext| {
+            it.built
+                .included
+                .iter()
+                .filter(|it| it.file_path.is_some())
+                .count()
+        };
+        prop_assert!(of_files(&with) * 2 >= of_files(&without), "{}", context);
+        Ok(())
+    });
+}
+
+async fn prime_in(
+    world: &World,
+    thread: &str,
+    asked: &str,
+    options: &PrimeOptions,
+) -> std::sync::Arc<PrimeContext> {
+    let control = Control::default();
+    let prime = world.service.prime(thread, asked, options, &control);
+    let prime = prime.await.unwrap();
+    prime.recording.done().await.unwrap();
+    prime.context
 }
