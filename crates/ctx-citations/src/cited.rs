@@ -171,7 +171,7 @@ fn keywords(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
     if chunk.matched_keywords.is_empty() {
         return Vec::new();
     }
-    Keywords::given(&chunk.matched_keywords).within(chunk.full_text(), analyzer)
+    Keywords::given(&chunk.matched_keywords).of_chunk(chunk, analyzer)
 }
 
 fn by_id(chunks: &[Chunk]) -> BTreeMap<&str, &Chunk> {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use ctx_model::Chunk;
+
 use crate::{Analyzer, Part, Query};
 
 /// Words, each with the terms that it is searched by, which all have to be there.
@@ -48,18 +50,30 @@ impl Keywords {
         Keywords(given.collect())
     }
 
-    /// Those that `text` has, as they are written. O(bytes of the text) at most.
-    pub fn within(&self, text: &str, analyzer: &mut Analyzer) -> Vec<String> {
+    /// Those that `chunk` has in its text, its path or its names. O(bytes of the text) at most.
+    pub fn of_chunk(&self, chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
+        let names = chunk_names(chunk);
+        self.within(names.chain([chunk.full_text()]), analyzer)
+    }
+
+    /// Those that one of `texts` has. O(their bytes) at most.
+    fn within<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t str>,
+        analyzer: &mut Analyzer,
+    ) -> Vec<String> {
         let terms = self.0.iter().flat_map(|it| &it.terms);
         let mut missing: BTreeSet<&str> = terms.map(String::as_str).collect();
-        let mut at = 0;
-        while !missing.is_empty() {
-            let mut found = |term: &str, _: Part, _: Range<usize>| {
-                missing.remove(term);
-            };
-            match analyzer.first_words(text, at, &mut found) {
-                Some(end) => at = end,
-                None => break,
+        for text in texts {
+            let mut at = 0;
+            while !missing.is_empty() {
+                let mut found = |term: &str, _: Part, _: Range<usize>| {
+                    missing.remove(term);
+                };
+                match analyzer.first_words(text, at, &mut found) {
+                    Some(end) => at = end,
+                    None => break,
+                }
             }
         }
         let is_there = |it: &&Keyword| {
@@ -69,6 +83,13 @@ impl Keywords {
         let there = self.0.iter().filter(is_there);
         there.map(|it| it.written.clone()).collect()
     }
+}
+
+/// What a part of a file is called: its path and its names. Nothing where it is of no file.
+pub fn chunk_names(chunk: &Chunk) -> impl Iterator<Item = &str> {
+    let names = [&chunk.path, &chunk.name, &chunk.qualified_name];
+    let names = names.into_iter().filter(|_| chunk.path.is_some());
+    names.flatten().map(String::as_str)
 }
 
 /// The words of `text`, each with the term of all of it: none of the parts of an identifier or of a version.
@@ -90,7 +111,8 @@ mod tests {
     #[track_caller]
     fn matched(question: &str, text: &str, wanted: &[&str]) {
         let keywords = Keywords::of(&Query::analyse(question), 12);
-        assert_eq!(keywords.within(text, &mut Analyzer::default()), wanted);
+        let within = keywords.within([text].into_iter(), &mut Analyzer::default());
+        assert_eq!(within, wanted);
     }
 
     #[test]
@@ -122,10 +144,24 @@ mod tests {
     }
 
     #[test]
+    fn a_part_has_the_words_of_its_path_and_of_its_names() {
+        let keywords = Keywords::of(&Query::analyse("Summarise README.md for save_session"), 12);
+        let mut chunk = Chunk::new("a", "Flask is a summary.", ctx_model::Relevance::ZERO);
+        let matched = |chunk: &Chunk| keywords.of_chunk(chunk, &mut Analyzer::default());
+        assert_eq!(matched(&chunk), ["Summarise"]);
+        chunk.name = Some("save_session".to_owned());
+        assert_eq!(matched(&chunk), ["Summarise"], "it is of no file");
+        chunk.path = Some("docs/README.md".to_owned());
+        let all = matched(&chunk);
+        assert!(all.contains(&"README".to_owned()), "{all:?}");
+        assert!(all.contains(&"save_session".to_owned()), "{all:?}");
+    }
+
+    #[test]
     fn what_a_caller_gives_is_told_as_it_is() {
         let given = ["Two words".to_owned(), "other".to_owned(), String::new()];
         let given = Keywords::given(&given);
-        let within = |text: &str| given.within(text, &mut Analyzer::default());
+        let within = |text| given.within([text].into_iter(), &mut Analyzer::default());
         assert_eq!(within("a word, or two"), ["Two words"]);
         assert_eq!(within("a word"), Vec::<String>::new());
     }

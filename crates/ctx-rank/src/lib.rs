@@ -27,7 +27,7 @@ pub use fusion::{
     Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
-pub use keywords::Keywords;
+pub use keywords::{Keywords, chunk_names};
 pub use mentions::Place;
 pub use names::Name;
 pub use project::FRONTS;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ctx_citations::label_origin;
 use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
-    Bag, Contribution, Corpus, Profile, Query, Signals, keyword_match, recency_at, source_priority,
-    usage_frequency,
+    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, chunk_names, keyword_match,
+    recency_at, source_priority, usage_frequency,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
@@ -246,12 +246,14 @@ impl Candidates {
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
         let now = now.saturating_mul(1_000);
-        let mut signals_of = BTreeMap::new();
+        let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let mut signals = Signals::default();
             let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
             signals.text_similarity = question.cosine(&text).max(chance.powf(OF_CHANCE));
-            let share = keyword_match(query.keywords(), |word| text.has(word));
+            let called = terms_of_name(chunk, &mut analyzer);
+            let has = |word: &str| text.has(word) || called.iter().any(|it| it == word);
+            let share = keyword_match(query.keywords(), has);
             signals.keyword_match = Some(share);
             signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);
@@ -384,7 +386,13 @@ impl Candidates {
     }
 }
 
-/// The chunks that the search found, each dated by its file.
+/// The terms of what a part of a file is called: its path and its names. None of what is of no file.
+fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
+    let names = chunk_names(chunk);
+    names.flat_map(|it| analyzer.terms(it)).collect()
+}
+
+/// The chunks of what the search found, each as old as its file.
 fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let modified: BTreeMap<&str, i64> = found
         .iter()

@@ -27,7 +27,7 @@ pub(crate) fn cited(
         it.metadata.search_rank = place.and_then(|place| ranks.get(&place).copied());
         // What is no file's was not looked for by words.
         if !chunk.matched_keywords.is_empty() {
-            it.metadata.matched_keywords = asked.within(chunk.full_text(), &mut analyzer);
+            it.metadata.matched_keywords = asked.of_chunk(chunk, &mut analyzer);
         }
     }
     cited

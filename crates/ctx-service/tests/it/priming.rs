@@ -537,6 +537,41 @@ async fn uses_move_the_score() {
     assert!((after - before - 0.1).abs() < 1e-9, "{before} {after}");
 }
 
+/// Others mention a file by its name; it does not say its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_has_the_words_that_it_is_called() {
+    let world = world(&[
+        ("README.md", "Flask is a framework.\n\nIt is small.\n"),
+        (".github/tests.yaml", "skip:\n  - README\n  - md\n"),
+        (
+            "src/session.rs",
+            "fn save(text: &str) {\n    write(text)\n}\n",
+        ),
+    ]);
+    let context = world.prime("Summarise README.md of flask").await.context;
+    let keywords = |path: &str| {
+        let item = context.items.iter();
+        let item = item.filter(|it| it.path.as_deref() == Some(path));
+        let of_keywords = item.filter_map(|it| it.signals[1].value);
+        of_keywords.fold(0.0, f64::max)
+    };
+    assert!(
+        keywords("README.md") > keywords(".github/tests.yaml"),
+        "{context:#?}"
+    );
+    let mut cited = context.citations.iter();
+    let readme = cited.find(|it| it.citation.source == "README.md").unwrap();
+    let matched = &readme.metadata.matched_keywords;
+    assert!(matched.contains(&"README".to_owned()), "{matched:?}");
+    // What a symbol is called counts as well.
+    let context = world.prime("how does session save it?").await.context;
+    let item = context
+        .items
+        .iter()
+        .find(|it| it.path.as_deref() == Some("src/session.rs"));
+    assert_eq!(item.unwrap().signals[1].value, Some(1.0));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_line_is_shown_twice() {
     let world = world(FILES);
