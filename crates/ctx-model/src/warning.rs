@@ -69,7 +69,9 @@ pub enum WarningCode {
     UnknownReference,
     /// A source was late or failed.
     SourceFailed,
-    /// A file was not UTF-8, and was converted.
+    /// The search found nothing for the message.
+    NothingFound,
+    /// A file was not UTF-8, and was decoded.
     Decoded,
     /// Generated or vendored files, which were not searched, may have an answer.
     GeneratedNotSearched,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_citations::label_origin;
-use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
+use ctx_model::{
+    Chunk, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, Warning, WarningCode,
+};
 use ctx_rank::{
     Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, chunk_names, keyword_match,
     recency_at, source_priority, usage_frequency,
@@ -81,6 +83,8 @@ pub(crate) struct Scoring<'s> {
     pub(crate) profile: &'s Profile,
     /// Seconds since 1970.
     pub(crate) now: i64,
+    /// Whether it is said in a thread.
+    pub(crate) is_in_thread: bool,
 }
 
 impl Candidates {
@@ -241,11 +245,13 @@ impl Candidates {
             query,
             profile,
             now,
+            is_in_thread,
         } = *scoring;
         let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
         let now = now.saturating_mul(1_000);
+        let mut unlike = BTreeSet::new();
         let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let mut signals = Signals::default();
@@ -267,8 +273,16 @@ impl Candidates {
             } else {
                 Relevance::new(score.total).unwrap_or(Relevance::ZERO)
             };
+            let is_like = is_named || signals.text_similarity > 0.0 || share > 0.0;
+            if is_in_thread && chunk.origin == Origin::File {
+                // What such a file has on the message is in parts of it, or in all of it.
+                let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
+                chunk.renditions.retain(|it| !is_mention(it));
+                unlike.extend((!is_like).then(|| chunk.id.clone()));
+            }
             signals_of.insert(chunk.id.clone(), score.contributions);
         }
+        self.chunks.retain(|it| !unlike.contains(&it.id));
         self.raise(query, is_awaited);
         self.pin(&ids);
         self.called = ids;
@@ -333,9 +347,18 @@ impl Candidates {
         self.held.extend(again);
     }
 
-    /// The first required reference that is missing because it could not be looked up or read for a
-    /// transient reason, with that reason. To be called after scoring, which resolves references to
-    /// ids.
+    /// Warns where nothing of the files is for the message, as `asked`: nothing was found, and nothing is named.
+    pub(crate) fn warn_of_nothing(&mut self, asked: &str, gathered: &Gathered) {
+        let is_named = self.chunks.iter().any(|it| it.pinned) || !self.called.is_empty();
+        if !asked.is_empty() && gathered.found.is_empty() && !is_named {
+            let detail = "the search found nothing for the message";
+            let warning = Warning::new(WarningCode::NothingFound, detail);
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The first of what must be in that is not there, as it was not told or could not be read for now, and why. To be asked once
+    /// it is known what is named by its id.
     pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
         if gathered.untold.is_empty() && self.away.is_empty() {
             return None;

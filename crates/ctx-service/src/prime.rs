@@ -468,8 +468,13 @@ impl Making {
             query: &self.query,
             profile: &options.profile,
             now,
+            is_in_thread: !self.thread.is_empty(),
         };
         let signals = candidates.score(bags, &scoring, &gathered, &is_awaited);
+        // A search that failed is told by itself.
+        if !self.failures.iter().any(|it| it.source == Source::Search) {
+            candidates.warn_of_nothing(&self.asked, &gathered);
+        }
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
         if let Some((what, source)) = candidates.missed(&gathered) {

@@ -466,6 +466,78 @@ async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
     assert_eq!(next.stats.recent_count, shown.len());
 }
 
+/// Of two files that were shown for another message, one has a word of this one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_lately_and_shares_nothing_is_no_candidate_in_a_thread() {
+    let world = world(FILES);
+    for path in ["src/server.rs", "src/parser.rs"] {
+        let mut shown = world.store.shown.lock().unwrap();
+        shown.insert(path.to_owned(), NOW - 60);
+    }
+    let prime = async |thread: &str, asked: &str| {
+        let (options, control) = (options().with_recent(5), Control::default());
+        let mut service = world.service.clone();
+        service = service.without_recording();
+        let prime = service.prime(thread, asked, &options, &control).await;
+        prime.unwrap().context
+    };
+    let recent = |context: &PrimeContext| {
+        let items = context.items.iter().filter(|it| it.origin == Origin::File);
+        let paths: BTreeSet<String> = items.filter_map(|it| it.path.clone()).collect();
+        assert_eq!(context.stats.recent_count, paths.len());
+        paths.into_iter().collect::<Vec<_>>()
+    };
+    let warned = |context: &PrimeContext| {
+        let mut warnings = context.built.warnings.iter();
+        warnings.any(|it| it.code == "nothing_found")
+    };
+    for asked in ["shorter please", "why?", "go on"] {
+        let context = prime("t", asked).await;
+        assert_eq!(recent(&context), [""; 0], "{asked}");
+        assert!(warned(&context), "{asked}");
+        assert!(context.built.files.is_empty());
+    }
+    let context = prime("t", "drain").await;
+    assert_eq!(recent(&context), ["src/server.rs"]);
+    assert!(!warned(&context));
+    // Without a thread there is nothing else to go on with.
+    let context = prime("", "why?").await;
+    assert_eq!(recent(&context), ["src/parser.rs", "src/server.rs"]);
+    assert!(warned(&context));
+    // What is named is there, and who says nothing looks for nothing.
+    for asked in ["@src/guide.md why?", "why @src/parser.rs?", " "] {
+        let context = prime("t", asked).await;
+        assert_eq!(warned(&context), asked.contains("guide"), "{asked}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_lately_is_no_mention_in_a_thread() {
+    let lines: Vec<String> = (0..400)
+        .map(|it| format!("    step_{it}(header);"))
+        .collect();
+    let long = format!("fn all() {{\n{}\n}}\n", lines.join("\n"));
+    let world = world(&[("long.rs", &long), ("short.txt", "It is a tide.\n")]);
+    for path in ["long.rs", "short.txt"] {
+        let mut shown = world.store.shown.lock().unwrap();
+        shown.insert(path.to_owned(), NOW);
+    }
+    for max_tokens in [60, 200, 600, 4_000] {
+        let context = world
+            .prime_with("tide step", &options_of(max_tokens))
+            .await
+            .context;
+        for it in &context.built.included {
+            let cited = context.citations.iter().find(|cited| cited.id == it.id);
+            let is_recent = cited.is_some_and(|it| it.origin == Origin::File);
+            assert!(
+                !is_recent || it.rendition != RenditionKind::Mention,
+                "{it:?}"
+            );
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_shown_lately_has_no_excerpts_of_its_own() {
     let mut lines: Vec<String> = (0..150).map(|it| format!("    step({it});")).collect();
