@@ -204,13 +204,14 @@ impl Remembered {
     pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, Fault> {
         let connection = self.current()?;
         let mut statement = connection.prepare_cached(
-            "SELECT id, role, content, created_at FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
+            "SELECT id, role, content, created_at, seq FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = statement.query_map(params![thread, limit], |row| {
             let (id, role, content): (String, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Message::new(id, role, content, row.get(3)?))
+            let place = row.get::<_, i64>(4)?.cast_unsigned();
+            Ok(Message::new(id, role, content, row.get(3)?).at(place))
         })?;
         let mut messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         messages.reverse();

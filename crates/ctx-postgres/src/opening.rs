@@ -51,7 +51,7 @@ pub(crate) struct Progress {
 }
 
 const OPENING: &str = "
-    SELECT s.is_there, coalesce(s.generation, 0), coalesce(s.votes, 0), s.pinned, r.paths, r.times, m.id, m.role, m.content, m.created_at
+    SELECT s.is_there, coalesce(s.generation, 0), coalesce(s.votes, 0), s.pinned, r.paths, r.times, m.id, m.role, m.content, m.created_at, m.number
     FROM (
         SELECT EXISTS (SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2) AS is_there,
             (SELECT generation FROM ctx.owners WHERE owner = $1) AS generation,

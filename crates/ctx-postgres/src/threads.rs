@@ -151,7 +151,7 @@ impl History for OwnedStore {
         if thread.contains('\0') {
             return Ok(Vec::new());
         }
-        let sql = "SELECT id, role, content, created_at FROM ctx.messages
+        let sql = "SELECT id, role, content, created_at, number FROM ctx.messages
                    WHERE owner = $1 AND thread = $2 ORDER BY number DESC LIMIT $3::int";
         let limit = self.limits().rows(limit);
         let rows = self
@@ -184,7 +184,7 @@ const EXCHANGE: &str = "
         ), 9223372036854775807) AS next
         FROM ctx.messages it WHERE owner = $1 AND thread = $2 AND id = $3
     )
-    SELECT id, role, content, created_at FROM ctx.messages
+    SELECT id, role, content, created_at, number FROM ctx.messages
     WHERE owner = $1 AND thread = $2
         AND number >= (SELECT first FROM bounds) AND number < (SELECT next FROM bounds)
     ORDER BY number LIMIT $4::int";
@@ -192,7 +192,8 @@ const EXCHANGE: &str = "
 /// Reads a message from four columns of `row`, the first of which is `at`.
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
-    Message::new(text(0), text(1), text(2), row.get(at + 3))
+    let place = row.get::<_, i64>(at + 4).cast_unsigned();
+    Message::new(text(0), text(1), text(2), row.get(at + 3)).at(place)
 }
 
 #[async_trait]

@@ -509,6 +509,9 @@ pub struct Message {
     pub content: String,
     /// The time, in seconds since 1970.
     pub said_at: i64,
+    /// Its place in its thread, from 1, which stays its own. Stores tell it where they know it without reading the thread: of all
+    /// messages of a thread, or of none.
+    pub place: Option<u64>,
 }
 
 impl Message {
@@ -524,7 +527,15 @@ impl Message {
             role: role.into(),
             content: content.into(),
             said_at,
+            place: None,
         }
+    }
+
+    /// The same at this place in its thread, from 1.
+    #[must_use]
+    pub fn at(mut self, place: u64) -> Self {
+        self.place = Some(place);
+        self
     }
 }
 

@@ -15,7 +15,7 @@ use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
 
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
-use crate::history::{beginning, exchanges, number_turns};
+use crate::history::{beginning, exchanges, name_turns};
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::prose::{Prose, below_min_chance};
@@ -286,11 +286,9 @@ impl Candidates {
         self.raise(query, is_awaited);
         self.pin(&ids);
         self.called = ids;
-        number_turns(
-            self.chunks
-                .iter_mut()
-                .filter(|it| it.origin == Origin::Message),
-        );
+        let chunks = self.chunks.iter_mut();
+        let said = chunks.filter(|it| it.origin == Origin::Message);
+        name_turns(said, &gathered.history);
         signals_of
     }
 

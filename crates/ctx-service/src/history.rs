@@ -1,7 +1,7 @@
 //! Earlier messages as chunks: one for each question with its answer.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind, Warning};
 use ctx_resolve::masked;
@@ -182,13 +182,62 @@ pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str
     Some(&found[0].id)
 }
 
-/// Numbers exchanges as turns, so that the order of their names is their order.
-pub(crate) fn number_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>) {
-    let exchanges: Vec<&mut Chunk> = exchanges.collect();
-    let width = exchanges.len().to_string().len().max(3);
-    for (number, chunk) in exchanges.into_iter().enumerate() {
-        chunk.name = Some(format!("turn {:0width$}", number + 1));
+/// Names exchanges, in the order they were said, for their turns, so that their order is that of their names: for the places of
+/// `messages` in the thread, which stay. All numbers are as wide as the largest, three digits at least. Where the store does not tell
+/// places, for the times.
+pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, messages: &[Message]) {
+    let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
+    let whole = said.chunk_by(|_, next| next.role != "user");
+    let whole = whole.map(|it| (it[0].id.as_str(), it));
+    let whole: BTreeMap<&str, &[&Message]> = whole.collect();
+    let largest = said.iter().filter_map(|it| it.place).max();
+    let width = largest.unwrap_or(0).to_string().len().max(3);
+    let mut last = (i64::MIN, 0);
+    for chunk in exchanges {
+        let id = chunk.name.as_deref().unwrap_or_default();
+        let its = whole.get(id).copied().unwrap_or_default();
+        let ends = its.first().zip(its.last());
+        let places = ends.and_then(|(first, last)| first.place.zip(last.place));
+        chunk.name = Some(match places {
+            Some((first, last)) if first == last => format!("turn {first:0width$}"),
+            Some((first, last)) => format!("turn {first:0width$}-{last:0width$}"),
+            None => {
+                // Clocks may go back, and turns do not.
+                let at = ends.map_or(0, |(first, _)| first.said_at).max(last.0);
+                let before = if at == last.0 { last.1 + 1 } else { 0 };
+                last = (at, before);
+                named_by_time(at, before)
+            }
+        });
     }
+}
+
+/// The turn that was begun at `at`, in seconds since 1970, after so many others of that second.
+fn named_by_time(at: i64, before: u32) -> String {
+    let (days, second) = (at.div_euclid(86_400), at.rem_euclid(86_400));
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    let time = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC");
+    match before {
+        0 => format!("turn of {time}"),
+        _ => format!("turn of {time}, {:03}", before + 1),
+    }
+}
+
+/// Year, month and day of a number of days since 1970. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year + next, month, day_of_month)
 }
 
 #[cfg(test)]
@@ -302,16 +351,58 @@ mod tests {
         );
     }
 
+    fn names(messages: &[Message]) -> Vec<String> {
+        let (mut chunks, _) = exchanges(messages, "");
+        name_turns(chunks.iter_mut(), messages);
+        chunks.into_iter().filter_map(|it| it.name).collect()
+    }
+
     #[test]
-    fn the_names_of_turns_are_in_their_order() {
-        for count in [1, 999, 1_000] {
-            let messages = vec![said("user", "one"); count];
-            let (mut chunks, _) = exchanges(&messages, "");
-            number_turns(chunks.iter_mut());
-            assert!(chunks.is_sorted_by_key(|it| it.name.clone()), "{count}");
-            let name = chunks[0].name.as_deref();
-            assert_eq!(name == Some("turn 001"), count < 1_000, "{name:?}");
+    fn turns_are_named_for_their_places_which_stay() {
+        let exchange = |place: u64| {
+            let question = said("user", &format!("{place}")).at(place);
+            [
+                question,
+                said("assistant", &format!("of {place}")).at(place + 1),
+            ]
+        };
+        let window = |first: u64, count: u64| -> Vec<String> {
+            let places = (0..count).map(|it| first + 2 * it);
+            names(&places.flat_map(exchange).collect::<Vec<_>>())
+        };
+        assert_eq!(window(1, 2), ["turn 001-002", "turn 003-004"]);
+        assert_eq!(window(3, 1), ["turn 003-004"]);
+        for first in [1, 981, 991, 9_981, 123_456] {
+            let names = window(first, 20);
+            assert!(names.is_sorted(), "{names:?}");
         }
+        // One message, and what was said long ago beside it.
+        let mut all = exchange(5).to_vec();
+        all.push(said("user", "and?").at(1_201));
+        assert_eq!(names(&all), ["turn 0005-0006", "turn 1201"]);
+    }
+
+    #[test]
+    fn turns_without_a_place_are_named_for_their_times() {
+        let at = |content: &str, said_at| Message::new(content, "user", content, said_at);
+        let messages = [
+            at("one", 951_782_399),
+            at("two", 951_782_400),
+            at("three", 951_782_400),
+            // A clock that was put back.
+            at("four", 5),
+            at("five", 1_795_744_688),
+        ];
+        let names = names(&messages);
+        let expected = [
+            "turn of 2000-02-28 23:59:59 UTC",
+            "turn of 2000-02-29 00:00:00 UTC",
+            "turn of 2000-02-29 00:00:00 UTC, 002",
+            "turn of 2000-02-29 00:00:00 UTC, 003",
+            "turn of 2026-11-27 01:58:08 UTC",
+        ];
+        assert_eq!(names, expected);
+        assert!(names.is_sorted());
     }
 
     #[tokio::test]

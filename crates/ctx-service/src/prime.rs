@@ -215,7 +215,10 @@ impl Service {
         }
         let options = request.options;
         let mut said = Vec::new();
-        for message in history {
+        let places = history.iter().map(|it| it.place.unwrap_or(0).to_le_bytes());
+        let places: Vec<[u8; 8]> = places.collect();
+        for (message, place) in history.iter().zip(&places) {
+            said.push(&place[..]);
             said.push(message.id.as_bytes());
             said.push(message.role.as_bytes());
             said.push(message.content.as_bytes());

@@ -63,9 +63,9 @@ impl History for State {
     }
 }
 
-fn message(it: crate::Message) -> Message {
+fn message((place, it): (u64, crate::Message)) -> Message {
     let at = it.created_at.div_euclid(1_000);
-    Message::new(it.id, it.role, it.content, at)
+    Message::new(it.id, it.role, it.content, at).at(place)
 }
 
 #[async_trait]

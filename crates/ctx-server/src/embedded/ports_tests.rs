@@ -129,7 +129,7 @@ async fn it_keeps_text_of_any_kind() {
             content: content.to_owned(),
         };
         database.append("t1", next(), new, &quota).ok()?;
-        Some(database.last_messages("t1", 1).unwrap().pop()?.content)
+        Some(database.last_messages("t1", 1).unwrap().pop()?.1.content)
     })
     .await;
 }

@@ -132,8 +132,8 @@ impl Database {
         Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
-    /// The last `limit` messages of a thread, the oldest first; none of a thread that is not.
-    pub(super) fn last_messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>> {
+    /// The last `limit` messages of a thread, the oldest first, each with its place in it, from 1; none of a thread that is not.
+    pub(super) fn last_messages(&self, thread: &str, limit: usize) -> Result<Vec<(u64, Message)>> {
         let state = self.reader();
         let Some((seq, _)) = find(&state, thread)? else {
             return Ok(Vec::new());
@@ -143,12 +143,18 @@ impl Database {
         let rows = get
             .query_map(params![seq, at_most(limit)], numbered)
             .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
-        let rows = rows.map_err(read_failed)?.into_iter().rev();
-        Ok(rows.map(|it| it.1).collect())
+        let mut rows = rows.map_err(read_failed)?;
+        rows.reverse();
+        placed(&state, seq, rows)
     }
 
-    /// The exchange that a message is part of, the oldest first, at most `limit` messages; none where it is not.
-    pub(super) fn exchange(&self, thread: &str, id: &str, limit: usize) -> Result<Vec<Message>> {
+    /// The exchange that a message is part of, the oldest first, at most `limit` messages, each with its place; none where it is not.
+    pub(super) fn exchange(
+        &self,
+        thread: &str,
+        id: &str,
+        limit: usize,
+    ) -> Result<Vec<(u64, Message)>> {
         let state = self.reader();
         let mut get = state
             .prepare_cached(
@@ -170,8 +176,11 @@ impl Database {
         let rows = get
             .query_map(params![thread, id, at_most(limit)], numbered)
             .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
-        let rows = rows.map_err(read_failed)?.into_iter();
-        Ok(rows.map(|it| it.1).collect())
+        let rows = rows.map_err(read_failed)?;
+        let Some((seq, _)) = find(&state, thread)? else {
+            return Ok(Vec::new());
+        };
+        placed(&state, seq, rows)
     }
 
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
@@ -210,6 +219,24 @@ fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
         message_count,
     };
     Ok((seq, info))
+}
+
+/// `messages`, which follow each other in the thread of this number, each with its place in it. O(messages before them) steps of the
+/// index of the thread, as to count its messages takes.
+fn placed(
+    state: &Connection,
+    thread: i64,
+    messages: Vec<(i64, Message)>,
+) -> Result<Vec<(u64, Message)>> {
+    let Some((first, _)) = messages.first() else {
+        return Ok(Vec::new());
+    };
+    let count = "SELECT count(*) FROM messages WHERE thread = ?1 AND seq <= ?2";
+    let mut count = state.prepare_cached(count).map_err(read_failed)?;
+    let place = count.query_row(params![thread, first], |row| row.get::<_, i64>(0));
+    let place = place.map_err(read_failed)?.cast_unsigned();
+    let messages = messages.into_iter().map(|it| it.1);
+    Ok((place..).zip(messages).collect())
 }
 
 /// Whether there may be one more row of `table`, of which there may be `most`. O(1).

@@ -276,7 +276,7 @@ async fn a_message_is_named_by_its_id() {
         .unwrap();
     assert_eq!(
         (best.origin, best.source.as_str()),
-        (Origin::Message, "turn 001")
+        (Origin::Message, "turn 001-002")
     );
     // Uses are those of files.
     assert_eq!(best.signals[4].value, None);
@@ -306,6 +306,20 @@ async fn a_message_is_named_however_long_ago_it_was_said() {
     let at = |n: u32| text.find(&format!("said number {n}.")).unwrap();
     assert!([4, 5, 20, 21, 40, 50, 51, 59].map(at).is_sorted(), "{text}");
     assert!(!text.contains("said number 6."));
+    // Turns are called by their places in the thread, whatever else is shown.
+    let turns = context
+        .items
+        .iter()
+        .filter(|it| it.origin == Origin::Message);
+    let turns: BTreeSet<&str> = turns.map(|it| it.source.as_str()).collect();
+    assert!(
+        turns.is_superset(&BTreeSet::from([
+            "turn 005-006",
+            "turn 021-022",
+            "turn 059-060"
+        ])),
+        "{turns:?}"
+    );
     let context = world.prime("what of @m99?").await.context;
     let none = "no indexed file or symbol is called so";
     unresolved(&context, &[("m99", none)]);

@@ -280,7 +280,9 @@ impl History for Store {
             .get(thread)
             .cloned()
             .unwrap_or_default();
-        Ok(all[all.len().saturating_sub(limit)..].to_vec())
+        let placed = all.into_iter().zip(1..).map(|(it, place)| it.at(place));
+        let mut placed: Vec<Message> = placed.collect();
+        Ok(placed.split_off(placed.len().saturating_sub(limit)))
     }
 }
 

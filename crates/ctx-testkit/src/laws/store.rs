@@ -616,6 +616,18 @@ pub async fn history<S: History + References + ?Sized>(store: &S) {
         assert_eq!(first, all[its][..1], "the oldest, of {id}");
     }
     assert_eq!(exchange(THREAD, "m6", 16).await, [], "nobody said that");
+    let mut placed = store.messages(THREAD, 2).await.expect("messages");
+    placed.extend(store.exchange(THREAD, "m2", 16).await.expect("an exchange"));
+    let is_told = placed[0].place.is_some();
+    for message in placed {
+        let its = all.iter().position(|it| it.0 == message.id);
+        let its = its.and_then(|it| u64::try_from(it + 1).ok());
+        assert_eq!(
+            message.place,
+            its.filter(|_| is_told),
+            "of all or of none, from 1"
+        );
+    }
     assert_eq!(exchange("thread", "m1", 16).await, [], "not in this thread");
     assert_eq!(
         store.pinned(THREAD).await.expect("references"),
