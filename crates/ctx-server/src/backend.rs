@@ -428,7 +428,8 @@ pub struct Prime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// References that the user gave.
+    /// Parts that the message, the request or a pin names, wherever else they came from: a reference to a name may be of several, and one
+    /// that is not there of none.
     pub explicit_count: usize,
     /// Parts of files.
     pub search_count: usize,

@@ -143,10 +143,12 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn of(chunks: &[Chunk]) -> Self {
+    /// `called` are the ids of what is named by its label, or by the id of a message.
+    pub(crate) fn of(chunks: &[Chunk], called: &BTreeSet<String>) -> Self {
+        let is_explicit = |it: &&Chunk| it.pinned || called.contains(&it.id);
         let count = |origin| chunks.iter().filter(|it| it.origin == origin).count();
         Stats {
-            explicit_count: count(Origin::Reference),
+            explicit_count: chunks.iter().filter(is_explicit).count(),
             search_count: count(Origin::Chunk),
             history_count: count(Origin::Message),
             recent_count: count(Origin::File),

@@ -484,7 +484,7 @@ impl Making {
             return Err(ServiceError::Untold { what, source });
         }
         let items = items(&candidates, &signals);
-        let mut stats = Stats::of(&candidates.chunks);
+        let mut stats = Stats::of(&candidates.chunks, &candidates.called);
         let arranged = arranged(&options.build);
         let is_unlikely = |it: &&Omitted| it.reason == OmittedReason::BelowMinChance;
         let unlikely = candidates.omitted.iter().filter(is_unlikely).count();

@@ -237,6 +237,7 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
         let again = next.citations.iter().find(|it| it.id == cited.id).unwrap();
         assert_eq!(again.citation, cited.citation);
         assert_eq!(again.relevance, Relevance::ONE);
+        assert_eq!(next.stats.explicit_count, 1);
         // Not in another thread, and not when the lines say something else.
         let elsewhere = world
             .service
@@ -280,6 +281,7 @@ async fn a_message_is_named_by_its_id() {
     );
     // Uses are those of files.
     assert_eq!(best.signals[4].value, None);
+    assert_eq!(context.stats.explicit_count, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
