@@ -14,6 +14,7 @@ use ctx_rank::{
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
 
+use crate::beside::take_out_named;
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, name_turns};
 use crate::label::Labels;
@@ -126,8 +127,8 @@ impl Candidates {
         let found_ids: BTreeSet<String> = found_ids.collect();
         chunks.extend(found);
         chunks.extend(gathered.recent.iter().map(recent_chunk));
-        let recalled = gathered.recalled.iter();
-        chunks.extend(recalled.map(|it| recalled_chunk(it, &keywords)));
+        let of_labels = gathered.recalled.iter();
+        chunks.extend(of_labels.map(|it| recalled_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let mut read = resolver.resolve(chunks);
@@ -168,6 +169,13 @@ impl Candidates {
             *of_both = of_both.max(chance);
         }
         candidates.omitted.extend(again);
+        // A label is of the lines that it was given to.
+        let is_called = |it: &Chunk| {
+            let place = it.path.as_deref().zip(it.span);
+            place.is_some_and(|it| recalled.contains(&it))
+        };
+        let within_named = take_out_named(&mut candidates.chunks, is_called);
+        candidates.omitted.extend(within_named);
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
         candidates.warnings.extend(masked);

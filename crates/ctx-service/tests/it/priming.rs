@@ -747,6 +747,46 @@ async fn lines_that_are_named_are_shown_once_within_a_larger_part() {
     }
 }
 
+/// Of a function that the search finds, the first lines are named with what is above them.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_are_named_are_shown_once_beside_the_rest_of_a_part() {
+    let body: Vec<String> = (10..58)
+        .map(|it| format!("    let v{it} = tariff({it});"))
+        .collect();
+    let head = "// Prices.\n".repeat(7);
+    let text = format!(
+        "{head}\nfn price_of(order: u32) {{\n{}\n}}\n",
+        body.join("\n")
+    );
+    let world = world(&[("src/price.rs", &text)]);
+    let asked = "@src/price.rs:3-20 how does `price_of` know the tariff?";
+    for max_tokens in (200..1_000).step_by(100) {
+        let context = world
+            .prime_with(asked, &options_of(max_tokens))
+            .await
+            .context;
+        let built = &context.built;
+        for line in &body {
+            assert!(
+                built.context.matches(line.as_str()).count() < 2,
+                "{}",
+                built.context
+            );
+        }
+        let named = built.included.iter().find(|it| it.why == "pinned").unwrap();
+        assert_eq!((named.start_line, named.end_line), (Some(3), Some(20)));
+    }
+    let context = world.prime_with(asked, &options_of(3_000)).await.context;
+    for line in &body {
+        assert_eq!(context.built.context.matches(line.as_str()).count(), 1);
+    }
+    let mut rest = context.citations.iter();
+    let rest = rest.find(|it| it.origin == Origin::Chunk).unwrap();
+    assert_eq!(rest.citation.start_line, Some(21));
+    let resolved = context.resolve(&format!("[{}:21-30]", rest.id));
+    assert_eq!(resolved.with(Verdict::Sound).count(), 1);
+}
+
 /// Of a file that was shown lately the search finds a part, and the message names lines of that.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_merged_names_what_is_shown_though_that_was_merged_too() {
