@@ -91,10 +91,11 @@ impl Claimants {
                 .unwrap_or(most)
                 .min(most.saturating_sub(1))
         });
-        let mut granted: Vec<Granted> = Vec::new();
+        let mut is_granted = vec![false; items.len()];
+        let mut granted = Vec::new();
         for &item in &self.items {
             let it = &items[item];
-            if it.pinned || granted.iter().any(|it| it.item == item) {
+            if it.pinned || std::mem::replace(&mut is_granted[item], true) {
                 continue;
             }
             let heading = heading(it, groups, &mut is_paid);

@@ -9,7 +9,7 @@ use ctx_model::{
     TokenSplit, Tokens, Warning, WarningCode,
 };
 use ctx_tokens::TokenCounter;
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::candidates::Candidate;
 use crate::cite::{Citations, Hashes};
@@ -152,6 +152,9 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     ) -> Result<(Vec<Included>, Vec<Citation>), AssembleError> {
         let control = self.plan.pricer.control;
         let shares = self.shares();
+        let claimed = self.granted.iter();
+        let claimed = claimed.map(|it| &*self.plan.candidates.all[it.item].unit.chunk().id);
+        let claimed: RapidHashSet<&str> = claimed.collect();
         let mut ids = Citations::default();
         let mut included = Vec::new();
         let mut citations = Vec::new();
@@ -166,8 +169,9 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 RenditionKind::Mention
             };
             let mut shown = Included::new(&*speaker.id, rendition, tokens, &*citation.id);
-            shown.value = shares[&*candidate.unit.chunk().id].of(piece);
-            shown.why = self.why(candidate, piece, shown.value);
+            let id = &*candidate.unit.chunk().id;
+            shown.value = shares[id].of(piece);
+            shown.why = self.why(candidate, piece, shown.value, claimed.contains(id));
             shown.file_path.clone_from(&speaker.path);
             shown.start_line = piece.block.span.map(LineSpan::start);
             shown.end_line = piece.block.span.map(LineSpan::end);
@@ -202,25 +206,25 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         all.filter_map(share).collect()
     }
 
-    fn why(&self, candidate: &Candidate<'u>, piece: &Piece<'_>, value: f64) -> String {
+    fn why(
+        &self,
+        candidate: &Candidate<'_>,
+        piece: &Piece<'_>,
+        value: f64,
+        is_claimed: bool,
+    ) -> String {
         let lambda = self.outcome.certificate.lambda;
         #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
         let price = lambda * piece.price.weight as f64;
         if candidate.unit.chunk().pinned {
             "pinned".to_owned()
-        } else if self.is_claimed(candidate) {
+        } else if is_claimed {
             "first claim".to_owned()
         } else if price > 0.0 {
             format!("worth {:.1} times the price of its tokens", value / price)
         } else {
             "there was room".to_owned()
         }
-    }
-
-    fn is_claimed(&self, candidate: &Candidate<'u>) -> bool {
-        let all = &self.plan.candidates.all;
-        let mut claimed = self.granted.iter().map(|it| &all[it.item]);
-        claimed.any(|it| std::ptr::eq(it, candidate))
     }
 
     fn omitted(&self) -> Vec<Omitted> {
