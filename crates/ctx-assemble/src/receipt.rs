@@ -171,7 +171,11 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             let mut shown = Included::new(&*speaker.id, rendition, tokens, &*citation.id);
             let id = &*candidate.unit.chunk().id;
             shown.value = shares[id].of(piece);
-            shown.why = self.why(candidate, piece, shown.value, claimed.contains(id));
+            shown.why = if claimed.contains(id) {
+                "first claim".to_owned()
+            } else {
+                self.why(candidate, piece, shown.value)
+            };
             shown.file_path.clone_from(&speaker.path);
             shown.start_line = piece.block.span.map(LineSpan::start);
             shown.end_line = piece.block.span.map(LineSpan::end);
@@ -206,20 +210,12 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         all.filter_map(share).collect()
     }
 
-    fn why(
-        &self,
-        candidate: &Candidate<'_>,
-        piece: &Piece<'_>,
-        value: f64,
-        is_claimed: bool,
-    ) -> String {
+    fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>, value: f64) -> String {
         let lambda = self.outcome.certificate.lambda;
         #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
         let price = lambda * piece.price.weight as f64;
         if candidate.unit.chunk().pinned {
             "pinned".to_owned()
-        } else if is_claimed {
-            "first claim".to_owned()
         } else if price > 0.0 {
             format!("worth {:.1} times the price of its tokens", value / price)
         } else {
