@@ -149,6 +149,7 @@ pub(super) fn run(
             let asked = ask()?;
             let took = start.elapsed().as_secs_f64();
             run.shown.push(shown(instance, budget, &asked.spans, took));
+            run.false_spans += asked.false_spans;
             let line = json!({
                 "id": instance.id, "budget": budget, "text": asked.context, "spans": asked.spans,
                 "t_index": indexing, "t_query": took,
