@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use ctx_testkit::git::Repository;
 use serde_json::{Value, json};
@@ -25,9 +26,18 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Files that were changed a minute ago. The index keeps no time of a file that changed within
+    /// the last two seconds, so a later question would write it.
     pub(crate) fn of<const N: usize>(files: [(&str, &[u8]); N]) -> Self {
+        let root = Folder::of(files);
+        let before = SystemTime::now() - Duration::from_mins(1);
+        for (path, _) in files {
+            let path = root.path().join(path);
+            let file = fs::File::options().write(true).open(path).unwrap();
+            file.set_modified(before).unwrap();
+        }
         Asked {
-            root: Folder::of(files),
+            root,
             cache: Folder::new(),
             config: Folder::new(),
         }
