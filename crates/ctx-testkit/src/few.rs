@@ -27,7 +27,17 @@ fn asked_for(usual: u32, asked: Option<&str>) -> u32 {
     asked.min(usual.saturating_mul(MOST))
 }
 
-/// Checks `check` on this many values of `strategy`, whatever `PROPTEST_CASES` is.
+/// How much a test does: `few` in a usual run, and `all` where `CTX_THOROUGH` is set.
+#[must_use]
+pub fn thorough(all: usize, few: usize) -> usize {
+    if std::env::var_os("CTX_THOROUGH").is_some() {
+        all
+    } else {
+        few
+    }
+}
+
+/// Holds `check` on so many values of `strategy`, whatever `PROPTEST_CASES` says.
 ///
 /// # Panics
 /// If it does not hold, with the smallest value found for which it does not.

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx_testkit::SetOnDrop;
+use ctx_testkit::few::thorough;
 use ctx_testkit::git::Repository;
 use serde_json::json;
 
@@ -303,14 +304,6 @@ fn ends(name: &str, make: impl Fn(&Tree), told: [&str; 4]) {
         );
         assert!(ended.took < SOON, "{name}, {way}: {:?}", ended.took);
         assert!(grown < MOST_GROWTH, "{name}, {way}: {grown} KiB more");
-    }
-}
-
-fn thorough(all: usize, few: usize) -> usize {
-    if std::env::var_os("CTX_THOROUGH").is_some() {
-        all
-    } else {
-        few
     }
 }
 
