@@ -1,7 +1,7 @@
 //! The project's own chores: `cargo xtask <verb>`.
 //!
-//! `test` is all a contribution must pass; `layers` and `deny` are two of its steps, and can be run
-//! alone; `bench` measures speed, `eval` what contexts are good for, `load`, `trace`, `kill` and
+//! `test` is all a contribution must pass; `layers`, `deny` and `postgres` are steps of it, and can be
+//! run alone; `bench` measures speed, `eval` what contexts are good for, `load`, `trace`, `kill` and
 //! `api` how the server does, and all write what they measured under `docs/record/`.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
@@ -15,6 +15,7 @@ mod kill;
 mod layers;
 mod load;
 mod mcp;
+mod postgres;
 mod python;
 mod record;
 mod served;
@@ -48,6 +49,8 @@ enum Verb {
     Layers(layers::Options),
     /// Licences, bans and sources of every dependency, without the network.
     Deny,
+    /// Install PostgreSQL for the tests, where it is missing and continuous integration runs them.
+    Postgres,
     /// Measure, and write the tables to docs/record/bench.md and docs/record/search.md.
     Bench(bench::Options),
     /// One part of `bench`, as it starts it.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Test(options) => test::run(&workspace, &options),
         Verb::Layers(options) => layers::run(&workspace, &options),
         Verb::Deny => deny::run(&workspace),
+        Verb::Postgres => postgres::run(&workspace),
         Verb::Bench(options) => bench::run(&workspace, &options),
         Verb::BenchWorker(worker) => worker.run(),
         Verb::Eval(options) => eval::run(&workspace, &options),

@@ -11,7 +11,7 @@ use ctx_testkit::skip;
 
 use crate::command::Call;
 use crate::workspace::Workspace;
-use crate::{deny, layers};
+use crate::{deny, layers, postgres};
 
 /// How thorough to be.
 #[derive(Debug, Args)]
@@ -121,6 +121,11 @@ fn steps(options: &Options) -> Vec<Step> {
                 .args(all)
                 .args(["--", "-D", "warnings"]),
         ),
+        Step {
+            name: "postgres",
+            what: "continuous integration installs what tests of the shared store want",
+            check: Check::Chore("postgres", postgres::run),
+        },
         call("tests", "every test passes", tests(options)),
         call(
             "doc tests",

@@ -359,29 +359,32 @@ fn unprivileged() -> (u32, u32) {
         .unwrap_or((65534, 65534))
 }
 
-/// The folder of the server's programs. In continuous integration they are installed if missing.
+/// Installs PostgreSQL where it is missing and the caller is continuous integration, as root, with
+/// `apt-get`. Returns whether PostgreSQL is there in the end. Call it once before the tests: each
+/// test may be a process of its own, and several that install at once are in each other's way.
+pub fn install() -> bool {
+    let apt = |arguments: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        apt.args(["-o", "DPkg::Lock::Timeout=300"]).args(arguments);
+        apt.env("DEBIAN_FRONTEND", "noninteractive");
+        let status = apt.stdout(Stdio::null()).status();
+        status.is_ok_and(|it| it.success())
+    };
+    let add = || apt(&["install", "-y", "postgresql"]);
+    if installed().is_none() && may_install() && !add() && apt(&["update"]) {
+        add();
+    }
+    installed().is_some()
+}
+
+/// Where the server's programs are. A test that wants them and has none is skipped.
 fn bin() -> Option<PathBuf> {
     static BIN: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = BIN.get_or_init(|| {
-        installed().or_else(|| {
-            if !may_install() {
-                skipped(HOW);
-                return None;
-            }
-            let apt = |arguments: &[&str]| {
-                let mut apt = Command::new("apt-get");
-                apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-                apt.stdout(Stdio::null())
-                    .status()
-                    .is_ok_and(|it| it.success())
-            };
-            let is_done = apt(&["install", "-y", "postgresql"])
-                || apt(&["update"]) && apt(&["install", "-y", "postgresql"]);
-            assert!(is_done, "{HOW}");
-            installed()
-        })
-    });
-    found.clone()
+    let bin = BIN.get_or_init(installed).clone();
+    if bin.is_none() {
+        skipped(HOW);
+    }
+    bin
 }
 
 fn installed() -> Option<PathBuf> {

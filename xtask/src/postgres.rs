@@ -1,0 +1,20 @@
+//! `cargo xtask postgres`: the server that tests of the shared store start.
+//!
+//! Continuous integration installs it where it is missing. Where it cannot be had, those tests are
+//! skipped, so that is no failure.
+
+use anyhow::Result;
+use ctx_testkit::postgres;
+
+use crate::workspace::Workspace;
+
+/// Installs PostgreSQL where that is wanted, and prints whether it is there.
+#[expect(clippy::unnecessary_wraps, reason = "it is called as every chore is")]
+pub(crate) fn run(_: &Workspace) -> Result<()> {
+    let is_there = postgres::install();
+    println!(
+        "PostgreSQL is {}",
+        if is_there { "there" } else { "missing" }
+    );
+    Ok(())
+}
