@@ -279,7 +279,7 @@ fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[St
             "-c",
             "listen_addresses=",
             "-c",
-            "max_connections=60",
+            "max_connections=200",
         ])
         .arg("-c")
         .arg(format!("unix_socket_directories={}", folder.display()))

@@ -1,11 +1,11 @@
 //! The counts of an owner's data stay equal to the data as it comes and goes.
 
-use ctx_postgres::{Added, Limits, Store, StoredMessage};
+use ctx_postgres::{Added, Store, StoredMessage};
 use ctx_retrieve::{FileSearch as _, Message};
 use tokio_postgres::Client;
 
 use crate::fresh;
-use crate::server::{Server, raw};
+use crate::server::{alone, patient, raw};
 
 fn message(id: impl Into<String>) -> StoredMessage {
     StoredMessage::new(id, "user", "x", 1_000)
@@ -130,7 +130,7 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
 
 #[tokio::test]
 async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoever_may_migrate() {
-    let Some(server) = Server::shared() else {
+    let Some(server) = alone() else {
         return;
     };
     let url = server.database().await;
@@ -141,9 +141,7 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         END $$";
     admin.batch_execute(role).await.unwrap();
     let as_upgrader = url.replace("user=ctx", "user=upgrader");
-    let store = Store::connect(&as_upgrader, Limits::default())
-        .await
-        .unwrap();
+    let store = Store::connect(&as_upgrader, patient()).await.unwrap();
     store.migrate().await.unwrap();
     for owner in ["alice", "bob"] {
         let owned = store.owner(owner).unwrap();

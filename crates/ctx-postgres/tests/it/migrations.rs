@@ -5,7 +5,7 @@ use std::time::Duration;
 use ctx_postgres::{Limits, Store, StoreError};
 use ctx_retrieve::{FileSearch as _, Usage as _};
 
-use crate::server::{Server, raw};
+use crate::server::{Fresh, Server, alone, patient, raw};
 
 #[tokio::test]
 async fn migrating_twice_is_migrating_once() {
@@ -117,7 +117,7 @@ async fn a_database_that_takes_no_writes_or_not_every_text_is_told() {
 
 #[tokio::test]
 async fn a_role_that_is_no_superuser_can_migrate_and_one_that_may_less_can_work() {
-    let Some(server) = Server::shared() else {
+    let Some(server) = alone() else {
         return;
     };
     let url = server.database().await;
@@ -145,13 +145,12 @@ async fn a_role_that_is_no_superuser_can_migrate_and_one_that_may_less_can_work(
 /// A store for `role` in the database at `url`, which is told by its superuser.
 async fn as_role(url: &str, role: &str) -> Store {
     let url = url.replace("user=ctx", &format!("user={role}"));
-    Store::connect(&url, Limits::default()).await.unwrap()
+    Store::connect(&url, patient()).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_migration_that_stopped_is_finished_by_a_role_that_is_no_superuser() {
-    // The roles that a migration makes are of a server, so this one is new.
-    let Some(server) = Server::start(&["-c", "fsync=off"]) else {
+    let Some(server) = alone() else {
         return;
     };
     let url = server.database().await;
@@ -171,7 +170,9 @@ async fn a_migration_that_stopped_is_finished_by_a_role_that_is_no_superuser() {
 
 #[tokio::test]
 async fn a_right_that_is_lacking_is_granted_or_told_before_anything_is_asked() {
-    let fresh = crate::fresh!();
+    let Some(fresh) = Fresh::alone().await else {
+        return;
+    };
     let admin = raw(&fresh.url).await;
     let name = fresh.url.rsplit_once('=').unwrap().1;
     let revoked = format!("REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, ctx_app");

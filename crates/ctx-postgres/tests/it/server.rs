@@ -6,6 +6,16 @@ use std::time::Duration;
 use ctx_postgres::{Limits, OwnedStore, Store};
 pub(crate) use ctx_testkit::postgres::{Server, raw};
 
+/// Statements that read have a minute: a machine that is busy is no failure of the store.
+pub(crate) fn patient() -> Limits {
+    Limits::default().with_reading(Duration::from_mins(1))
+}
+
+/// A server of one test, which makes roles. None of these is killed, so nothing has to be on the disk.
+pub(crate) fn alone() -> Option<Server> {
+    Server::start(&["-c", "fsync=off"])
+}
+
 /// A store in a database of its own.
 pub(crate) struct Fresh {
     pub(crate) server: Arc<Server>,
@@ -16,26 +26,27 @@ pub(crate) struct Fresh {
 impl Fresh {
     /// `None` where PostgreSQL is not installed.
     pub(crate) async fn new() -> Option<Fresh> {
-        // A machine that is busy is no failure of the store.
-        Self::with(Limits::default().with_reading(Duration::from_mins(1))).await
+        Self::with(patient()).await
     }
 
     pub(crate) async fn with(limits: Limits) -> Option<Fresh> {
         Some(Self::on(Server::shared()?, limits).await)
     }
 
+    /// On a server of its own: roles are a server's, and other tests make some of the same name.
+    pub(crate) async fn alone() -> Option<Fresh> {
+        Some(Self::on(Arc::new(alone()?), patient()).await)
+    }
+
     /// On a server of its own, whose log has every statement.
     pub(crate) async fn logged() -> Option<Fresh> {
         let server = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"])?;
-        let limits = Limits::default().with_reading(Duration::from_mins(1));
-        Some(Self::on(Arc::new(server), limits).await)
+        Some(Self::on(Arc::new(server), patient()).await)
     }
 
     /// On a server of its own, whose policies bind nobody: what keeps owners apart then is what each statement says.
     pub(crate) async fn unbound() -> Option<Fresh> {
-        let server = Arc::new(Server::start(&["-c", "fsync=off"])?);
-        let limits = Limits::default().with_reading(Duration::from_mins(1));
-        let fresh = Self::on(server, limits).await;
+        let fresh = Self::alone().await?;
         let client = raw(&fresh.url).await;
         let unbound = "ALTER ROLE ctx_app BYPASSRLS; ALTER ROLE ctx_search BYPASSRLS";
         client.batch_execute(unbound).await.unwrap();
