@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, IndexError, Kept, Options, Reason};
 use ctx_retrieve::FileSearch as _;
@@ -92,13 +93,17 @@ fn a_touched_file_is_read_and_not_indexed() {
 fn a_file_that_changes_within_its_time_is_seen() {
     let fixture = Fixture::new(&[]);
     let path = fixture.path("a.rs");
-    fs::write(&path, function("one")).unwrap();
-    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    // However late the file is looked at, that is before its time.
+    let time = SystemTime::now() + Duration::from_hours(1);
+    let write = |text: String| {
+        fs::write(&path, text).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    write(function("one"));
     let index = fixture.updated();
     assert_eq!(definitions(&index, "one"), ["a.rs:1"]);
-    fs::write(&path, function("two")).unwrap();
-    let file = fs::File::options().write(true).open(&path).unwrap();
-    file.set_modified(time).unwrap();
+    write(function("two"));
     assert_eq!(update(&index).changed, 1);
     assert_eq!(definitions(&index, "two"), ["a.rs:1"]);
 }
