@@ -49,7 +49,10 @@ pub(crate) fn step(root: &Path, number: u32) {
             }
         }
     }
-    write(&root.join("step.txt"), number.to_string());
+    // A process that is killed while it writes the number leaves the one before.
+    let new = root.join("step.new");
+    write(&new, number.to_string());
+    fs::rename(new, root.join("step.txt")).unwrap();
 }
 
 /// How often a process is killed: so many times, or `CTX_KILLS` times if that is set.
