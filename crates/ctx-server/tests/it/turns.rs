@@ -178,7 +178,7 @@ fn batches_of_one_owner_come_one_after_the_other_and_keep_no_turn_from_others() 
 #[test]
 fn how_long_batches_take_is_not_how_long_builds_wait() {
     let (gated, starts) = Gated::new(&["batch", "build"]);
-    let mut limits = limits(1, 8);
+    let mut limits = limits(1, 4);
     limits.queue_time = Duration::from_millis(1);
     let server = start(&gated, limits);
     let files = json!({"files": [{"path": "a.rs", "content": "fn a() {}\n"}]});
@@ -191,6 +191,12 @@ fn how_long_batches_take_is_not_how_long_builds_wait() {
     gated.open.store(false, Ordering::SeqCst);
     let wanted = json!({"message": "x"});
     let builds = begin(&server, BOB, ("POST /v1/context/build", &wanted), 5);
+    // Once all five have places there is none for another. This body is no request, so it takes
+    // none itself.
+    wait_until(|| {
+        let none = json!("{\"message\": \"\"}");
+        server.post(ADA, "/v1/context/build", &none).status == 503
+    });
     gated.let_go();
     all_are(builds, 500);
 }
