@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use ctx_assemble::Control;
 use ctx_retrieve::Hold;
-use ctx_service::{FeedbackError, PrimeContext, PrimeOptions, Secret};
+use ctx_service::{FeedbackError, PrimeContext, Secret};
 use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ async fn options_that_say_no_time_are_of_now() {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         i64::try_from(since.unwrap().as_secs()).unwrap()
     };
-    let options = PrimeOptions::default().with_build(options().build);
+    let options = options().with_now(None);
     let (service, control) = (&world.service, Control::default());
     let question = "How is a header parsed?";
     let primed = service.prime("t", question, &options, &control).await;

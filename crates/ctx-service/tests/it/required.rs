@@ -65,9 +65,9 @@ async fn what_must_be_in_and_is_not_told_for_now_is_no_context_without_it() {
             };
             let cache = Arc::new(Cache::default());
             let world = world_of("ada", FILES, Some(cache));
-            let referring = referring(name).with_deadline(deadline);
             set(&world, port, fault);
-            untold(&world, &referring, &reference(name)).await;
+            let within = referring(name).with_deadline(deadline);
+            untold(&world, &within, &reference(name)).await;
             world.store.pin("t", name).await.unwrap();
             let options = options().with_deadline(deadline);
             untold(&world, &options, &Required::Pin(name.to_owned())).await;
@@ -78,7 +78,7 @@ async fn what_must_be_in_and_is_not_told_for_now_is_no_context_without_it() {
             assert!(!told.failures.is_empty(), "{port}");
             // It is for now.
             world.store.faults.lock().unwrap().clear();
-            let told = world.prime_with("What?", &referring).await.context;
+            let told = world.prime_with("What?", &referring(name)).await.context;
             assert_eq!(told.failures, [], "{port}");
         }
     }

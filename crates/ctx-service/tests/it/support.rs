@@ -470,14 +470,17 @@ pub(crate) fn write(folder: &Path, path: &str, text: &str) {
         .unwrap();
 }
 
-/// Counted in words, which needs no vocabulary.
+/// Counted in words, which needs no vocabulary, and with time for each source on a busy machine.
 pub(crate) fn options() -> PrimeOptions {
     let build = PrimeOptions::default()
         .build
         .with_counter("wordBased".to_owned().into());
+    let deadline = Duration::from_secs(5);
+    let retrieve = PrimeOptions::default().retrieve.with_deadline(deadline);
     PrimeOptions::default()
         .with_build(build)
-        .with_deadline(Duration::from_secs(5))
+        .with_retrieve(retrieve)
+        .with_deadline(deadline)
         .with_now(Some(NOW))
 }
 
