@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use ctx_postgres::{Added, Limits, OwnedStore, Store, StoredMessage};
+use ctx_postgres::{Added, OwnedStore, Store, StoredMessage};
 use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
 
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::fresh;
-use crate::server::raw;
+use crate::server::{patient, raw};
 
 /// How many of the test's own database wait for each other.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
@@ -306,7 +306,7 @@ async fn to_look_a_message_up_reads_its_exchange_and_not_its_thread() {
         ("none", &[]),
     ] {
         let before = read().await;
-        let store = Store::connect(&url, Limits::default()).await.unwrap();
+        let store = Store::connect(&url, patient()).await.unwrap();
         let exchange = store.owner("alice").unwrap().exchange("t", id, 16).await;
         let ids: Vec<String> = exchange.unwrap().into_iter().map(|it| it.id).collect();
         assert_eq!(ids, said);

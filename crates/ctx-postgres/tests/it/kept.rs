@@ -7,7 +7,7 @@ use ctx_retrieve::{
 
 use crate::fresh;
 use crate::ranking::asked;
-use crate::server::Fresh;
+use crate::server::{Fresh, patient};
 
 fn file(path: &str, name: &str, at: i64) -> FileText {
     let text =
@@ -44,10 +44,7 @@ async fn other(url: &str, limits: Limits) -> OwnedStore {
 #[tokio::test]
 async fn what_another_process_writes_is_seen_by_the_next_search() {
     let fresh = fresh!();
-    let (writer, reader) = (
-        fresh.owner("alice"),
-        other(&fresh.url, Limits::default()).await,
-    );
+    let (writer, reader) = (fresh.owner("alice"), other(&fresh.url, patient()).await);
     // Another owner has files at the same paths.
     let bob = fresh.owner("bob");
     bob.ingest(vec![file("a.rs", "bobs", 1)]).await.unwrap();
@@ -60,7 +57,7 @@ async fn what_another_process_writes_is_seen_by_the_next_search() {
     let mut before = said(&reader).await;
     for files in steps {
         writer.ingest(files).await.unwrap();
-        let cold = other(&fresh.url, Limits::default()).await;
+        let cold = other(&fresh.url, patient()).await;
         let wanted = said(&cold).await;
         assert_ne!(wanted, before);
         // The second time from what is kept.
@@ -115,7 +112,7 @@ async fn counts_of_two_generations_are_not_mixed() {
     fresh.owner("alice").ingest(more).await.unwrap();
     // One of the words is known as of before, the other is not known at all.
     let both = asked("walrus tusk", 50);
-    let cold = other(&fresh.url, Limits::default()).await;
+    let cold = other(&fresh.url, patient()).await;
     let wanted = cold.passages(&both).await.unwrap();
     for _ in 0..2 {
         assert_eq!(request.passages(&both).await.unwrap(), wanted);
@@ -130,7 +127,7 @@ async fn what_does_not_fit_is_read_again() {
     fresh.owner("alice").ingest(files).await.unwrap();
     let wanted = said(&fresh.owner("alice")).await;
     for bytes in [0, 1 << 10, 16 << 10] {
-        let limits = Limits::default().with_kept_bytes(bytes);
+        let limits = patient().with_kept_bytes(bytes);
         let small = other(&fresh.url, limits).await;
         for _ in 0..2 {
             assert_eq!(said(&small).await, wanted, "{bytes} bytes");
