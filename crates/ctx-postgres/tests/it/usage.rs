@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ctx_postgres::Limits;
+use ctx_postgres::{Limits, Store};
 use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Vote,
 };
 
-use crate::server::raw;
+use crate::server::{patient, raw};
 use crate::{fresh, texts};
 
 fn paths(paths: &[&str]) -> Vec<String> {
@@ -181,15 +181,19 @@ async fn what_can_never_be_serialized_is_an_error_after_the_last_try() {
 #[tokio::test]
 async fn a_transaction_that_gives_way_is_tried_again() {
     let fresh = fresh!();
-    let store = fresh.owner("alice");
+    let mut other = raw(&fresh.url).await;
+    // Each looks for a deadlock once, so long after it began to wait. The store looks first, when the other
+    // waits too, so it is the store that gives way.
+    let (_, name) = fresh.url.rsplit_once('=').unwrap();
+    let soon = format!("ALTER DATABASE {name} SET deadlock_timeout = '5s'");
+    for sql in [&*soon, "SET deadlock_timeout = '1min'"] {
+        other.batch_execute(sql).await.unwrap();
+    }
+    // Only new connections heed what is set for a database.
+    let store = Store::connect(&fresh.url, patient()).await.unwrap();
+    let store = store.owner("alice").unwrap();
     let both = paths(&["a.rs", "b.rs"]);
     store.shown(&both, 1).await.unwrap();
-    let mut other = raw(&fresh.url).await;
-    // The other waits for longer before it looks for a deadlock, so that it is the store that gives way.
-    other
-        .batch_execute("SET deadlock_timeout = '20s'")
-        .await
-        .unwrap();
     let transaction = other.transaction().await.unwrap();
     let lock = "SELECT uses FROM ctx.usage WHERE path = $1 FOR UPDATE";
     transaction.query_one(lock, &[&"b.rs"]).await.unwrap();
