@@ -8,12 +8,15 @@ use crate::client::{ADA, Running};
 
 /// The head of the next answer, whose body is read off.
 fn next(stream: &mut TcpStream) -> String {
+    read(stream).unwrap()
+}
+
+/// The same, where the connection may have ended.
+fn read(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
-        stream
-            .read_exact(&mut byte)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&head)));
+        stream.read_exact(&mut byte)?;
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).unwrap().to_lowercase();
@@ -21,8 +24,32 @@ fn next(stream: &mut TcpStream) -> String {
         .lines()
         .find_map(|it| it.strip_prefix("content-length: "));
     let length: u64 = length.map_or(0, |it| it.parse().unwrap());
-    std::io::copy(&mut stream.take(length), &mut std::io::sink()).unwrap();
-    head
+    std::io::copy(&mut stream.take(length), &mut std::io::sink())?;
+    Ok(head)
+}
+
+/// Sends `head` and then `body` twice on one connection. Both answers have `status`, and neither
+/// ends the connection. The server waits a quarter of a second for a body, which the sender on a
+/// busy machine may miss, so it is tried three times at most.
+#[track_caller]
+fn is_kept(server: &Running, head: &str, body: &[u8], status: u16) {
+    let twice = || {
+        let mut stream = server.connect();
+        let mut ask = || -> std::io::Result<String> {
+            stream.write_all(head.as_bytes())?;
+            std::thread::sleep(Duration::from_millis(20));
+            stream.write_all(body)?;
+            read(&mut stream)
+        };
+        (0..2).all(|_| {
+            ask().is_ok_and(|answered| {
+                let expected = format!("http/1.1 {status}");
+                assert!(answered.starts_with(&expected), "{answered}");
+                !is_last(&answered)
+            })
+        })
+    };
+    assert!((0..3).any(|_| twice()), "{head}");
 }
 
 fn is_last(head: &str) -> bool {
@@ -61,37 +88,12 @@ fn a_little_body_that_nobody_wants_leaves_the_connection_as_it_is() {
         ),
         ("GET /healthz", &[length], 200),
     ] {
-        let mut stream = server.connect();
-        for _ in 0..2 {
-            let head = head(&server, line, headers);
-            stream.write_all(head.as_bytes()).unwrap();
-            std::thread::sleep(Duration::from_millis(20));
-            stream.write_all(b"{}").unwrap();
-            let answered = next(&mut stream);
-            assert!(
-                answered.starts_with(&format!("http/1.1 {status}")),
-                "{answered}"
-            );
-            assert!(!is_last(&answered), "{line} {answered}");
-        }
+        is_kept(&server, &head(&server, line, headers), b"{}", status);
     }
     // In pieces of which it is not said how many come.
-    let mut stream = server.connect();
-    for _ in 0..2 {
-        let head = head(
-            &server,
-            "POST /v1/nothing",
-            &[token, ("Transfer-Encoding", "chunked")],
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        std::thread::sleep(Duration::from_millis(20));
-        stream.write_all(b"2\r\n{}\r\n0\r\n\r\n").unwrap();
-        let answered = next(&mut stream);
-        assert!(
-            answered.starts_with("http/1.1 404") && !is_last(&answered),
-            "{answered}"
-        );
-    }
+    let pieces = [token, ("Transfer-Encoding", "chunked")];
+    let head = head(&server, "POST /v1/nothing", &pieces);
+    is_kept(&server, &head, b"2\r\n{}\r\n0\r\n\r\n", 404);
 }
 
 #[test]
