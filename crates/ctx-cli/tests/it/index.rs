@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::query::{Asked, BUDGET, paths, setting};
-use crate::run::{Folder, Ran};
+use crate::run::{self, Folder, Ran};
 
 /// Holds the right to write, as process 4711 would.
 pub(crate) fn hold(folder: &Path) -> File {
@@ -369,19 +369,12 @@ fn a_folder_can_hold_its_own_index() {
         assert_eq!(mode(), 0o750);
     }
     assert_eq!(fs::read(own.join(".gitignore")).unwrap(), b"");
-    if let Ok(made) = Command::new("git")
-        .args(["init", "-q"])
-        .current_dir(asked.root.path())
-        .status()
-        && made.success()
-    {
+    let git = |args: &[&str]| run::git(asked.root.path(), args);
+    if git(&["init", "-q"]).status().is_ok_and(|it| it.success()) {
         fs::remove_dir_all(&own).unwrap();
         fs::create_dir(&own).unwrap();
         asked.run(&["index"]).ok();
-        let mut git = Command::new("git");
-        git.args(["status", "--short"])
-            .current_dir(asked.root.path());
-        let said = git.output().unwrap().stdout;
+        let said = git(&["status", "--short"]).output().unwrap().stdout;
         let said = String::from_utf8(said).unwrap();
         assert!(
             said.contains("notes.md") && !said.contains(".ctx"),

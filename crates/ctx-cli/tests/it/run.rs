@@ -115,11 +115,25 @@ pub(crate) fn program() -> Command {
     by(env!("CARGO_BIN_EXE_ctx"))
 }
 
-/// The program `name`, which does not hear of a database that whoever runs the tests has.
+/// The program `name`, which hears neither of a database nor of a repository that whoever runs the
+/// tests has: a hook of git runs them with its own in the environment.
 fn by(name: &str) -> Command {
     let mut program = Command::new(name);
     program.env_remove("CTX_DATABASE_URL");
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        program.env_remove(variable);
+    }
     program
+}
+
+/// Git in the folder `at`, without anybody's settings.
+pub(crate) fn git(at: &Path, args: &[&str]) -> Command {
+    let mut git = by("git");
+    git.args(args)
+        .current_dir(at)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    git
 }
 
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {

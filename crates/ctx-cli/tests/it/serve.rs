@@ -295,10 +295,7 @@ fn a_project_that_is_served_is_committed_and_asked_as_before() {
     assert!(own.join("serve/secret").is_file());
     assert_eq!(std::fs::read(&ignore).unwrap(), b"*\n");
     let git = |args: &[&str]| {
-        let run = Command::new("git")
-            .args(args)
-            .current_dir(root.path())
-            .output();
+        let run = run::git(root.path(), args).output();
         run.is_ok_and(|it| it.status.success())
     };
     if git(&["init", "-q"]) {
