@@ -1,6 +1,6 @@
 use std::process::Command;
 #[cfg(unix)]
-use std::process::Output;
+use std::process::{Output, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ fn a_panic_is_told_by_its_place_alone() {
 /// Sends this process a Ctrl-C.
 #[cfg(unix)]
 fn interrupt() {
-    let id = std::process::id().to_string();
-    let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let kill = format!("kill -INT {}", std::process::id());
+    let sent = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -73,13 +73,17 @@ fn is_interrupted_again_while_it_ends() {
     drop(runtime);
 }
 
-/// What becomes of the test `name`, which heeds signals though whoever runs this may ignore them.
+/// What becomes of the test `name`, which heeds signals though whoever runs this may ignore them, where
+/// `env` can have that: the one of busybox cannot.
 #[cfg(unix)]
 fn child(name: &str) -> Output {
     let program = std::env::current_exe().unwrap();
-    let mut command = if cfg!(target_os = "linux") {
+    let heeding = ["--default-signal=INT"];
+    let mut env = Command::new("env");
+    env.args(heeding).arg("true").stderr(Stdio::null());
+    let mut command = if env.status().is_ok_and(|it| it.success()) {
         let mut command = Command::new("env");
-        command.arg("--default-signal=INT").arg(program);
+        command.args(heeding).arg(program);
         command
     } else {
         Command::new(program)

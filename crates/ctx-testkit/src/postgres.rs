@@ -81,8 +81,14 @@ impl Server {
         let folder = TempDir::with_prefix("ctx-pg-").unwrap();
         // PostgreSQL refuses to run as root.
         let user = is_root().then(unprivileged);
-        if let Some((uid, gid)) = user {
-            chown(folder.path(), Some(uid), Some(gid)).unwrap();
+        if let Some((uid, gid)) = user
+            && let Err(error) = chown(folder.path(), Some(uid), Some(gid))
+        {
+            // In a namespace that knows root alone.
+            skipped(format_args!(
+                "PostgreSQL refuses to run as root, and nothing may be given to another user: {error}"
+            ));
+            return None;
         }
         let mut initdb = command(&bin.join("initdb"), folder.path(), user);
         initdb
@@ -259,8 +265,8 @@ fn family(parent: u32) -> Vec<u32> {
 
 /// Sends a signal to processes, some of which may already be gone.
 fn signal(name: &str, processes: &[u32]) {
-    let mut kill = Command::new("kill");
-    kill.arg(format!("-{name}"));
+    let mut kill = Command::new("sh");
+    kill.args(["-c", "kill -\"$0\" \"$@\"", name]);
     kill.args(processes.iter().map(u32::to_string));
     kill.stderr(Stdio::null()).status().unwrap();
 }

@@ -170,9 +170,7 @@ fn a_watch_ends_when_its_folder_is_gone() {
 
 #[cfg(unix)]
 fn interrupt(child: &Child) {
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &id]).status();
-    assert!(sent.unwrap().success());
+    run::signal(child.id(), "INT");
 }
 
 #[test]
@@ -590,10 +588,7 @@ fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
     asked.root.write("late.rs", BUDGET);
     let second = lines.next().unwrap().unwrap();
     assert!(second.starts_with("4 files (1 new or changed"), "{second}");
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.unwrap().success());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }

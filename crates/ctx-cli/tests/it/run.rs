@@ -171,10 +171,14 @@ pub(crate) fn ignoring(signals: &str) -> Command {
     shell
 }
 
-/// The program, which heeds signals though whoever runs the tests may have them ignored.
+/// The program, which heeds signals though whoever runs the tests may have them ignored, where `env`
+/// can have that: the one of busybox cannot.
 #[cfg(unix)]
 pub(crate) fn heeding() -> Command {
-    if !cfg!(target_os = "linux") {
+    let mut env = Command::new("env");
+    env.args(["--default-signal=HUP,INT,TERM", "true"]);
+    let can = env.stderr(Stdio::null()).status();
+    if !can.is_ok_and(|it| it.success()) {
         return program();
     }
     let mut program = by("env");
@@ -190,11 +194,12 @@ pub(crate) fn ignored(id: u32) -> u64 {
     u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap()
 }
 
-/// Sends process `id` a signal: `TERM`, `HUP`.
+/// Sends process `id` a signal: `TERM`, `HUP`. The shell does it, as not every system has a program
+/// for that.
 #[cfg(unix)]
 pub(crate) fn signal(id: u32, name: &str) {
-    let words = [format!("-{name}"), id.to_string()];
-    let sent = Command::new("kill").args(words).status();
+    let kill = ["-c", "kill -\"$0\" \"$1\"", name, &id.to_string()];
+    let sent = Command::new("sh").args(kill).status();
     assert!(sent.unwrap().success());
 }
 

@@ -183,8 +183,7 @@ fn it_serves_until_it_is_told_to_stop() {
     );
     #[cfg(unix)]
     {
-        let id = serving.child.id().to_string();
-        assert!(Command::new("kill").arg(id).status().unwrap().success());
+        serving.signal("TERM");
         assert!(serving.child.wait().unwrap().success());
     }
 }
@@ -731,9 +730,7 @@ fn what_was_acknowledged_is_there_after_each_kill() {
                 assert!(!has_given_up, "{messages:?} {files:?}");
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let id = serving.child.id().to_string();
-            let killed = Command::new("kill").args(["-9", &id]).status();
-            assert!(killed.unwrap().success());
+            serving.signal("KILL");
         });
         drop(serving);
         let serving = Serving::start(&folder);
