@@ -15,7 +15,7 @@ use ctx_testkit::hostile::OBEYED;
 #[cfg(unix)]
 use crate::index::hold;
 #[cfg(unix)]
-use crate::query::Asked;
+use crate::query::{Asked, BUDGET};
 #[cfg(unix)]
 use crate::run;
 use crate::run::{Folder, command, ctx};
@@ -383,6 +383,8 @@ fn who_asks_for_quiet_is_shown_no_progress() {
     let asked = Asked::small();
     asked.run(&["index"]).ok();
     let _lock = hold(&asked.folder());
+    // There is something to write, which it waits for.
+    asked.root.write("late.rs", BUDGET);
     for (flags, is_shown) in [(&[][..], true), (&["--quiet"], false)] {
         let (ours, theirs) = terminal();
         let mut index = asked.command(&[&["index", "--wait", "1"], flags].concat());
