@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::fault::{Fault, echo};
 use crate::pending::{self, Given, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
-use crate::sent::{self, Key, Unsent};
+use crate::sent::{self, Already, Key, Unsent};
 use crate::server::{Call, Shared};
 use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
 use crate::workspace::{Ready, with_prefix};
@@ -33,12 +33,17 @@ const MOST_CHUNKS: usize = 5_000;
 /// Ids and warnings that a reply tells one by one.
 const TOLD: usize = 12;
 
+/// Beside a part that a session was sent before, parts worth less than this share of it are left out of an answer.
+const LEAST_SHARE: f64 = 0.1;
+
 /// What there is to show.
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
     /// So many came in besides, and could not be read.
     unreadable: usize,
+    /// So many are left out because they are worth little beside what was sent before.
+    weak: usize,
     given: Given,
     warnings: Vec<Warning>,
     notes: Vec<String>,
@@ -406,13 +411,19 @@ struct Builder {
 impl Builder {
     fn build(&self, mut material: Material, shown: &Shown) -> Result<Reply, Fault> {
         let found = std::mem::take(&mut material.chunks);
-        let Unsent { chunks, already } = match &shown.session {
+        let Unsent {
+            mut chunks,
+            already,
+        } = match &shown.session {
             Some(key) => self.sent().unsent(key, found),
             None => Unsent {
                 chunks: found,
                 already: Vec::new(),
             },
         };
+        if material.tool == QUERY {
+            material.weak = leave_out_weak(&mut chunks, &already);
+        }
         let mut frame = frame(&material, &already, &chunks);
         let (built, reply, rest) = self.fit(&chunks, &material, shown, &mut frame)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
@@ -540,15 +551,29 @@ impl Builder {
     }
 }
 
+/// Removes those of `chunks` that are worth little beside the best of `already`, and counts them.
+fn leave_out_weak(chunks: &mut Vec<Chunk>, already: &[Already]) -> usize {
+    let best = already.first().map_or(0.0, |it| it.relevance.get());
+    let count = chunks.len();
+    chunks.retain(|it| it.relevance.get() >= best * LEAST_SHARE);
+    count - chunks.len()
+}
+
 /// What is told whatever fits.
-fn frame(material: &Material, already: &[String], chunks: &[Chunk]) -> Reply {
+fn frame(material: &Material, already: &[Already], chunks: &[Chunk]) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
-        let ids = listed(already.iter().map(|it| bare(it)), TOLD);
+        let told = listed(already.iter().map(named), TOLD);
         reply.note(format!(
-            "Already sent in this session and unchanged, look back to them: {ids}."
+            "Already sent in this session and unchanged, the best first, look back to them: {told}."
         ));
         reply.fact("alreadySent", already.len());
+        if material.weak > 0 {
+            reply.note(format!(
+                "{} more parts are worth far less than the best of these and were left out: ask without session for them.",
+                material.weak
+            ));
+        }
     } else if chunks.is_empty() {
         reply.note(material.nothing);
     }
@@ -557,7 +582,7 @@ fn frame(material: &Material, already: &[String], chunks: &[Chunk]) -> Reply {
     }
     // What is known of a part is told with it, and once.
     let parts = chunks.iter().map(|it| &*it.id);
-    let parts: BTreeSet<&str> = parts.chain(already.iter().map(|it| &**it)).collect();
+    let parts: BTreeSet<&str> = parts.chain(already.iter().map(|it| &*it.id)).collect();
     let is_told = |it: &Warning| it.id.as_deref().is_none_or(|it| !parts.contains(it));
     warn(&mut reply, &material.warnings, is_told);
     reply
@@ -575,6 +600,13 @@ fn warn(reply: &mut Reply, warnings: &[Warning], is_told: impl Fn(&Warning) -> b
     }
 }
 
+/// The id, and the name where there is one.
+fn named(it: &Already) -> String {
+    let name = it.name.as_deref().map(echo);
+    let name = name.map_or_else(String::new, |it| format!(" {it}"));
+    format!("{}{name}", bare(&it.id))
+}
+
 fn bare(id: &str) -> String {
     echo(id).trim_matches('"').to_owned()
 }
@@ -588,6 +620,7 @@ fn most_told(frame: &Reply, material: &Material) -> Reply {
         merged: 0,
         left: 9_999,
         unreadable: material.unreadable,
+        weak: material.weak,
     };
     counts.tell(&mut reply, "0f0f0f0f0f0f");
     reply
@@ -602,8 +635,10 @@ struct Counts {
     merged: usize,
     /// so many did not fit,
     left: usize,
-    /// and so many could not be read.
+    /// so many could not be read,
     unreadable: usize,
+    /// and so many are worth little beside what was sent before.
+    weak: usize,
 }
 
 impl Counts {
@@ -613,6 +648,7 @@ impl Counts {
             merged: built.omitted.len() - left,
             left,
             unreadable: material.unreadable,
+            weak: material.weak,
         }
     }
 
@@ -621,7 +657,7 @@ impl Counts {
         if self.merged > 0 {
             reply.fact("merged", self.merged);
         }
-        reply.fact("omitted", self.left + self.unreadable);
+        reply.fact("omitted", self.left + self.unreadable + self.weak);
         if self.unreadable > 0 {
             reply.fact("unreadable", self.unreadable);
         }
@@ -652,6 +688,7 @@ fn told(
             merged: 0,
             left: chunks.len(),
             unreadable: material.unreadable,
+            weak: material.weak,
         };
         counts.tell(&mut reply, "");
         return reply;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::path::PathBuf;
 
-use ctx_model::{BuiltContext, Chunk, LineSpan, OmittedReason, Rendition, RenditionKind};
+use ctx_model::{
+    BuiltContext, Chunk, LineSpan, OmittedReason, Relevance, Rendition, RenditionKind,
+};
 use ctx_syntax::is_mark;
 
 /// Sessions that are remembered, the latest used.
@@ -71,8 +73,16 @@ pub(crate) struct Part {
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
     pub(crate) chunks: Vec<Chunk>,
-    /// The ids of those that were left out.
-    pub(crate) already: Vec<String>,
+    /// Those that were left out, the most relevant first.
+    pub(crate) already: Vec<Already>,
+}
+
+/// A chunk that a session has all of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Already {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+    pub(crate) relevance: Relevance,
 }
 
 impl Sent {
@@ -92,7 +102,11 @@ impl Sent {
         for mut chunk in chunks {
             match session.had(&chunk) {
                 Some(Shown::Whole) => {
-                    unsent.already.push(chunk.id);
+                    unsent.already.push(Already {
+                        name: chunk.qualified_name.or(chunk.name),
+                        id: chunk.id,
+                        relevance: chunk.relevance,
+                    });
                     continue;
                 }
                 // One that is pinned has to be there in some way, and all of it may not fit.
@@ -105,6 +119,8 @@ impl Sent {
             }
             unsent.chunks.push(chunk);
         }
+        let already = &mut unsent.already;
+        already.sort_by(|a, b| b.relevance.cmp(&a.relevance));
         unsent
     }
 
@@ -294,8 +310,6 @@ fn short_hash_of(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::Relevance;
-
     use super::*;
 
     fn key(name: usize) -> Key {
@@ -324,6 +338,10 @@ mod tests {
         Rendition::new(RenditionKind::Excerpt, text.join("\n"), 0.5)
             .and_then(|it| it.with_lines(numbers))
             .unwrap()
+    }
+
+    fn ids(already: &[Already]) -> Vec<&str> {
+        already.iter().map(|it| &*it.id).collect()
     }
 
     /// The texts of the renditions that are left of `chunk` with these.
@@ -397,7 +415,23 @@ mod tests {
         assert_eq!(left(&mut sent, &pinned, &all), all);
         sent.note(&key(0), [(&chunk, part(&[14]))]);
         let whole = sent.unsent(&key(0), vec![chunk.clone()]);
-        assert_eq!(whole.already, ["a"]);
+        assert_eq!(ids(&whole.already), ["a"]);
+    }
+
+    #[test]
+    fn what_was_sent_is_told_by_its_name_the_most_relevant_first() {
+        let mut sent = Sent::default();
+        let of = |id: &str, relevance: f64| {
+            let mut chunk = chunk(id, 4);
+            chunk.relevance = Relevance::new(relevance).unwrap();
+            chunk.name = Some(format!("name of {id}"));
+            chunk
+        };
+        let chunks = [of("a", 0.1), of("b", 0.9), of("c", 0.5)];
+        sent.note(&key(0), chunks.iter().map(|it| (it, Shown::Whole)));
+        let already = sent.unsent(&key(0), chunks.to_vec()).already;
+        assert_eq!(ids(&already), ["b", "c", "a"]);
+        assert_eq!(already[0].name.as_deref(), Some("name of b"));
     }
 
     #[test]
@@ -412,7 +446,7 @@ mod tests {
         for other in [elsewhere, below, changed] {
             assert_eq!(sent.unsent(&key(0), vec![other]).chunks.len(), 1);
         }
-        assert_eq!(sent.unsent(&key(0), vec![here]).already, ["a"]);
+        assert_eq!(ids(&sent.unsent(&key(0), vec![here]).already), ["a"]);
     }
 
     #[test]
