@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Control, assemble, assemble_each_line_once};
 use ctx_budget::BudgetError;
@@ -22,7 +23,7 @@ use crate::reply::{Escaped, Limit, Reply, o200k};
 use crate::sent::{self, Already, Key, Unsent};
 use crate::server::{Call, Shared};
 use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
-use crate::workspace::{Ready, with_prefix};
+use crate::workspace::{Ready, Since, with_prefix};
 
 /// A longer question is refused.
 const LONGEST_QUERY: usize = 100_000;
@@ -69,8 +70,32 @@ pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Repl
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
     }
-    let asked = Asked::of(call, &arguments).await?;
-    in_turn(call, asked.find(call, limit.tokens()), shown, limit).await
+    let came = Instant::now();
+    let asked = Asked::of(&arguments)?;
+    let mut since = Since::Lately;
+    loop {
+        let folders = ready(call, came, since).await?;
+        let found = asked.find(call, folders, limit.tokens());
+        match in_turn(call, found, shown.clone(), limit.clone()).await {
+            Err(Unfound::Late) => since = Since::Came,
+            Err(Unfound::Fault(fault)) => return Err(fault),
+            Ok(reply) => return Ok(reply),
+        }
+    }
+}
+
+/// Why there is no answer to a question.
+#[derive(Debug)]
+enum Unfound {
+    /// What was written just before may be the answer: the files are to be looked at once more.
+    Late,
+    Fault(Fault),
+}
+
+impl From<Fault> for Unfound {
+    fn from(fault: Fault) -> Self {
+        Unfound::Fault(fault)
+    }
 }
 
 /// `context_assemble`.
@@ -89,15 +114,15 @@ pub(crate) async fn assemble_hits(
 }
 
 /// Finds and builds in one turn: nobody waits for another with all that was found in hand.
-async fn in_turn(
+async fn in_turn<E: From<Fault>>(
     call: &Call,
-    material: impl Future<Output = Result<Material, Fault>>,
+    material: impl Future<Output = Result<Material, E>>,
     shown: Shown,
     limit: Limit,
-) -> Result<Reply, Fault> {
+) -> Result<Reply, E> {
     let turn = call.turn().await?;
     // Boxed: else the future of every call would be as large.
-    let reply = Box::pin(async { build(call, material.await?, shown, limit).await });
+    let reply = Box::pin(async { Ok(build(call, material.await?, shown, limit).await?) });
     turn.within(reply).await
 }
 
@@ -155,17 +180,14 @@ fn shown(
     })
 }
 
-/// What is asked, and of whom.
+/// What is asked.
 struct Asked {
     question: String,
     options: RetrieveOptions,
-    /// By the prefixes of their paths.
-    folders: Vec<(String, Ready)>,
 }
 
 impl Asked {
-    /// What `arguments` ask, once the indexes of all folders are up to date.
-    async fn of(call: &Call, arguments: &QueryArguments) -> Result<Self, Fault> {
+    fn of(arguments: &QueryArguments) -> Result<Self, Fault> {
         let question = arguments.query.as_deref().unwrap_or_default().trim();
         if question.is_empty() {
             return Err(Fault::new(
@@ -183,12 +205,20 @@ impl Asked {
         Ok(Asked {
             question: question.to_owned(),
             options,
-            folders: ready(call).await?,
         })
     }
 
-    /// What the stores of all folders find for a reply of `max_tokens`, with paths as the client knows them.
-    async fn find(self, call: &Call, max_tokens: Tokens) -> Result<Material, Fault> {
+    /// What the stores of `folders`, by the prefixes of their paths, find for a reply of `max_tokens`, with paths as the client knows
+    /// them.
+    ///
+    /// # Errors
+    /// [`Unfound::Late`] where nothing is found, or something is not as its file is, by an index from before the call.
+    async fn find(
+        &self,
+        call: &Call,
+        folders: Vec<(String, Ready)>,
+        max_tokens: Tokens,
+    ) -> Result<Material, Unfound> {
         let mut material = Material {
             nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
             tool: QUERY,
@@ -199,7 +229,8 @@ impl Asked {
         let control = Control::default().with_cancel(call.cancel.clone());
         let mut indexes = Vec::new();
         let mut query = None;
-        for (prefix, ready) in self.folders {
+        let is_from_before = folders.iter().any(|it| it.1.is_from_before);
+        for (prefix, ready) in folders {
             let Ready {
                 index,
                 service,
@@ -208,7 +239,7 @@ impl Asked {
             } = ready;
             material.notes.extend(note.map(str::to_owned));
             let found = service.find(&self.question, &self.options, max_tokens, &by, &control);
-            let found = found.await?;
+            let found = found.await.map_err(Fault::from)?;
             call.check()?;
             material.unreadable += unreadable(&found.omitted);
             let late = found
@@ -242,20 +273,40 @@ impl Asked {
             let missing = no_such_file(&missing_files(&query, &stores).await);
             material.warnings.splice(0..0, missing);
         }
+        if is_from_before && material.may_be_late() {
+            return Err(Unfound::Late);
+        }
         Ok(material)
     }
 }
 
-/// The folders of `call` by the prefixes of their paths, once their indexes are up to date.
-pub(crate) async fn ready(call: &Call) -> Result<Vec<(String, Ready)>, Fault> {
+impl Material {
+    /// Whether files that were written since the index looked at them may be what is missing.
+    fn may_be_late(&self) -> bool {
+        let is_late = |it: &Warning| {
+            matches!(
+                it.code,
+                WarningCode::Stale | WarningCode::MovedOrDeleted | WarningCode::NoSuchFile
+            )
+        };
+        self.chunks.is_empty() || self.unreadable > 0 || self.warnings.iter().any(is_late)
+    }
+}
+
+/// The folders of `call`, which came at `came`, by the prefixes of their paths, once their indexes are up to date.
+pub(crate) async fn ready(
+    call: &Call,
+    came: Instant,
+    since: Since,
+) -> Result<Vec<(String, Ready)>, Fault> {
     let mut ready = Vec::new();
     for (prefix, folder) in call.workspace.folders() {
-        ready.push((prefix, folder.ready(call).await?));
+        ready.push((prefix, folder.ready(call, came, since).await?));
     }
     // One that took long to index made the others old; one that another process was indexing may be done by now.
     if ready.len() > 1 && ready.iter().any(|it| it.1.indexed) {
         for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
-            *ready = folder.ready(call).await?;
+            *ready = folder.ready(call, Instant::now(), since).await?;
         }
     }
     Ok(ready)
@@ -738,7 +789,7 @@ mod tests {
         let material = async {
             let mut context = Context::from_waker(Waker::noop());
             assert!(next.as_mut().poll(&mut context).is_pending());
-            Ok(Material::default())
+            Ok::<_, Fault>(Material::default())
         };
         let shown = shown(&call, None, (None, None), None).unwrap();
         let limit = call.limit(Some(1_000)).unwrap();

@@ -48,9 +48,9 @@ struct Search {
 
 impl Search {
     /// For who came then: what was looked at since is as it was when asked for, however long that took.
-    fn is_fresh(&self, came: Instant) -> bool {
-        self.looked
-            .is_some_and(|at| at >= came || at.elapsed() < FRESH)
+    fn is_fresh(&self, came: Instant, since: Since) -> bool {
+        let is_late = |at: Instant| since == Since::Lately && at.elapsed() < FRESH;
+        self.looked.is_some_and(|at| at >= came || is_late(at))
     }
 }
 
@@ -62,6 +62,17 @@ pub(crate) struct Ready {
     pub(crate) note: Option<&'static str>,
     /// Whether files were indexed for it, which may have taken long.
     pub(crate) indexed: bool,
+    /// Whether its files were looked at before the call came, and not since.
+    pub(crate) is_from_before: bool,
+}
+
+/// Since when an index must have been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// Shortly before the call came.
+    Lately,
+    /// The call came.
+    Came,
 }
 
 impl fmt::Debug for Folder {
@@ -97,20 +108,25 @@ impl Folder {
         &self.resolver
     }
 
-    /// A service whose index is up to date. One caller indexes, the others wait for it, and have no turn meanwhile; who
+    /// A service whose index is up to date for a call that came at `came`. One caller indexes, the others wait for it, and have no turn meanwhile; who
     /// finds it fresh needs none.
     ///
     /// # Errors
     /// The call was cancelled, or there can be no index.
-    pub(crate) async fn ready(&self, call: &Call) -> Result<Ready, Fault> {
-        let came = Instant::now();
+    pub(crate) async fn ready(
+        &self,
+        call: &Call,
+        came: Instant,
+        since: Since,
+    ) -> Result<Ready, Fault> {
         let mut search = call.awaiting(self.search.lock()).await?;
-        if let Some(found) = search.as_ref().filter(|it| it.is_fresh(came)) {
+        if let Some(found) = search.as_ref().filter(|it| it.is_fresh(came, since)) {
             return Ok(Ready {
                 index: Arc::clone(&found.index),
                 service: Arc::clone(&found.service),
                 note: None,
                 indexed: false,
+                is_from_before: found.looked.is_some_and(|at| at < came),
             });
         }
         let turn = call.turn().await?;
@@ -141,6 +157,7 @@ impl Folder {
             service,
             note,
             indexed,
+            is_from_before: false,
         })
     }
 }
@@ -428,7 +445,7 @@ mod tests {
         let (_, folder) = call.workspace.folders().next().unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let indexing = folder.search.try_lock().unwrap();
-        let mut waiting = pin!(folder.ready(&call));
+        let mut waiting = pin!(folder.ready(&call, Instant::now(), Since::Lately));
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         let other = Call::of(&server, CancellationToken::new());
         assert!(pin!(other.turn()).poll(&mut context).is_ready());
@@ -474,13 +491,13 @@ mod tests {
         call.report = Arc::new(move |_| std::thread::sleep(long));
         let (_, folder) = call.workspace.folders().next().unwrap();
         let before = Instant::now();
-        assert!(folder.ready(&call).await.unwrap().indexed);
+        assert!(folder.ready(&call, Instant::now(), Since::Lately).await.unwrap().indexed);
         assert!(
-            found(folder).is_fresh(before),
+            found(folder).is_fresh(before, Since::Lately),
             "a look served all who waited"
         );
-        assert!(!found(folder).is_fresh(Instant::now()));
-        let again = folder.ready(&call).await.unwrap();
+        assert!(!found(folder).is_fresh(Instant::now(), Since::Lately));
+        let again = folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
         assert!(!again.indexed && again.note.is_none());
     }
 
@@ -497,12 +514,12 @@ mod tests {
         let server = Server::new(Options::new(root.path())).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder.ready(&call).await.unwrap();
+        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
         assert_eq!(found(folder).changes.unwrap().count(), 1);
         let message = "Mend the leak that timeouts left";
         repository.commit(message, &[("a.rs", Some("fn drain() {\n    3\n}\n"))]);
         folder.search.try_lock().unwrap().as_mut().unwrap().looked = None;
-        folder.ready(&call).await.unwrap();
+        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
         // No file says any of that.
         let (options, build) = (ctx_retrieve::Options::default(), BuildOptions::default());
         let service = found(folder).service;
@@ -531,13 +548,13 @@ mod tests {
         let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
         let folder = folders.next().unwrap();
         drop(folders);
-        folder.ready(&call).await.unwrap();
+        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
         assert_eq!(found(&folder).index.status().unwrap().files, 1);
         call.report = Arc::new(move |_| {
             fs::write(first.join("late.rs"), "fn late() {}").unwrap();
             std::thread::sleep(FRESH);
         });
-        crate::query::ready(&call).await.unwrap();
+        crate::query::ready(&call, Instant::now(), Since::Lately).await.unwrap();
         assert_eq!(found(&folder).index.status().unwrap().files, 2);
     }
 
@@ -548,7 +565,7 @@ mod tests {
         let server = Server::new(options).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder.ready(&call).await.unwrap();
+        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
         let _turn = call.turn().await.unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let looked = |at: Option<Instant>| {
@@ -556,8 +573,8 @@ mod tests {
             search.as_mut().unwrap().looked = at;
         };
         looked(Some(Instant::now()));
-        assert!(pin!(folder.ready(&call)).poll(&mut context).is_ready());
+        assert!(pin!(folder.ready(&call, Instant::now(), Since::Lately)).poll(&mut context).is_ready());
         looked(None);
-        assert!(pin!(folder.ready(&call)).poll(&mut context).is_pending());
+        assert!(pin!(folder.ready(&call, Instant::now(), Since::Lately)).poll(&mut context).is_pending());
     }
 }

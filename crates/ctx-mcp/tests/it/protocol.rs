@@ -67,6 +67,23 @@ async fn a_question_is_answered_with_the_lines_that_fit_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_just_before_a_question_is_found() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let ask = |query: &str| json!({"query": query});
+    for (number, name) in ["walrus", "pelican", "numbat"].into_iter().enumerate() {
+        // The index is as new as this answer.
+        client.call("context_query", ask("parse_sum")).await;
+        project.write(&format!("late_{number}.py"), &format!("def {name}():\n    pass\n"));
+        let reply = client.call("context_query", ask(name)).await.text();
+        assert!(reply.contains(&format!("def {name}")), "{reply}");
+        project.write(&format!("late_{number}.py"), &format!("\n\n\ndef {name}(a):\n    pass\n"));
+        let reply = client.call("context_query", ask(name)).await.text();
+        assert!(reply.contains(&format!("def {name}(a)")), "{reply}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_limits_a_question_is_honoured() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
