@@ -180,6 +180,9 @@ pub enum BackendError {
         /// What is wrong with it.
         detail: String,
     },
+    /// Fields of a batch that cannot be taken: two or more, in their order.
+    #[error("{} fields are at fault", .0.len())]
+    InvalidBatch(Vec<crate::problem::Fault>),
     /// The owner has as much as may be.
     #[error("{detail}")]
     Quota {

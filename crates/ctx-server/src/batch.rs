@@ -6,6 +6,7 @@ use ctx_source::Decoded;
 
 use crate::backend::{BackendError, NewFile};
 use crate::paths;
+use crate::problem::Fault;
 
 /// Where a path goes through a file,
 pub(crate) const THROUGH_FILE: &str = "the path leads through a file";
@@ -21,28 +22,58 @@ pub(crate) fn mask(files: &mut [NewFile]) -> usize {
 /// another: of two that do not go together the later one is named. O(bytes).
 ///
 /// # Errors
-/// [`BackendError::Invalid`], which names the path or the content.
+/// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`] where there are several.
 pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
-    let mut taken = BTreeSet::new();
-    let mut folders = BTreeSet::new();
+    let mut faults = Vec::new();
+    let mut looked = Looked::default();
     for (number, file) in files.iter().enumerate() {
-        let path = file.path.as_str();
-        if let Some(detail) = paths::fault(path) {
-            return Err(refused(number, detail));
-        }
-        if let Some(detail) = no_text(&file.content) {
-            return Err(refused_content(number, detail));
-        }
-        if above(path).any(|it| taken.contains(it)) {
-            return Err(refused(number, THROUGH_FILE));
-        }
-        if folders.contains(path) {
-            return Err(refused(number, OF_FOLDER));
-        }
-        taken.insert(path);
-        folders.extend(above(path));
+        faults.extend(looked.fault(number, &file.path, &file.content));
     }
-    Ok(())
+    match faults.pop() {
+        None => Ok(()),
+        Some(Fault { field, detail }) if faults.is_empty() => {
+            Err(BackendError::Invalid { field, detail })
+        }
+        Some(last) => {
+            faults.push(last);
+            Err(BackendError::InvalidBatch(faults))
+        }
+    }
+}
+
+/// The files of a batch that were looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Looked<'f> {
+    taken: BTreeSet<&'f str>,
+    folders: BTreeSet<&'f str>,
+}
+
+impl<'f> Looked<'f> {
+    /// What is wrong with file `number`, counted from 0, if anything is. O(bytes).
+    pub(crate) fn fault(&mut self, number: usize, path: &'f str, content: &str) -> Option<Fault> {
+        if let Some(detail) = paths::fault(path) {
+            return Some(fault(number, "path", detail));
+        }
+        if let Some(detail) = no_text(content) {
+            return Some(fault(number, "content", detail));
+        }
+        if above(path).any(|it| self.taken.contains(it)) {
+            return Some(fault(number, "path", THROUGH_FILE));
+        }
+        if self.folders.contains(path) {
+            return Some(fault(number, "path", OF_FOLDER));
+        }
+        self.taken.insert(path);
+        self.folders.extend(above(path));
+        None
+    }
+}
+
+fn fault(number: usize, field: &str, detail: &str) -> Fault {
+    Fault {
+        field: format!("files[{number}].{field}"),
+        detail: detail.to_owned(),
+    }
 }
 
 /// Why `content` is no text, if it is none: nothing is read of such a file, whichever the store.
@@ -71,26 +102,26 @@ pub(crate) fn refused_content(number: usize, detail: &str) -> BackendError {
 }
 
 fn refused_field(number: usize, field: &str, detail: &str) -> BackendError {
-    BackendError::Invalid {
-        field: format!("files[{number}].{field}"),
-        detail: detail.to_owned(),
-    }
+    let Fault { field, detail } = fault(number, field, detail);
+    BackendError::Invalid { field, detail }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Which file of a batch with these paths is refused.
-    fn fault(paths: &[&str]) -> Option<String> {
+    /// The fields at fault of a batch with these paths.
+    fn faults(paths: &[&str]) -> Vec<String> {
         let file = |it: &&str| NewFile {
             path: (*it).to_owned(),
             content: String::new(),
         };
         let files: Vec<NewFile> = paths.iter().map(file).collect();
         match check(&files) {
-            Err(BackendError::Invalid { field, .. }) => Some(field),
-            _ => None,
+            Ok(()) => Vec::new(),
+            Err(BackendError::Invalid { field, .. }) => vec![field],
+            Err(BackendError::InvalidBatch(all)) => all.into_iter().map(|it| it.field).collect(),
+            Err(error) => panic!("{error}"),
         }
     }
 
@@ -104,12 +135,19 @@ mod tests {
             (&["a", "../b"], 1),
         ] {
             let field = format!("files[{at}].path");
-            assert_eq!(fault(paths), Some(field), "{paths:?}");
+            assert_eq!(faults(paths), [field], "{paths:?}");
         }
     }
 
     #[test]
     fn names_that_begin_alike_go_together() {
-        assert_eq!(fault(&["a", "ab/c", "a.b", "b/a", "b/ab"]), None);
+        assert!(faults(&["a", "ab/c", "a.b", "b/a", "b/ab"]).is_empty());
+    }
+
+    #[test]
+    fn all_files_at_fault_are_named() {
+        let paths = ["a", ".env", "a/b", "b", "../c"];
+        let fields = ["files[1].path", "files[2].path", "files[4].path"];
+        assert_eq!(faults(&paths), fields);
     }
 }

@@ -70,7 +70,7 @@ pub use nest::Routes;
 pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
-pub use problem::{Breakdown, Problem, Shortfall};
+pub use problem::{Breakdown, Fault, Faults, Problem, Shortfall};
 pub use quota::{Keeping, Quota};
 pub use reserve::Reserve;
 pub use server::{Options, Server};

@@ -44,10 +44,33 @@ pub struct Problem {
     /// What a budget lacks, where that is the matter.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<Box<Shortfall>>,
+    /// All fields at fault, where there are several.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Box<Faults>>,
     #[serde(skip)]
     is_for_now: bool,
     #[serde(skip)]
     must_close: bool,
+}
+
+/// The most faults that one problem lists.
+pub(crate) const MOST_FAULTS: usize = 100;
+
+/// What is wrong with several fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Faults {
+    /// The first 100 of them, in the order of the fields.
+    pub errors: Vec<Fault>,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Fault {
+    /// The field: `files[3].path`.
+    pub field: String,
+    /// What is wrong with it.
+    pub detail: String,
 }
 
 /// What a budget lacks, in tokens.
@@ -216,6 +239,7 @@ impl Problem {
             field: None,
             request_id: None,
             shortfall: None,
+            faults: None,
             is_for_now: false,
             must_close: false,
         }
@@ -225,6 +249,29 @@ impl Problem {
         let field = field.into();
         self.field = (!field.is_empty()).then_some(field);
         self
+    }
+
+    /// The same, with all `faults`, where there are several. The `field` and `detail` stay those of one of them.
+    pub(crate) fn with_faults(mut self, mut faults: Vec<Fault>) -> Self {
+        let count = faults.len();
+        if count > 1 {
+            faults.truncate(MOST_FAULTS);
+            let told = match count {
+                ..=MOST_FAULTS => "all of which are".to_owned(),
+                _ => format!("the first {MOST_FAULTS} of which are"),
+            };
+            self.detail = format!("{}; {count} fields are at fault, {told} in errors", self.detail);
+            self.faults = Some(Box::new(Faults { errors: faults }));
+        }
+        self
+    }
+
+    /// Its field, and what is wrong with that.
+    pub(crate) fn as_fault(&self) -> Fault {
+        Fault {
+            field: self.field.clone().unwrap_or_default(),
+            detail: self.detail.clone(),
+        }
     }
 
     /// It may go better soon.
@@ -367,6 +414,13 @@ impl From<BackendError> for Problem {
             BackendError::NotKept { .. } => Problem::not_found("id", detail),
             BackendError::Exists { field, .. } => Problem::new("conflict", detail).at(field),
             BackendError::Invalid { field, .. } => Problem::unprocessable(field, detail),
+            BackendError::InvalidBatch(faults) => {
+                let (field, detail) = match faults.first() {
+                    Some(first) => (first.field.clone(), first.detail.clone()),
+                    None => (String::new(), detail),
+                };
+                Problem::unprocessable(field, detail).with_faults(faults)
+            }
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),
             BackendError::Service(error) => Problem::from(&error),
             BackendError::Cancelled => Problem::overloaded("the work was cancelled"),

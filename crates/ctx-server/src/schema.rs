@@ -650,6 +650,9 @@ pub(crate) struct Problem {
     /// What `needed` is the sum of.
     #[schema(nullable = false)]
     breakdown: Option<crate::problem::Breakdown>,
+    /// All fields at fault, where there are several: `field`, `detail` and `status` are those of one of them.
+    #[schema(nullable = false, min_items = 2, max_items = 100)]
+    errors: Option<Vec<crate::problem::Fault>>,
 }
 
 /// An event of a build: its name, and what its `data` is as JSON on one line.

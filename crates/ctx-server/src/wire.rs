@@ -2,6 +2,8 @@
 
 mod context;
 
+use std::collections::BTreeSet;
+
 use ctx_model::{BuildOptions, Chunk, UncheckedChunk, UncheckedOptions};
 use ctx_service::PrimeOptions;
 use serde::{Deserialize, Serialize};
@@ -12,11 +14,12 @@ pub(crate) use self::context::{
     CitedSource, ContextData, ContextMeta, Item, ReceiptData, ResolvedData, ResolvedMeta,
 };
 use crate::backend::Stage;
+use crate::batch;
 use crate::json::{Input, convert, unfit};
 use crate::limits;
 use crate::limits::Limits;
 use crate::once;
-use crate::problem::Problem;
+use crate::problem::{Fault, Problem};
 use crate::reserve::Reserve;
 use crate::schema;
 
@@ -179,7 +182,10 @@ pub(crate) struct FilesRequest {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FileInput {
-    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes in UTF-8.
+    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes in UTF-8: at most 32 names of at most 200 bytes,
+    /// none of them `.` or `..`, without a backslash or a control character. Refused are the names `.ctx` and `.ctxignore`, and those of files of
+    /// keys and settings in any case, such as `.env`, `.env.example`, `prod.env`, `app.env.local`, `id_rsa`, `server.pem`, `api.key` and
+    /// `.netrc`; not `prod.env.example`, `id_rsa.pub` and `jest.env.js`.
     #[schema(min_length = 1, max_length = 1024)]
     pub(crate) path: String,
     /// Its text, without a NUL character.
@@ -198,21 +204,50 @@ impl Input for FilesRequest {
             let detail = format!("there are 1 to {} files in a batch", limits.batch_files);
             return Err(Problem::invalid("files", detail));
         }
-        let mut paths = std::collections::BTreeSet::new();
-        for (number, file) in self.files.iter().enumerate() {
-            if file.content.len() > limits.file_bytes {
-                let detail = format!("a file has at most {} bytes", limits.file_bytes);
-                return Err(Problem::too_large(
-                    &format!("files[{number}].content"),
-                    detail,
-                ));
+        let mut paths = BTreeSet::new();
+        let faults = self.files.iter().enumerate();
+        let faults = faults.map(|(number, file)| file.check(number, &mut paths, limits).err());
+        let faults: Vec<Option<Problem>> = faults.collect();
+        match faults.iter().flatten().next() {
+            None => Ok(()),
+            Some(first) => Err(first.clone().with_faults(self.all(&faults))),
+        }
+    }
+}
+
+impl FilesRequest {
+    /// All that is wrong with the files, beside what is known of each.
+    fn all(&self, known: &[Option<Problem>]) -> Vec<Fault> {
+        let mut looked = batch::Looked::default();
+        let mut all = Vec::new();
+        for (number, (file, known)) in self.files.iter().zip(known).enumerate() {
+            match known {
+                Some(problem) => all.push(problem.as_fault()),
+                None => all.extend(looked.fault(number, &file.path, &file.content)),
             }
-            let field = format!("files[{number}].path");
-            check_key(&field, &file.path)?;
-            if !paths.insert(file.path.as_str()) {
-                let detail = "another file of this batch has this path";
-                return Err(Problem::unprocessable(field, detail));
-            }
+        }
+        all
+    }
+}
+
+impl FileInput {
+    /// Checks file `number`, counted from 0, whose path none of `paths` may be.
+    fn check<'f>(
+        &'f self,
+        number: usize,
+        paths: &mut BTreeSet<&'f str>,
+        limits: &Limits,
+    ) -> Result<(), Problem> {
+        if self.content.len() > limits.file_bytes {
+            let detail = format!("a file has at most {} bytes", limits.file_bytes);
+            let field = format!("files[{number}].content");
+            return Err(Problem::too_large(&field, detail));
+        }
+        let field = format!("files[{number}].path");
+        check_key(&field, &self.path)?;
+        if !paths.insert(self.path.as_str()) {
+            let detail = "another file of this batch has this path";
+            return Err(Problem::unprocessable(field, detail));
         }
         Ok(())
     }

@@ -340,6 +340,37 @@ fn files_that_cannot_be_kept_are_named_and_nothing_is() {
     assert_eq!(data["files"][0]["status"], "created");
 }
 
+#[test]
+fn all_files_of_a_batch_at_fault_are_told() {
+    let server = Running::embedded();
+    let post = |files: Vec<Value>| server.post(ADA, "/v1/files", &json!({"files": files}));
+    let file = |path: &str| json!({"path": path, "content": "x"});
+    let fields = |problem: &Value| -> Vec<String> {
+        let errors = problem["errors"].as_array().unwrap().iter();
+        let field = |it: &Value| it["field"].as_str().unwrap().to_owned();
+        errors.inspect(|it| assert!(it["detail"].is_string())).map(field).collect()
+    };
+    let paths = ["a", "tests/.env", "b", "certs/server.pem", ".ctxignore", "c/../d"];
+    let answer = post(paths.iter().map(|it| file(it)).collect());
+    answer.refused(422, "files[1].path");
+    let expected = [1, 3, 4, 5].map(|it| format!("files[{it}].path"));
+    assert_eq!(fields(&answer.json()), expected);
+    // Also where the first of them has another status.
+    let large = json!({"path": "l", "content": "x".repeat((1 << 20) + 1)});
+    let answer = post(vec![file("id_rsa"), large, file("a"), file("a"), file("")]);
+    answer.refused(413, "files[1].content");
+    let expected = ["files[0].path", "files[1].content", "files[3].path", "files[4].path"];
+    assert_eq!(fields(&answer.json()), expected);
+    // One is the problem itself, and of many the first are told.
+    let answer = post(vec![file(".env")]);
+    assert!(answer.json()["errors"].is_null(), "{answer:?}");
+    let answer = post((0..120).map(|it| file(&format!("{it}.pem"))).collect());
+    assert_eq!(fields(&answer.json()).len(), 100);
+    let detail = answer.json()["detail"].to_string();
+    assert!(detail.contains("120 fields are at fault"), "{detail}");
+    assert_eq!(server.get(ADA, "/v1/files").data(200), json!([]));
+}
+
 /// Keeps one file each; what became of it.
 fn keep(server: &Running, path: &str, content: &str) -> Answer {
     let files = json!({"files": [{"path": path, "content": content}]});
