@@ -4,6 +4,7 @@ mod asked;
 mod hold;
 mod keys;
 mod options;
+mod paths;
 mod pool;
 mod ports;
 mod retrieve;
@@ -16,6 +17,7 @@ pub use ctx_model::LineSpan;
 pub use ctx_rank::{Contribution, Profile, Query, Role};
 pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
+pub use paths::files_ending_with;
 pub use ports::{
     Answer, Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES,
     Message, Near, Part, PartQuery, PortError, REMEMBERED, References, Relations, Semantic,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::LineSpan;
-use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, is_awaited};
+use ctx_retrieve::{
+    Answer, FileSearch, Hit, PartQuery, PortError, files_ending_with, is_awaited,
+};
 
 use crate::gather::{Named, NamedPart, Unresolved};
 use crate::mention::{Mention, What};
@@ -133,7 +135,7 @@ struct Files {
 
 impl Known {
     async fn ask_for_files(&mut self, search: &dyn FileSearch, ends: Vec<String>) -> Answer<()> {
-        let found = search.ending_with(&ends, COUNTED + 1).await?;
+        let found = files_ending_with(search, &ends, COUNTED + 1).await?;
         let mut many = Vec::new();
         for (end, first) in each(ends, found)? {
             let has_exact = first.contains(&end);

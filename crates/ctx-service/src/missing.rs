@@ -2,7 +2,7 @@
 
 use ctx_model::{Warning, WarningCode, listed};
 use ctx_rank::Query;
-use ctx_retrieve::FileSearch;
+use ctx_retrieve::{FileSearch, files_ending_with};
 
 /// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
@@ -25,7 +25,7 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
             break;
         }
         let ends: Vec<String> = names.iter().map(|&it| it.to_owned()).collect();
-        let Ok(found) = store.ending_with(&ends, 1).await else {
+        let Ok(found) = files_ending_with(*store, &ends, 1).await else {
             return Vec::new();
         };
         let mut found = found.iter();

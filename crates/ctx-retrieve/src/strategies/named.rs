@@ -9,6 +9,7 @@ use ctx_rank::{Analyzer, FRONTS, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
+use crate::paths::files_ending_with;
 use crate::ports::{Answer, Field, FileSearch, Hit, Part, PartQuery, TextQuery};
 
 /// The most folders that are looked up.
@@ -250,7 +251,7 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     if ends.is_empty() {
         return Ok(Vec::new());
     }
-    let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
+    let answers = files_ending_with(search, &ends, MOST_FILES + 1).await?;
     let found = of_each("ends of paths", &ends, answers)?;
     let (mut files, mut roots) = (BTreeSet::new(), BTreeSet::new());
     for (number, (end, found)) in ends.into_iter().zip(found).enumerate() {

@@ -8,6 +8,7 @@ use ctx_rank::{Frame, Name, Place, Query};
 
 use super::named::{below, called, fitting};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
+use crate::paths::files_ending_with;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
 
 /// Results of place mentions.
@@ -399,7 +400,7 @@ async fn files_at(
     let mut open: Vec<(String, String)> = paths.iter().map(end).collect();
     while !open.is_empty() {
         let ends = unique(open.iter().map(|(_, end)| end));
-        let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
+        let answers = files_ending_with(search, &ends, MOST_FILES + 1).await?;
         let found = by_question("ends of paths", &ends, answers)?;
         let mut longer = Vec::new();
         for (path, end) in &open {

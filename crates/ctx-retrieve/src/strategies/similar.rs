@@ -4,6 +4,7 @@ use ctx_rank::Query;
 
 use super::likeness::{likeness, transposed};
 use super::{MOST_FILES, NAMES, PLACES, WIDE, of_each, parts_of, unique};
+use crate::paths::files_ending_with;
 use crate::ports::{Answer, FileSearch, Hit};
 
 /// A name of at most this many bytes resembles too many others.
@@ -97,7 +98,7 @@ async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Str
     if ends.is_empty() {
         return Ok(ends);
     }
-    let found = search.ending_with(&ends, 1).await?;
+    let found = files_ending_with(search, &ends, 1).await?;
     let mut found = of_each("ends of paths", &ends, found)?.into_iter();
     ends.retain(|it| found.next().is_none_or(|it| it.is_empty()) && it.len() > SHORT);
     Ok(ends)

@@ -378,6 +378,27 @@ fn keep(server: &Running, path: &str, content: &str) -> Answer {
 }
 
 #[test]
+fn a_path_is_named_in_either_form_of_unicode() {
+    let server = Running::embedded();
+    let [composed, decomposed] = ["notes/\u{fc}bersicht.md", "plan/u\u{308}bersicht.md"];
+    keep(&server, composed, "# The walrus\n").data(200);
+    keep(&server, decomposed, "# The numbat\n").data(200);
+    for (asked, says) in [
+        (composed, "walrus"),
+        ("notes/u\u{308}bersicht.md", "walrus"),
+        ("plan/\u{fc}bersicht.md", "numbat"),
+    ] {
+        let message = format!("what is in @{asked}?");
+        let data = build(&server, &json!({"message": message})).data(200);
+        assert!(data["context"].to_string().contains(says), "{data}");
+        assert_eq!(data["warnings"], json!([]), "{data}");
+        let asked = json!({"message": "?", "references": [asked]});
+        let data = build(&server, &asked).data(200);
+        assert!(data["context"].to_string().contains(says), "{data}");
+    }
+}
+
+#[test]
 fn a_batch_that_is_refused_changes_nothing() {
     let server = Running::embedded();
     keep(&server, "p/one.txt", "the first zebra\n").data(200);

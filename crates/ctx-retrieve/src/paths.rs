@@ -1,0 +1,97 @@
+//! Paths whose characters are written in another way.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::ports::{Answer, FileSearch};
+
+/// As [`FileSearch::ending_with`]. An end that no file has is looked up once more in the other normal forms of Unicode: macOS
+/// gives names of files decomposed (`u` and a diaeresis), and keyboards write them composed (`ü`).
+///
+/// # Errors
+/// Those of the store.
+pub async fn files_ending_with(
+    search: &dyn FileSearch,
+    ends: &[String],
+    limit: usize,
+) -> Answer<Vec<Vec<String>>> {
+    let mut found = search.ending_with(ends, limit).await?;
+    let (mut places, mut forms) = (Vec::new(), Vec::new());
+    for (place, (end, files)) in ends.iter().zip(&found).enumerate() {
+        if files.is_empty() {
+            for form in other_forms(end) {
+                places.push(place);
+                forms.push(form);
+            }
+        }
+    }
+    if forms.is_empty() {
+        return Ok(found);
+    }
+    let again = search.ending_with(&forms, limit).await?;
+    for (place, files) in places.into_iter().zip(again) {
+        if found[place].is_empty() {
+            found[place] = files;
+        }
+    }
+    Ok(found)
+}
+
+/// The composed and the decomposed form of `text`, without those that it has. O(bytes of `text`).
+fn other_forms(text: &str) -> Vec<String> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let mut forms = vec![text.nfc().collect(), text.nfd().collect()];
+    forms.retain(|it: &String| it != text);
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::ports::{Hit, TextQuery};
+
+    /// Paths, and how often they were asked for.
+    #[derive(Debug, Default)]
+    struct Paths(Vec<String>, Mutex<usize>);
+
+    #[async_trait]
+    impl FileSearch for Paths {
+        async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+            Ok(Vec::new())
+        }
+
+        async fn ending_with(&self, ends: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+            *self.1.lock().unwrap() += 1;
+            let files = |end: &String| self.0.iter().filter(|it| it.ends_with(end)).cloned();
+            Ok(ends.iter().map(|it| files(it).collect()).collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_path_is_found_in_either_form_and_its_own_first() {
+        let [composed, decomposed] = ["notes/\u{fc}.md", "notes/u\u{308}.md"];
+        for (kept, asked, times) in [
+            (&[composed][..], composed, 1),
+            (&[composed], decomposed, 2),
+            (&[decomposed], composed, 2),
+            (&[composed, decomposed], decomposed, 1),
+        ] {
+            let kept = kept.iter().map(|&it| it.to_owned()).collect();
+            let store = Paths(kept, Mutex::default());
+            let ends = ["notes/a.md".to_owned(), asked.to_owned()];
+            let found = files_ending_with(&store, &ends, 2).await.unwrap();
+            let expected = if store.0.iter().any(|it| it == asked) {
+                asked
+            } else {
+                &store.0[0]
+            };
+            assert_eq!(found, [vec![], vec![expected.to_owned()]], "{asked:?}");
+            assert_eq!(*store.1.lock().unwrap(), times, "{asked:?}");
+        }
+    }
+}
