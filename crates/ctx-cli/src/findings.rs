@@ -9,19 +9,26 @@ use std::time::Duration;
 use ctx::model::{BuiltContext, Chunk, LineSpan};
 use ctx::rank::{Analyzer, Query, Snippets, keyword_match};
 use ctx::retrieve::{Found, Part, Report, Strategy};
-use ctx::service::Answer;
+use ctx::service::{Answer, Raised};
 use serde::Serialize;
 
 use crate::emit::{self, grouped};
 use crate::explain::{aligned, place, together};
 use crate::report::clean;
 use crate::settings::Told;
+use crate::visible::Visible;
 
 /// So many terms of a question are told to people; all of them stand in the JSON.
 const TERMS: usize = 16;
 
 /// The signal that only what a part says tells.
 const KEYWORD_MATCH: &str = "keywordMatch";
+
+/// How `worth` comes of `score`, and `value` of `worth`.
+const WORTH: &str = "  \
+  worth: 0.4 × score ÷ rank^0.9 × (lines ÷ 25)^0.45; of prose, by its sentences; more for what is quoted
+  value: worth to the --relevance-power, times the share of the part that is shown
+";
 
 /// A receipt, and how its parts were found.
 #[derive(Serialize)]
@@ -132,6 +139,12 @@ struct Item<'a> {
     name: Option<&'a str>,
     role: &'static str,
     score: f64,
+    /// What all of it is worth in the context, from 0 to 1: where it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worth: Option<f64>,
+    /// What it says that makes it worth more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raised: Option<Raise>,
     /// What each strategy said for it; those that said nothing are left out.
     contributions: Vec<Share>,
     signals: Vec<Signal>,
@@ -145,10 +158,20 @@ struct Item<'a> {
     is_read: bool,
 }
 
+/// What raises a part, and from which worth to which.
+#[derive(Serialize)]
+struct Raise {
+    by: &'static str,
+    from: f64,
+    to: f64,
+}
+
 #[derive(Serialize)]
 struct Snippet {
     /// Of its file, from 1.
     line: u32,
+    /// Whether the line is in the context.
+    shown: bool,
     text: String,
     /// Bytes of `text`.
     matches: Vec<Range<usize>>,
@@ -203,12 +226,21 @@ impl<'a> Findings<'a> {
         let chunks: BTreeMap<&str, &Chunk> = chunks.map(|it| (it.id.as_str(), it)).collect();
         let mut snippets = Snippets::new(&answer.query);
         let mut matched = Matched::of(&answer.query);
+        let visible = Visible::of(&answer.built, &answer.chunks);
+        let raised: BTreeMap<&str, &Raised> =
+            answer.raised.iter().map(|it| (&*it.id, it)).collect();
         for item in &mut self.items {
             let id = format!("{}:{}-{}", item.path, item.start_line, item.end_line);
             item.shown = shown.contains(id.as_str());
             let chunk = chunks.get(id.as_str());
             item.is_read = chunk.is_some();
-            item.snippet = chunk.and_then(|chunk| Snippet::of(chunk, &mut snippets));
+            item.worth = chunk.map(|it| it.relevance.get());
+            item.raised = raised.get(id.as_str()).map(|it| Raise {
+                by: it.by.as_str(),
+                from: it.from.get(),
+                to: it.to.get(),
+            });
+            item.snippet = chunk.and_then(|chunk| Snippet::of(chunk, &mut snippets, &visible));
             let signals = item.signals.iter_mut();
             for signal in signals.filter(|it| it.name == KEYWORD_MATCH) {
                 signal.value = chunk.map(|chunk| matched.in_text(&chunk.content));
@@ -243,12 +275,14 @@ impl<'q> Matched<'q> {
 }
 
 impl Snippet {
-    fn of(chunk: &Chunk, snippets: &mut Snippets) -> Option<Self> {
+    fn of(chunk: &Chunk, snippets: &mut Snippets, visible: &Visible<'_>) -> Option<Self> {
         let mut found = snippets.of(&chunk.content)?;
         let first = chunk.span.map_or(1, LineSpan::start);
         let index = u32::try_from(found.line_index).unwrap_or(u32::MAX);
+        let line = first.saturating_add(index);
         Some(Snippet {
-            line: first.saturating_add(index),
+            line,
+            shown: visible.has_line(&chunk.id, line),
             text: neutralised(&found.text, &mut found.matches),
             matches: found.matches,
         })
@@ -346,6 +380,8 @@ impl<'a> Item<'a> {
             name: hit.qualified_name.as_deref().or(hit.name.as_deref()),
             role: found.role.as_str(),
             score: found.score,
+            worth: None,
+            raised: None,
             contributions: shares
                 .filter(|(_, amount)| *amount > 0.0)
                 .map(|(strategy, amount)| Share {
@@ -389,9 +425,10 @@ pub(crate) fn table(findings: &Findings<'_>) -> String {
     aligned(&mut out, ["found", "name", "ms", "failed"], rows);
     if !findings.items.is_empty() {
         out.push_str("found\n");
-        let titles = ["score", "where", "what", "role", "for", "signals"];
+        let titles = ["score", "worth", "where", "what", "role", "for", "signals"];
         let groups = together(&findings.items, findings.documents, |it| Some(it.path));
         aligned(&mut out, titles, groups.iter().map(|it| item(it)));
+        out.push_str(WORTH);
         out.push_str("lines\n");
         let titles = ["shown", "where", "what answers best"];
         aligned(&mut out, titles, groups.iter().map(|it| line(it)));
@@ -512,7 +549,7 @@ fn fared(strategy: &Fared<'_>) -> [String; 4] {
 }
 
 /// The row of a part, or of all parts of a document that are asked for together: what was said for the best of them.
-fn item(items: &[&Item<'_>]) -> [String; 6] {
+fn item(items: &[&Item<'_>]) -> [String; 7] {
     let item = items[0];
     let amount = |strategy: &str| {
         let shares = items.iter().flat_map(|it| &it.contributions);
@@ -521,10 +558,13 @@ fn item(items: &[&Item<'_>]) -> [String; 6] {
     };
     let shares = Strategy::ALL.into_iter().map(Strategy::as_str);
     let shares = shares.map(|it| (it, amount(it)));
-    let shares: Vec<_> = shares
+    let mut shares: Vec<_> = shares
         .filter(|(_, amount)| *amount > 0.0)
         .map(|(strategy, amount)| format!("{strategy} {amount:.3}"))
         .collect();
+    let raised = item.raised.as_ref();
+    shares.extend(raised.map(|it| format!("{} {:.4}, not {:.4}", it.by, it.to, it.from)));
+    let worth = items.iter().filter_map(|it| it.worth).reduce(f64::max);
     let signals = item.signals.iter();
     let signals = signals.filter_map(|it| Some((it, it.value.filter(|value| *value > 0.0)?)));
     let signals: Vec<_> = signals
@@ -538,6 +578,7 @@ fn item(items: &[&Item<'_>]) -> [String; 6] {
     let lines = items.iter().map(|it| (it.start_line, it.end_line));
     [
         format!("{:.4}", item.score),
+        worth.map_or_else(|| "-".to_owned(), |it| format!("{it:.4}")),
         place(&clean(item.path), lines),
         what,
         item.role.to_owned(),
@@ -546,14 +587,17 @@ fn item(items: &[&Item<'_>]) -> [String; 6] {
     ]
 }
 
-/// What of a part answers best; a document that is asked for as a whole is an answer from its first line on.
+/// What of a part answers best, and whether that is in the context, something else of the part, or nothing of it; a document that is asked for as a whole is an answer from its first line on.
 fn line(items: &[&Item<'_>]) -> [String; 3] {
     let item = items[0];
     let shown = items.iter().filter(|it| it.shown).count();
     let shown = match shown {
         0 => "no".to_owned(),
-        _ if shown == items.len() => "yes".to_owned(),
-        _ => format!("{shown} of {}", items.len()),
+        _ if items.len() > 1 && shown < items.len() => format!("{shown} of {}", items.len()),
+        _ if items.len() == 1 && item.snippet.as_ref().is_some_and(|it| !it.shown) => {
+            "part".to_owned()
+        }
+        _ => "yes".to_owned(),
     };
     let (number, what) = match &item.snippet {
         _ if items.len() > 1 => {
@@ -585,6 +629,8 @@ mod tests {
             name: None,
             role: "document",
             score: 0.5,
+            worth: Some(0.1),
+            raised: None,
             contributions: Vec::new(),
             signals: Vec::new(),
             shown: true,
@@ -594,7 +640,7 @@ mod tests {
         for lines in [[(1, 40), (41, 200)], [(41, 200), (1, 40)]] {
             let parts = lines.map(part);
             let parts: Vec<_> = parts.iter().collect();
-            assert_eq!(item(&parts)[1], "README.md:1-200", "{lines:?}");
+            assert_eq!(item(&parts)[2], "README.md:1-200", "{lines:?}");
             assert_eq!(line(&parts)[1], "README.md:1", "{lines:?}");
         }
     }

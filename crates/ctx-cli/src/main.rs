@@ -44,6 +44,7 @@ mod tokens;
 mod tree;
 mod values;
 mod verify;
+mod visible;
 mod walk;
 
 use std::process::ExitCode;

@@ -43,3 +43,4 @@ pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
 pub use ports::{Place, Ports, Recall};
 pub use service::{Answer, Material, Service, ServiceError, Timings};
+pub use verbatim::{Raised, RaisedBy};

@@ -27,6 +27,7 @@ use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
 use crate::prose::{Prose, below_min_chance};
+use crate::verbatim::Raised;
 use crate::{verbatim, whole};
 
 /// The most terms of a question that determine the lines of an excerpt.
@@ -70,6 +71,8 @@ pub struct Material {
     /// Passages that were found and have no sentence that is likely enough, as they are in their
     /// files.
     pub unlikely: Vec<Chunk>,
+    /// The parts that are worth more because they say what the question quotes.
+    pub raised: Vec<Raised>,
     /// Parts that were found and are not in `chunks`, with the reason.
     pub omitted: Vec<Omitted>,
     /// Differences between the files and what the search reported, and other warnings.
@@ -91,6 +94,8 @@ pub struct Answer {
     /// Passages that were found and have no sentence that is likely enough, as they are in their
     /// files.
     pub unlikely: Vec<Chunk>,
+    /// The parts that are worth more because they say what the question quotes.
+    pub raised: Vec<Raised>,
     /// The context and its receipt.
     pub built: BuiltContext,
     /// How long each stage took.
@@ -342,7 +347,7 @@ impl Service {
             check()?;
             found.omitted.extend(unlikely.iter().map(below_min_chance));
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
-            verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
+            let raised = verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
             check()?;
             let counter: &dyn TokenCounter = &*counter.counter;
             let is_front = |it: &Chunk| is_brief && prose.is_of_whole(it) && is_of_pictures(it);
@@ -353,9 +358,9 @@ impl Service {
                 // Parts of pictures are only tags.
                 chunk.renditions.clear();
             }
-            Ok((found, unlikely))
+            Ok((found, unlikely, raised))
         };
-        let (found, unlikely) = Hold::current().blocking(work).await??;
+        let (found, unlikely, raised) = Hold::current().blocking(work).await??;
         let mut warnings = found.warnings;
         warnings.extend(retrieved.warnings.iter().cloned());
         timings.resolve = lap(&mut clock);
@@ -364,6 +369,7 @@ impl Service {
             retrieved,
             chunks: found.chunks,
             unlikely,
+            raised,
             omitted: found.omitted,
             warnings,
             timings,
@@ -412,6 +418,7 @@ impl Service {
             retrieved: found.retrieved,
             chunks,
             unlikely: found.unlikely,
+            raised: found.raised,
             built: context,
             timings,
         })

@@ -23,17 +23,51 @@ const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 /// So many words of a phrase are looked for before all of it is.
 const WORDS: usize = 3;
 
+/// What raises a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RaisedBy {
+    /// A quotation of the question, or all of it.
+    Quotation,
+    /// A message of the question, possibly with other values.
+    Message,
+}
+
+impl RaisedBy {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RaisedBy::Quotation => "quotation",
+            RaisedBy::Message => "message",
+        }
+    }
+}
+
+/// A part that is worth more because of what its text says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Raised {
+    /// The id of its chunk.
+    pub id: String,
+    /// What raises it.
+    pub by: RaisedBy,
+    /// Its relevance without that.
+    pub from: Relevance,
+    /// Its relevance with it.
+    pub to: Relevance,
+}
+
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
 /// of an error; and of those that have a message of it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a search, words that
 /// stand together are the same terms as words that do not. What was said in a thread is no such text: there a thing is said again
-/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. O(bytes of the chunks × phrases).
+/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
     best: Relevance,
     chunks: &mut [Chunk],
     is_awaited: &dyn Fn() -> bool,
-) {
+) -> Vec<Raised> {
     let phrases = query.phrases.iter().chain(&query.typed);
     let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
     let mut phrases: Vec<String> = phrases
@@ -46,6 +80,7 @@ pub(crate) fn raise(
     let full = texts.iter().map(|it| it.full);
     let mut worth = messages::worth(query, best, full, is_awaited);
     worth.resize(chunks.len(), 0.0);
+    let of_messages = worth.clone();
     let mut quoting: Vec<(usize, String)> = Vec::new();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
         let has_it: Vec<bool> = texts
@@ -70,10 +105,21 @@ pub(crate) fn raise(
             .iter_mut()
             .for_each(|it| tell_of(it, &phrase));
     }
-    for (chunk, worth) in chunks.iter_mut().zip(worth) {
-        let worth = Relevance::new(worth).unwrap_or(Relevance::ZERO);
-        chunk.relevance = chunk.relevance.max(worth);
+    let mut raised = Vec::new();
+    for ((chunk, worth), of_message) in chunks.iter_mut().zip(worth).zip(of_messages) {
+        let by = if worth > of_message {
+            RaisedBy::Quotation
+        } else {
+            RaisedBy::Message
+        };
+        let to = Relevance::new(worth).unwrap_or(Relevance::ZERO);
+        if to > chunk.relevance {
+            let from = std::mem::replace(&mut chunk.relevance, to);
+            let id = chunk.id.clone();
+            raised.push(Raised { id, by, from, to });
+        }
     }
+    raised
 }
 
 /// Where `rendition` shows `phrase` it tells most of what its part was found for.
@@ -267,6 +313,22 @@ mod tests {
             &|| true,
         );
         assert_eq!(chunks.map(|it| it.relevance), [Relevance::ZERO, worth]);
+    }
+
+    #[test]
+    fn what_is_raised_is_told_with_what_it_says() {
+        let text = "No such option {name!r}. Did you mean it?";
+        for (question, by) in [
+            ("why \"Did you mean it?\"", RaisedBy::Quotation),
+            ("Error: No such option: --foo", RaisedBy::Message),
+        ] {
+            let chunk = |id: &str, text: &str| Chunk::new(id, text, Relevance::ZERO);
+            let mut chunks = [chunk("a", "no option"), chunk("b", text)];
+            let query = Query::analyse(question);
+            let raised = raise(&query, Relevance::ONE, &mut chunks, &|| true);
+            let told: Vec<_> = raised.iter().map(|it| (&*it.id, it.by, it.to)).collect();
+            assert_eq!(told, [("b", by, chunks[1].relevance)], "{question:?}");
+        }
     }
 
     #[test]

@@ -733,6 +733,64 @@ fn the_calls_of_a_trace_are_told_with_what_they_were_taken_for() {
     }
 }
 
+#[test]
+fn what_raises_a_part_is_told_with_what_it_was_worth_before() {
+    let said = "fn check() {\n    panic!(\"the walrus has no tusk\");\n}\n";
+    let files = [
+        ("src/sea.rs", said.as_bytes()),
+        ("src/zoo.rs", b"/// The walrus, the tusk, a walrus.\npub fn walrus_tusk() {}\n"),
+        ("src/budget.rs", BUDGET),
+    ];
+    let asked = Asked::of(files);
+    let question = "who says \"the walrus has no tusk\"?";
+    let run = asked.run(&["query", question, "--json", "--explain"]);
+    let result = run.json();
+    let raised = item(&result, "src/sea.rs");
+    assert_eq!(raised["raised"]["by"], "quotation", "{raised}");
+    assert_eq!(raised["raised"]["to"], raised["worth"], "{raised}");
+    assert!(raised["raised"]["from"].as_f64() < raised["worth"].as_f64(), "{raised}");
+    let other = item(&result, "src/zoo.rs");
+    assert!(other["raised"].is_null() && other["worth"].is_number(), "{other}");
+    assert!(run.stderr.contains("quotation 0.4000, not 0."), "{run:?}");
+    assert!(run.stderr.contains("  worth: 0.4 × score"), "{run:?}");
+}
+
+#[test]
+fn a_line_is_told_to_be_shown_where_it_is_and_not_where_another_of_its_part_is() {
+    let lines: String = (0..250)
+        .map(|it| match it {
+            200 => "    \"the zorblatt variables that the tool reads\",\n".to_owned(),
+            _ => format!("    \"topic {it} of the help, at some length and to no end\",\n"),
+        })
+        .collect();
+    let text = format!("pub fn topics() {{\n    let all = [\n{lines}    ];\n    show(all);\n}}\n");
+    let asked = Asked::of([("src/help.rs", text.as_bytes())]);
+    let told = |tokens: &str| {
+        let question = "zorblatt variables";
+        let run = asked.run(&["query", question, "--json", "--explain", "-t", tokens]);
+        let result = run.json();
+        let item = item(&result, "src/help.rs");
+        let context = result["context"].as_str().unwrap();
+        let is_there = context.contains("zorblatt variables that");
+        assert_eq!(item["snippet"]["shown"], is_there, "{run:?}");
+        let row = run.stderr.lines().find(|it| it.contains("\"the zorblatt"));
+        let row = row.unwrap_or_default().trim().split("  ").next();
+        (item["shown"].as_bool().unwrap(), is_there, row.unwrap_or_default().to_owned())
+    };
+    let (mut all, budgets) = (Vec::new(), ["60", "100", "200", "4000", "20000"]);
+    for tokens in budgets {
+        let (is_shown, is_there, row) = told(tokens);
+        let expected = match (is_shown, is_there) {
+            (_, true) => "yes",
+            (true, false) => "part",
+            (false, false) => "no",
+        };
+        assert_eq!(row, expected, "{tokens}");
+        all.push(row);
+    }
+    assert!(all.contains(&"part".to_owned()) && all.contains(&"yes".to_owned()), "{all:?}");
+}
+
 /// The items of a result that have this path.
 fn item<'r>(result: &'r Value, path: &str) -> &'r Value {
     let items = result["retrieval"]["items"].as_array().unwrap();
@@ -1130,8 +1188,9 @@ fn a_document_that_is_asked_for_has_one_row() {
     let last = text.trim_end().lines().count();
     let rows = explained("8000");
     assert_eq!(rows.len(), 3, "{rows:?}");
-    let all = format!("1.0000 README.md:1-{last} all of it, {parts} parts documentation");
-    assert!(rows[0].starts_with(&all), "{rows:?}");
+    let all = format!(" README.md:1-{last} all of it, {parts} parts documentation");
+    assert!(rows[0].starts_with("1.0000 "), "{rows:?}");
+    assert!(rows[0].contains(&all), "{rows:?}");
     assert_eq!(rows[1], "yes README.md:1 (it is asked for as a whole)");
     assert!(rows[2].starts_with(&tokens), "{rows:?}");
     let why = format!("README.md README.md:1-{last} asked for as a whole, {parts} parts");
