@@ -54,7 +54,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     } else {
         indexing::update(&index, report, cancel)
     };
-    let updated = updated.map_err(|it| indexing::failure(&it))?;
+    let updated = updated.map_err(|it| indexing::failure_of(&index, &it))?;
     // The first question need not wait for them.
     let past = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
     past.iter().for_each(Past::warn);
@@ -410,7 +410,7 @@ fn tell_status(
         ("files", grouped(status.files)),
         ("parts", grouped(status.parts)),
         ("lines", grouped(status.lines)),
-        ("bytes", grouped(status.bytes)),
+        ("index size", counted(status.bytes, "byte")),
         (
             "git commits",
             match past.map(|it| (it.count(), it.failure())) {
@@ -464,7 +464,7 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
         .took
         .map_or_else(String::new, |it| format!(" in {:.1} s", it.as_secs_f64()));
     format!(
-        "{} ({} new or changed, {} removed, {} passed over), {}, {}, {}{changes}{took}",
+        "{} ({} new or changed, {} removed, {} passed over), {}, {} in an index of {}{changes}{took}",
         counted(updated.files as u64, "file"),
         number(updated.changed),
         number(updated.removed),

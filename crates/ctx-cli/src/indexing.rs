@@ -271,7 +271,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Cancelled => Failure::cancelled(),
         IndexError::Root(error) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
-            .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
+            .with_hint("try again when it is done, or give --wait more seconds"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
             "make {} a folder that can be written, or remove it to have the index below CTX_CACHE_DIR or in your cache folder, or give the disk room",
             shown(folder)
@@ -282,6 +282,17 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
             .with_hint("move what is there away, or set CTX_CACHE_DIR to another folder"),
         other => Failure::program(why(other))
             .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
+    }
+}
+
+/// The same of `index`, which answers as it is where there is something in it.
+pub(crate) fn failure_of(index: &Index, error: &IndexError) -> Failure {
+    let is_busy = matches!(error, IndexError::Busy { .. });
+    match index.status() {
+        Ok(status) if is_busy && status.files > 0 => failure(error).with_hint(
+            "try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`",
+        ),
+        _ => failure(error),
     }
 }
 

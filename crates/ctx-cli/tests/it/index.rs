@@ -67,9 +67,17 @@ fn whoever_does_not_wait_is_told_who_writes() {
     asked
         .run(&["index", "--rebuild", "--wait", "0"])
         .fails(1, &["process 4711"]);
+    // There is nothing yet that could be asked as it is.
+    let run = asked.run(&["query", "budget", "--wait", "0"]);
+    assert!(!run.stderr.contains("--no-index-update"), "{run:?}");
+    let run = asked.run(&["index", "--wait", "0"]);
+    assert!(!run.stderr.contains("--no-index-update"), "{run:?}");
     drop(lock);
     asked.run(&["index"]).ok();
     let lock = hold(&asked.folder());
+    asked
+        .run(&["index", "--wait", "0"])
+        .fails(1, &["process 4711", "ctx query --no-index-update"]);
     asked.root.write("late.rs", b"pub fn budget_late() {}\n");
     let run = asked.run(&["query", "budget", "--wait", "0"]);
     assert!(
@@ -334,6 +342,8 @@ fn the_index_tells_what_there_is() {
         (&status["files"], &status["generation"]),
         (&3.into(), &1.into())
     );
+    let told = asked.run(&["index", "--status"]);
+    assert!(told.ok().contains("index size  "), "{told:?}");
     assert!(status["lines"].as_u64() > Some(10) && status["bytes"].as_u64() > Some(0));
     let told = asked.run(&["index", "--status"]);
     assert!(told.ok().contains("files  3\n"), "{told:?}");
