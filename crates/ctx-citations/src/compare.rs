@@ -8,13 +8,14 @@ use crate::script::is_wide;
 /// So many bytes of a source are read before it is asked again whether they are wanted.
 const STEP: usize = 256 << 10;
 
-/// Whether `text`, as [`words`] has it, has the words of `quote`, whatever space is between them. `…` and `...`
-/// stand for what was left out. And how many bytes of `text` were looked through for that, which are no more than it has.
-pub(crate) fn says(text: &str, quote: &str) -> (bool, usize) {
+/// Whether `text`, shaped by [`words`] and then `shape`, has the words of `quote`, whatever space is
+/// between them. `…` and `...` stand for text that was left out. Also returns how many bytes of
+/// `text` were looked through, at most all of them.
+pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (bool, usize) {
     let quote = quote.replace("...", "…");
     let mut from = 0;
     let is_there = quote.split('…').all(|piece| {
-        let piece = words(piece, &|| true);
+        let piece = shape(words(piece, &|| true));
         let is_around = |c: char| EMPHASIS.contains(&c) || "[] ".contains(c);
         let piece = piece.trim_matches(is_around);
         let piece = piece.trim_end_matches([',', '.', '、', '。', '，']);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::cited::Cited;
 use crate::compare::{says, words};
 use crate::mark::Verdict;
+use crate::prose::{is_prose, unmarked};
 use crate::quote::{Quote, quote_before};
 
 /// So many times the bytes of the answer and of all sources are looked through for quotations.
@@ -31,6 +32,8 @@ pub(crate) struct Known<'c> {
 struct Source<'c> {
     cited: &'c Cited,
     text: OnceCell<String>,
+    /// The same text without its marks, for prose.
+    plain: OnceCell<String>,
     /// What was said of the quotations that were looked for.
     quotes: RefCell<BTreeMap<String, Verdict>>,
 }
@@ -43,11 +46,11 @@ impl<'c> Known<'c> {
         is_wanted: &'c dyn Fn() -> bool,
     ) -> Self {
         let entry = |(id, cited): (&'c String, &'c Cited)| {
-            let (text, quotes) = (OnceCell::new(), RefCell::default());
             let source = Source {
                 cited,
-                text,
-                quotes,
+                text: OnceCell::new(),
+                plain: OnceCell::new(),
+                quotes: RefCell::default(),
             };
             (id.as_str(), source)
         };
@@ -119,7 +122,12 @@ impl<'c> Known<'c> {
         let verdict = if text.len() > left {
             Verdict::Unchecked
         } else {
-            let (is_there, looked_through) = says(text, quote);
+            let (mut is_there, mut looked_through) = says(text, quote, |it| it);
+            if !is_there && is_prose(source.cited) && looked_through + text.len() <= left {
+                let plain = source.plain.get_or_init(|| unmarked(text));
+                is_there = says(plain, quote, |it| unmarked(&it)).0;
+                looked_through += text.len();
+            }
             self.left.set(left - looked_through);
             if is_there {
                 Verdict::Sound

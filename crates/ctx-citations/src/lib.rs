@@ -6,6 +6,7 @@ mod known;
 mod label;
 mod lines;
 mod mark;
+mod prose;
 mod quote;
 mod resolve;
 mod script;

@@ -29,9 +29,7 @@ impl<'a> Visible<'a> {
         Visible {
             chunks: chunks.iter().map(|it| (&*it.id, it)).collect(),
             included: built.included.iter().map(|it| (&*it.id, it)).collect(),
-            hashes: citations
-                .map(|it| (&*it.id, &*it.content_hash))
-                .collect(),
+            hashes: citations.map(|it| (&*it.id, &*it.content_hash)).collect(),
             others: built.omitted.iter().filter_map(other).collect(),
         }
     }

@@ -491,13 +491,22 @@ mod tests {
         call.report = Arc::new(move |_| std::thread::sleep(long));
         let (_, folder) = call.workspace.folders().next().unwrap();
         let before = Instant::now();
-        assert!(folder.ready(&call, Instant::now(), Since::Lately).await.unwrap().indexed);
+        assert!(
+            folder
+                .ready(&call, Instant::now(), Since::Lately)
+                .await
+                .unwrap()
+                .indexed
+        );
         assert!(
             found(folder).is_fresh(before, Since::Lately),
             "a look served all who waited"
         );
         assert!(!found(folder).is_fresh(Instant::now(), Since::Lately));
-        let again = folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        let again = folder
+            .ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         assert!(!again.indexed && again.note.is_none());
     }
 
@@ -514,12 +523,18 @@ mod tests {
         let server = Server::new(Options::new(root.path())).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        folder
+            .ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         assert_eq!(found(folder).changes.unwrap().count(), 1);
         let message = "Mend the leak that timeouts left";
         repository.commit(message, &[("a.rs", Some("fn drain() {\n    3\n}\n"))]);
         folder.search.try_lock().unwrap().as_mut().unwrap().looked = None;
-        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        folder
+            .ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         // No file says any of that.
         let (options, build) = (ctx_retrieve::Options::default(), BuildOptions::default());
         let service = found(folder).service;
@@ -548,13 +563,18 @@ mod tests {
         let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
         let folder = folders.next().unwrap();
         drop(folders);
-        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        folder
+            .ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         assert_eq!(found(&folder).index.status().unwrap().files, 1);
         call.report = Arc::new(move |_| {
             fs::write(first.join("late.rs"), "fn late() {}").unwrap();
             std::thread::sleep(FRESH);
         });
-        crate::query::ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        crate::query::ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         assert_eq!(found(&folder).index.status().unwrap().files, 2);
     }
 
@@ -565,7 +585,10 @@ mod tests {
         let server = Server::new(options).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder.ready(&call, Instant::now(), Since::Lately).await.unwrap();
+        folder
+            .ready(&call, Instant::now(), Since::Lately)
+            .await
+            .unwrap();
         let _turn = call.turn().await.unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let looked = |at: Option<Instant>| {
@@ -573,8 +596,16 @@ mod tests {
             search.as_mut().unwrap().looked = at;
         };
         looked(Some(Instant::now()));
-        assert!(pin!(folder.ready(&call, Instant::now(), Since::Lately)).poll(&mut context).is_ready());
+        assert!(
+            pin!(folder.ready(&call, Instant::now(), Since::Lately))
+                .poll(&mut context)
+                .is_ready()
+        );
         looked(None);
-        assert!(pin!(folder.ready(&call, Instant::now(), Since::Lately)).poll(&mut context).is_pending());
+        assert!(
+            pin!(folder.ready(&call, Instant::now(), Since::Lately))
+                .poll(&mut context)
+                .is_pending()
+        );
     }
 }

@@ -260,7 +260,10 @@ impl Problem {
                 ..=MOST_FAULTS => "all of which are".to_owned(),
                 _ => format!("the first {MOST_FAULTS} of which are"),
             };
-            self.detail = format!("{}; {count} fields are at fault, {told} in errors", self.detail);
+            self.detail = format!(
+                "{}; {count} fields are at fault, {told} in errors",
+                self.detail
+            );
             self.faults = Some(Box::new(Faults { errors: faults }));
         }
         self

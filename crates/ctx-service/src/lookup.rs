@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::LineSpan;
-use ctx_retrieve::{
-    Answer, FileSearch, Hit, PartQuery, PortError, files_ending_with, is_awaited,
-};
+use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, files_ending_with, is_awaited};
 
 use crate::gather::{Named, NamedPart, Unresolved};
 use crate::mention::{Mention, What};

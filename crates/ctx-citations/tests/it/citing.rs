@@ -498,3 +498,46 @@ fn a_chunk_that_was_shown_whole_is_cited_by_its_id() {
         "{listed}"
     );
 }
+
+#[test]
+fn prose_is_quoted_without_its_marks_and_code_is_not() {
+    let markdown = "Call **`start()`** once before [the server](https://x.y/z) is opened, and *never* twice, \
+        when the flag `--fast` or the variable `MY_FLAG` is set. ![A tide](t.png) follows.";
+    let rst =
+        "Not set by default, does not fall back to :data:`SERVER_NAME` of :class:`~flask.Request`.";
+    let chunks = [
+        Chunk::new("a", markdown, Relevance::ONE).with_path("docs/a.md"),
+        Chunk::new("b", rst, Relevance::ONE).with_path("docs/b.rst"),
+        Chunk::new("c", markdown, Relevance::ONE).with_path("src/c.rs"),
+    ];
+    let options = BuildOptions::default().with_max_tokens(Tokens::new(2_000));
+    let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+    let cited = Cited::of(&built, &chunks);
+    let verdict = |path: &str, quote: &str| {
+        let is_it = |it: &&Cited| it.metadata.path.as_deref() == Some(path);
+        let id = &cited.iter().find(is_it).unwrap().id;
+        let resolved = resolve(&format!("“{quote}” [{id}]"), &cited);
+        resolved.marks[0].verdict
+    };
+    for quote in [
+        "rules: call start() once",
+        "Call start() always before the server",
+        "when the flag MYFLAG is set",
+    ] {
+        assert_eq!(verdict("docs/a.md", quote), Verdict::Misquoted, "{quote}");
+    }
+    for quote in [
+        "Call start() once before the server is opened",
+        "and never twice, when the flag --fast",
+        "the variable MY_FLAG is set. A tide follows",
+        "before [the server](https://x.y/z) is opened, and *never*",
+        "before [the server] is opened … `--fast`",
+    ] {
+        assert_eq!(verdict("docs/a.md", quote), Verdict::Sound, "{quote}");
+    }
+    let fallback = "does not fall back to SERVER_NAME of flask.Request";
+    assert_eq!(verdict("docs/b.rst", fallback), Verdict::Sound);
+    // A mark of code is code.
+    let code = "Call start() once before the server is opened";
+    assert_eq!(verdict("src/c.rs", code), Verdict::Misquoted);
+}

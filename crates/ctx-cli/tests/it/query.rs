@@ -738,7 +738,10 @@ fn what_raises_a_part_is_told_with_what_it_was_worth_before() {
     let said = "fn check() {\n    panic!(\"the walrus has no tusk\");\n}\n";
     let files = [
         ("src/sea.rs", said.as_bytes()),
-        ("src/zoo.rs", b"/// The walrus, the tusk, a walrus.\npub fn walrus_tusk() {}\n"),
+        (
+            "src/zoo.rs",
+            b"/// The walrus, the tusk, a walrus.\npub fn walrus_tusk() {}\n",
+        ),
         ("src/budget.rs", BUDGET),
     ];
     let asked = Asked::of(files);
@@ -748,9 +751,15 @@ fn what_raises_a_part_is_told_with_what_it_was_worth_before() {
     let raised = item(&result, "src/sea.rs");
     assert_eq!(raised["raised"]["by"], "quotation", "{raised}");
     assert_eq!(raised["raised"]["to"], raised["worth"], "{raised}");
-    assert!(raised["raised"]["from"].as_f64() < raised["worth"].as_f64(), "{raised}");
+    assert!(
+        raised["raised"]["from"].as_f64() < raised["worth"].as_f64(),
+        "{raised}"
+    );
     let other = item(&result, "src/zoo.rs");
-    assert!(other["raised"].is_null() && other["worth"].is_number(), "{other}");
+    assert!(
+        other["raised"].is_null() && other["worth"].is_number(),
+        "{other}"
+    );
     assert!(run.stderr.contains("quotation 0.4000, not 0."), "{run:?}");
     assert!(run.stderr.contains("  worth: 0.4 × score"), "{run:?}");
 }
@@ -775,7 +784,11 @@ fn a_line_is_told_to_be_shown_where_it_is_and_not_where_another_of_its_part_is()
         assert_eq!(item["snippet"]["shown"], is_there, "{run:?}");
         let row = run.stderr.lines().find(|it| it.contains("\"the zorblatt"));
         let row = row.unwrap_or_default().trim().split("  ").next();
-        (item["shown"].as_bool().unwrap(), is_there, row.unwrap_or_default().to_owned())
+        (
+            item["shown"].as_bool().unwrap(),
+            is_there,
+            row.unwrap_or_default().to_owned(),
+        )
     };
     let (mut all, budgets) = (Vec::new(), ["60", "100", "200", "4000", "20000"]);
     for tokens in budgets {
@@ -788,7 +801,10 @@ fn a_line_is_told_to_be_shown_where_it_is_and_not_where_another_of_its_part_is()
         assert_eq!(row, expected, "{tokens}");
         all.push(row);
     }
-    assert!(all.contains(&"part".to_owned()) && all.contains(&"yes".to_owned()), "{all:?}");
+    assert!(
+        all.contains(&"part".to_owned()) && all.contains(&"yes".to_owned()),
+        "{all:?}"
+    );
 }
 
 /// The items of a result that have this path.

@@ -74,10 +74,16 @@ async fn what_was_written_just_before_a_question_is_found() {
     for (number, name) in ["walrus", "pelican", "numbat"].into_iter().enumerate() {
         // The index is as new as this answer.
         client.call("context_query", ask("parse_sum")).await;
-        project.write(&format!("late_{number}.py"), &format!("def {name}():\n    pass\n"));
+        project.write(
+            &format!("late_{number}.py"),
+            &format!("def {name}():\n    pass\n"),
+        );
         let reply = client.call("context_query", ask(name)).await.text();
         assert!(reply.contains(&format!("def {name}")), "{reply}");
-        project.write(&format!("late_{number}.py"), &format!("\n\n\ndef {name}(a):\n    pass\n"));
+        project.write(
+            &format!("late_{number}.py"),
+            &format!("\n\n\ndef {name}(a):\n    pass\n"),
+        );
         let reply = client.call("context_query", ask(name)).await.text();
         assert!(reply.contains(&format!("def {name}(a)")), "{reply}");
     }

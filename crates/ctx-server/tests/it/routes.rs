@@ -348,9 +348,19 @@ fn all_files_of_a_batch_at_fault_are_told() {
     let fields = |problem: &Value| -> Vec<String> {
         let errors = problem["errors"].as_array().unwrap().iter();
         let field = |it: &Value| it["field"].as_str().unwrap().to_owned();
-        errors.inspect(|it| assert!(it["detail"].is_string())).map(field).collect()
+        errors
+            .inspect(|it| assert!(it["detail"].is_string()))
+            .map(field)
+            .collect()
     };
-    let paths = ["a", "tests/.env", "b", "certs/server.pem", ".ctxignore", "c/../d"];
+    let paths = [
+        "a",
+        "tests/.env",
+        "b",
+        "certs/server.pem",
+        ".ctxignore",
+        "c/../d",
+    ];
     let answer = post(paths.iter().map(|it| file(it)).collect());
     answer.refused(422, "files[1].path");
     let expected = [1, 3, 4, 5].map(|it| format!("files[{it}].path"));
@@ -359,7 +369,12 @@ fn all_files_of_a_batch_at_fault_are_told() {
     let large = json!({"path": "l", "content": "x".repeat((1 << 20) + 1)});
     let answer = post(vec![file("id_rsa"), large, file("a"), file("a"), file("")]);
     answer.refused(413, "files[1].content");
-    let expected = ["files[0].path", "files[1].content", "files[3].path", "files[4].path"];
+    let expected = [
+        "files[0].path",
+        "files[1].content",
+        "files[3].path",
+        "files[4].path",
+    ];
     assert_eq!(fields(&answer.json()), expected);
     // One is the problem itself, and of many the first are told.
     let answer = post(vec![file(".env")]);
