@@ -115,7 +115,7 @@ impl<'a> Merged<'a> {
     /// worth most per line. `worth` returns what all of a part is worth. O(n log n) for n parts.
     pub(crate) fn by_density(&self, worth: impl Fn(&Chunk) -> f64) -> Vec<&'a Chunk> {
         let density =
-            |part: &Chunk| worth(part) / f64::from(part.span.map_or(1, |it| it.line_count()));
+            |part: &Chunk| worth(part) / f64::from(part.span.map_or(1, LineSpan::line_count));
         let mut parts: Vec<(f64, &'a Chunk)> = self
             .parts
             .iter()
