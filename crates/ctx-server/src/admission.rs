@@ -1,21 +1,24 @@
-//! Who may work, who waits, and who is turned away at once.
+//! Admission control: which requests run, which wait, and which are rejected at once.
 //!
-//! A request takes a place when it is let in and gives it back when its work has ended, which for a request
-//! that was dropped is when its work has noticed. So the work that runs is never more than was allowed,
-//! however many callers lose patience.
+//! A request takes a place when it is admitted and returns it when its work has ended; the work of
+//! a dropped request ends when it notices the cancellation. So no more work runs than is allowed,
+//! however many callers give up.
 //!
-//! How many may wait is bounded twice: by their number, and by how long the last of them would wait, going by
-//! what work took lately. A place that comes up when nobody wants it any more is worth nothing, and what is
-//! turned away at once can be asked for elsewhere. What one owner may have is a part of what there is by both bounds:
-//! of the number alone, it would be all that there is time for.
+//! The number of waiting requests has two bounds: a fixed count, and the expected wait of the last
+//! one, estimated from how long recent work took. A turn that comes after its caller has given up
+//! is worthless, while a request rejected at once can be retried elsewhere. The share of one owner
+//! is a percentage of the smaller of the two bounds: a percentage of the count alone could be all
+//! that there is time for.
 //!
-//! Only what waits for a turn stands in that line. Nobody has one who waits for what it needs first, as for what is kept of its
-//! owner to be opened: that takes a place, and makes the line no longer for others.
+//! Only requests that wait for nothing but a turn stand in line. A request that first needs
+//! something else, such as its owner's store to be opened, has no turn: it takes a place, but does
+//! not lengthen the line for others.
 //!
-//! What changes something of an owner's is done one after the other, whatever the store. So a request that
-//! [writes](Doing::Writes) waits for those of its owner before it asks for its turn: nobody has a turn who waits for another of
-//! the same owner, and each owner has one of its writes among those that wait for turns. How many wait behind that is
-//! bounded by what writes of that owner took lately.
+//! Writes of one owner run one after the other, whatever the store. So a request that
+//! [writes](Doing::Writes) waits for the earlier writes of its owner before it waits for a turn: no
+//! request with a turn waits for another of the same owner, and each owner has at most one write
+//! among those that wait for turns. How many writes may wait behind it is bounded by how long
+//! recent writes of that owner took.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,102 +29,102 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Owner;
 use crate::bodies::Room;
 
-/// The places of one kind of work.
+/// The places for one kind of work.
 #[derive(Debug)]
 pub(crate) struct Admission {
     state: Mutex<State>,
     running: Arc<Semaphore>,
-    /// The most places of one owner, in percent of those that there are now.
+    /// The most places of one owner, in percent of those that are available now.
     percent: usize,
-    /// So many run at once, and have or wait for a place.
+    /// How many requests run at once; each has or waits for a place.
     workers: usize,
-    /// On so many cores.
+    /// How many cores they run on.
     cores: usize,
     all: usize,
-    /// Nobody is let in to wait for longer.
+    /// The longest expected wait at which a request is still admitted.
     patience: Duration,
 }
 
-/// What a request does in its turn.
+/// Whether a request reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// It looks at what is kept, if at that: side by side with others.
+    /// Reads the store, or does not use it; runs concurrently with others.
     Reads,
-    /// It changes something of its owner's, after those of the same owner that came before.
+    /// Changes data of its owner; runs after the earlier writes of that owner.
     Writes,
 }
 
-/// Who has places.
+/// Which places are taken, and by whom.
 #[derive(Debug, Default)]
 struct State {
     taken: usize,
-    /// So many of these stand in line: they have a turn, or wait for that alone.
+    /// How many of `taken` stand in line: they have a turn, or wait for nothing else.
     line: usize,
     owners: BTreeMap<Owner, Held>,
     /// How long work takes.
     mean: Mean,
 }
 
-/// What one owner has.
+/// The places of one owner.
 #[derive(Debug)]
 struct Held {
     places: usize,
-    /// So many of these write;
+    /// How many of `places` are held by writes.
     writes: usize,
-    /// and so many of them have what they need: one stands in line, and the others wait for that.
+    /// How many of those writes are ready to run: one stands in line, the others wait for it.
     ready: usize,
-    /// Whoever has it may write.
+    /// The permit to write, held by one write at a time.
     right: Arc<Semaphore>,
-    /// How long that takes.
+    /// How long a write of this owner takes.
     mean: Mean,
 }
 
-/// How long something takes, in nanoseconds: a mean in which the latest counts most. 0 before the first.
+/// The mean duration of some work in nanoseconds, weighted towards the latest; 0 before the first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean(u64);
 
-/// How much the latest piece of work counts in the mean: 1 part in so many.
+/// The inverse of the weight of the latest duration in the mean.
 const WEIGHT: u64 = 8;
 
-/// There is no place, or no room for a body.
+/// Why no place, or no memory for a body, is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// For nobody.
+    /// All places are taken.
     All,
-    /// There is one, but its turn would come too late.
+    /// A place is free, but its turn would come too late.
     Late,
-    /// For this owner, who has its share.
+    /// The owner has used up its share of places.
     Owner,
-    /// For what this owner writes, which would come too late after what it writes already.
+    /// The write would wait too long behind earlier writes of its owner.
     Behind,
-    /// The bodies of all take the memory that they may,
+    /// The buffered bodies of all owners have reached their limit.
     Bodies,
-    /// or those of this owner do.
+    /// The buffered bodies of this owner have reached their limit.
     OwnBodies,
 }
 
-/// A turn, until it is dropped.
+/// The right to run, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     began: Instant,
-    // In this order they are given back.
+    // Fields are dropped in this order.
     _right: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
     place: Place,
 }
 
-/// A place, until it is dropped.
+/// A place, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     admission: Arc<Admission>,
     owner: Owner,
-    /// That to write, where it is for that.
+    /// The owner's permit to write, if the request writes.
     right: Option<Arc<Semaphore>>,
-    /// It has what it needs.
+    /// Whether the request has everything that it needs before its turn.
     is_ready: bool,
-    /// The body of the request, which is held for as long.
+    /// The memory of the request's body, held as long as the place.
     body: Option<Room>,
-    /// When the request began that it is for.
+    /// When the request began.
     since: Instant,
 }
 
@@ -138,7 +141,7 @@ impl Default for Held {
 }
 
 impl Mean {
-    /// Something took so long.
+    /// Adds a duration to the mean.
     fn note(&mut self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.0 = match self.0 {
@@ -147,11 +150,12 @@ impl Mean {
         };
     }
 
-    /// How many there may be of what `workers` do, so that the last has to wait no longer than `patience`. Whoever would be the
-    /// first in line is never too late: else one long piece of work would turn all away for good.
+    /// How many requests may be in line with `workers` running, so that the last waits at most
+    /// `patience`. The first in line is never too late: otherwise one long piece of work would
+    /// reject all later requests for good.
     fn line(self, workers: usize, patience: Duration) -> usize {
         let all = patience.as_nanos().saturating_mul(workers as u128);
-        // Before anything has ended there is no mean, and only the number counts.
+        // There is no mean before the first work has ended; then only the count limits.
         let in_time = all.checked_div(u128::from(self.0));
         let in_time = in_time.unwrap_or(u128::MAX).max(1);
         let in_time = usize::try_from(in_time).unwrap_or(usize::MAX);
@@ -160,8 +164,9 @@ impl Mean {
 }
 
 impl Admission {
-    /// `workers` run on `cores`, `queue` wait, for `patience` at most as far as can be told, and one owner has at most
-    /// `percent` of the places that this leaves, or one.
+    /// Admits `workers` running requests on `cores` and `queue` waiting ones, whose expected wait
+    /// is at most `patience`. One owner gets at most `percent` of the places that this leaves, but
+    /// at least one.
     pub(crate) fn new(
         (workers, cores): (usize, usize),
         queue: usize,
@@ -180,7 +185,7 @@ impl Admission {
         }
     }
 
-    /// Why `owner` would not be let in now to do that, if that is so.
+    /// The reason why a request of `owner` would be rejected now; `None` if it would be admitted.
     pub(crate) fn full(&self, owner: &Owner, doing: Doing) -> Option<Full> {
         self.refusal(&self.state(), owner, doing)
     }
@@ -197,17 +202,17 @@ impl Admission {
         if held.places >= self.share(line) {
             return Some(Full::Owner);
         }
-        // One writes at a time.
+        // An owner's writes run one at a time.
         let is_late = doing == Doing::Writes && held.writes >= held.mean.line(1, self.patience);
         is_late.then_some(Full::Behind)
     }
 
-    /// So many of `line` places one owner may have.
+    /// How many of `line` places one owner may have.
     fn share(&self, line: usize) -> usize {
         (line.saturating_mul(self.percent) / 100).max(1)
     }
 
-    /// Lets one request of `owner` in, to do that.
+    /// Admits one request of `owner`, or reports why not.
     pub(crate) fn enter(self: &Arc<Self>, owner: &Owner, doing: Doing) -> Result<Place, Full> {
         let mut state = self.state();
         if let Some(full) = self.refusal(&state, owner, doing) {
@@ -236,29 +241,29 @@ impl Admission {
 }
 
 impl Place {
-    /// Keeps the room of the request's body until the place is given back.
+    /// Holds the memory of the request's body until the place is returned.
     pub(crate) fn with_body(mut self, body: Room) -> Self {
         self.body = Some(body);
         self
     }
 
-    /// The same for a request that began then.
+    /// Sets when the request began.
     pub(crate) fn of_request_since(mut self, since: Instant) -> Self {
         self.since = since;
         self
     }
 
-    /// When the request began that it is for.
+    /// When the request began.
     pub(crate) fn since(&self) -> Instant {
         self.since
     }
 
-    /// Whose it is.
+    /// The owner of the request.
     pub(crate) fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// Its request has what it needs, and stands in line from now on, however long that is by now.
+    /// Marks the request as ready: it stands in line from now on, whatever the line's length.
     fn ready(&mut self) {
         let mut state = self.admission.state();
         let state = &mut *state;
@@ -271,7 +276,8 @@ impl Place {
         state.line += usize::from(!is_behind);
     }
 
-    /// Waits for its turn, once there is all else that it needs; how long that is had tells how long others wait.
+    /// Waits for a turn, once the request has everything else that it needs. How long the turn is
+    /// held counts in the estimate of how long others wait.
     pub(crate) async fn turn(mut self) -> Turn {
         const OPEN: &str = "it is never closed";
         self.ready();
@@ -291,8 +297,8 @@ impl Place {
 }
 
 impl Turn {
-    /// Whether there are no more than two cores for each that is at work: a second thread answers one caller hardly sooner,
-    /// and takes from all.
+    /// Whether there are at most two cores per running request: then a second thread hardly speeds
+    /// up one caller and slows down all others.
     pub(crate) fn is_crowded(&self) -> bool {
         let admission = &self.place.admission;
         let running = admission.workers - admission.running.available_permits();
@@ -327,7 +333,7 @@ impl Drop for Place {
         held.writes -= writes;
         if self.is_ready {
             held.ready -= writes;
-            // Who was behind it stands in its place.
+            // The next write of the owner takes its place in line.
             let is_followed = writes > 0 && held.ready > 0;
             state.line -= usize::from(!is_followed);
         }
@@ -348,7 +354,7 @@ mod tests {
         Arc::new(Admission::new((workers, workers), queue, 100, PATIENCE))
     }
 
-    /// Some work took so long.
+    /// Records how long some work took.
     fn note(admission: &Admission, took: Duration) {
         admission.state().mean.note(took);
     }
@@ -357,7 +363,7 @@ mod tests {
         Owner::new(name).unwrap()
     }
 
-    /// Whether this has its turn now, and what comes of it.
+    /// Polls `turn` once and returns its turn, if it is ready.
     fn now<T>(turn: impl Future<Output = T>) -> Option<T> {
         let mut turn = std::pin::pin!(turn);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -367,7 +373,7 @@ mod tests {
         }
     }
 
-    /// As many as are let in to do that, each of which has what it needs.
+    /// Enters as many requests as are admitted; each has what it needs.
     fn all(admission: &Arc<Admission>, owner: &Owner, doing: Doing) -> Vec<Place> {
         let place = || {
             let mut place = admission.enter(owner, doing).ok()?;
@@ -377,7 +383,7 @@ mod tests {
         std::iter::from_fn(place).collect()
     }
 
-    /// How many get in, and what the next is told.
+    /// How many requests get in, and why the next is rejected.
     fn fill(admission: &Arc<Admission>) -> (usize, Option<Full>) {
         let owner = owner("ada");
         let places = all(admission, &owner, Reads);
@@ -434,7 +440,7 @@ mod tests {
 
     #[test]
     fn an_owner_leaves_room_to_others_however_short_the_line_is() {
-        // What work takes, what one owner is let in with, and what others are.
+        // How long work takes, how many places one owner gets, and how many are left to others.
         for (milliseconds, ada_has, others_have) in
             [(1, 38, 13), (100, 13, 5), (300, 6, 2), (5_000, 3, 1)]
         {
@@ -495,7 +501,7 @@ mod tests {
         for turn in &mut waiting {
             assert!(now(turn).is_none());
         }
-        // Of the other turns none is taken.
+        // None of the other turns is taken.
         let others = [
             now(enter(&bob, Writes).turn()),
             now(enter(&ada, Reads).turn()),
@@ -504,7 +510,7 @@ mod tests {
         let mut read = Box::pin(enter(&bob, Reads).turn());
         assert!(now(&mut read).is_none(), "there are three");
         drop((first, others));
-        // One that goes keeps none of those behind it.
+        // A dropped request keeps none of those behind it.
         drop(waiting.remove(0));
         let second = now(&mut waiting[0]).unwrap();
         assert!(now(&mut waiting[1]).is_none());
@@ -518,7 +524,8 @@ mod tests {
 
     #[test]
     fn writes_wait_no_longer_for_their_owner_s_than_all_else_and_leave_the_line_to_others() {
-        // What a write takes, how many one owner is let in with, what the next is told, and how many others that read.
+        // How long a write takes, how many one owner gets in with, why the next is rejected, and
+        // how many reads of others get in.
         for (milliseconds, ada_has, told, others_have) in [
             (0, 9, Full::Owner, 9),
             (100, 6, Full::Behind, 9),
@@ -548,7 +555,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_what_it_needs_stands_in_no_line() {
-        // What work takes, how many of one owner are let in that need something, and how many that need nothing then.
+        // How long work takes, how many requests of one owner that still need something get in, and
+        // how many that need nothing get in then.
         for (milliseconds, ada_has, others_have) in [(200, 7, 8), (5_000, 3, 2)] {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(milliseconds));
@@ -560,7 +568,7 @@ mod tests {
             assert_eq!((adas.len(), bobs.len()), (ada_has, ada_has));
             let turn = now(admission.enter(&cleo, Reads).unwrap().turn()).unwrap();
             assert_eq!(admission.state().line, 1);
-            // Who has it then stands in line.
+            // The request that gets it stands in line from then on.
             let its = now(adas.remove(0).turn()).unwrap();
             assert_eq!(admission.state().line, 2);
             let mut others: Vec<Place> = Vec::new();
@@ -587,7 +595,7 @@ mod tests {
             place.ready();
             assert_eq!(line(), 1);
         }
-        // One that needs something yet, one that stands in line, and the one behind that.
+        // One that still needs something, one that stands in line, and the one behind it.
         for (at, left) in [(0, 1), (0, 1), (0, 0), (0, 0)] {
             drop(places.remove(at));
             assert_eq!(line(), left);

@@ -1,4 +1,4 @@
-//! Which request something is done for: what it is called in the log, in its answer and in a problem.
+//! The request for which code is running: its id in the log, in its answer and in a problem.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,38 +11,40 @@ tokio::task_local! {
     static CURRENT: Arc<Asked>;
 }
 
-/// A request, in words of the server's: nothing of it is its caller's.
+/// A request, described in the server's own words: none of its fields comes from the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Asked {
-    /// Made up for this request: 32 hexadecimal digits. Its answer has it as `X-Request-Id`, and a problem as `requestId`.
+    /// A random id of this request: 32 hexadecimal digits. It is the `X-Request-Id` of its answer,
+    /// and the `requestId` of a problem.
     pub id: String,
-    /// Its method; `other`, where that is none of those that are common.
+    /// Its method; `other` if it is not a common one.
     pub method: &'static str,
-    /// Its route, as it is described: `/v1/threads/{id}/messages`; or `unmatched`.
+    /// Its route template, such as `/v1/threads/{id}/messages`; or `unmatched`.
     pub route: String,
 }
 
 impl Asked {
     pub(crate) fn new(method: &'static str, route: String) -> Arc<Self> {
-        // A request is answered, also where the system gives no random bytes.
+        // A request is answered even if the system provides no random bytes.
         let id = random_id().unwrap_or_else(|_| "unknown".to_owned());
         Arc::new(Asked { id, method, route })
     }
 
-    /// The request that is worked on here, by this task or thread, if any is. What goes on behind an answer is for none.
+    /// The request that the current task or thread works on, if any. Work that goes on behind an
+    /// answer belongs to none.
     pub fn current() -> Option<Arc<Asked>> {
         let here = CURRENT.try_with(Arc::clone).ok();
         here.or_else(|| Hold::current().held::<Arc<Asked>>().cloned())
     }
 
-    /// Does `work` for this request.
+    /// Runs `work` for this request.
     pub(crate) async fn within<F: Future>(self: Arc<Self>, work: F) -> F::Output {
         CURRENT.scope(self, work).await
     }
 }
 
-/// What does `work` for the request that is worked on here, wherever that will be.
+/// Makes `work` run for the current request, wherever it is polled.
 pub(crate) fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let current = Asked::current();
     async {

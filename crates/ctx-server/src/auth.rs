@@ -1,4 +1,4 @@
-//! Who a token belongs to.
+//! Bearer tokens, and which owner each belongs to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,16 +12,19 @@ use blake3::Hash;
 use crate::chance::random;
 use crate::{Owner, ServerError};
 
-/// Tokens of fewer characters could be guessed; longer ones are no tokens of ours.
+/// The accepted lengths of a token, in bytes: shorter ones could be guessed; longer ones were not
+/// issued by this server.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=512;
-/// The most bytes of a file of tokens: each request is compared with all of them, and these are some 100,000.
+/// The most bytes of a token file, which is room for some 100,000 tokens; each request is compared
+/// with all of them.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The tokens that are let in, as hashes: no token can be had from it.
+/// The accepted tokens, stored as hashes: no token can be recovered from them.
 ///
-/// In a file there is one a line: the owner, the BLAKE3 hash of the token in 64 hexadecimal digits, and where
-/// they apply `expires=SECONDS` since 1970 and `operator`, which opens `/metrics`. Empty lines and what
-/// follows a `#` at the beginning of a line are passed over. No two lines have one hash.
+/// A token file has one token per line: the owner, the BLAKE3 hash of the token in 64 hexadecimal
+/// digits, and optionally `expires=SECONDS` since 1970 and `operator`, which grants access to
+/// `/metrics`. Empty lines and lines that begin with `#` are ignored. No two lines have the same
+/// hash.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     entries: Vec<Entry>,
@@ -34,38 +37,40 @@ struct Entry {
     expires_at: Option<i64>,
 }
 
-/// What a token stands for.
+/// Whom a token identifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// Whose data it opens.
+    /// The owner whose data it gives access to.
     pub owner: Owner,
-    /// Whether it opens what is about all owners: the metrics.
+    /// Whether it gives access to the metrics, which cover all owners.
     pub is_operator: bool,
 }
 
-/// Why a token is not let in.
+/// Why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It is nobody's.
+    /// No owner has this token.
     #[error("the token is not known")]
     Unknown,
-    /// Its time is over.
+    /// It has expired.
     #[error("the token has expired")]
     Expired,
 }
 
 impl Credentials {
-    /// No token at all: everything is refused.
+    /// No token at all: every request is rejected.
     pub fn none() -> Self {
         Credentials::default()
     }
 
-    /// Reads the file at `path`, of 16 MiB at most. A pipe or a device is no file: whoever reads one may wait for ever.
+    /// Reads the token file at `path`, of at most 16 MiB. A pipe or a device is refused, because
+    /// reading one may block forever.
     ///
     /// # Errors
-    /// [`ServerError::TokenFile`], [`ServerError::TokenLine`], and [`ServerError::NoToken`] for a file without one.
+    /// [`ServerError::TokenFile`], [`ServerError::TokenLine`], and [`ServerError::NoToken`] for a
+    /// file without tokens.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
         let text = text(path).map_err(|source| ServerError::TokenFile {
             path: path.to_owned(),
@@ -80,7 +85,7 @@ impl Credentials {
         Ok(read)
     }
 
-    /// Reads the lines of a file of tokens.
+    /// Parses the lines of a token file.
     ///
     /// # Errors
     /// [`ServerError::TokenLine`].
@@ -88,18 +93,18 @@ impl Credentials {
         parse(text, None)
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nobody is let in.
+    /// Whether there is no token.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Lets `token` in for `owner`, who has it from whoever had it before. One of fewer than 16 bytes or of more than 512 is never
-    /// let in, whoever has it.
+    /// Accepts `token` for `owner`, in place of any owner that had it before. A token of fewer than
+    /// 16 or more than 512 bytes is never accepted.
     pub fn add(&mut self, owner: Owner, token: &str, is_operator: bool) {
         self.entries.push(Entry {
             hash: blake3::hash(token.as_bytes()),
@@ -108,7 +113,7 @@ impl Credentials {
         });
     }
 
-    /// A new token of 256 random bits, in 64 hexadecimal digits.
+    /// Generates a token of 256 random bits, in 64 hexadecimal digits.
     ///
     /// # Errors
     /// [`ServerError::Random`].
@@ -117,17 +122,17 @@ impl Credentials {
         Ok(Hash::from_bytes(bytes).to_hex().to_string())
     }
 
-    /// The line that lets `token` in for `owner`.
+    /// The line of a token file that accepts `token` for `owner`.
     pub fn line(owner: &Owner, token: &str) -> String {
         let hash = blake3::hash(token.as_bytes());
         format!("{} {}", owner.as_str(), hash.to_hex())
     }
 
-    /// Whom `token` stands for at `now`, in seconds since 1970. O(tokens): each hash is compared, and each
-    /// in constant time, so that the time says nothing of which came near.
+    /// Returns whom `token` identifies at `now`, in seconds since 1970. O(tokens): every hash is
+    /// compared, each in constant time, so that the time does not show how close a guess came.
     ///
     /// # Errors
-    /// It is nobody's, or has expired.
+    /// The token is unknown, or has expired.
     pub fn identify(&self, token: &str, now: i64) -> Result<&Identity, Refusal> {
         let is_token = LENGTHS.contains(&token.len());
         let hash = blake3::hash(token.as_bytes());
@@ -146,8 +151,8 @@ impl Credentials {
     }
 }
 
-/// Who is let in by a [`Server`](crate::Server), now and after each [`replace`](LiveCredentials::replace). Clones are of
-/// the same server.
+/// The tokens that a [`Server`](crate::Server) accepts, now and after each
+/// [`replace`](LiveCredentials::replace). Clones share the state of one server.
 #[derive(Clone, Debug, Default)]
 pub struct LiveCredentials(Arc<RwLock<Credentials>>);
 
@@ -156,30 +161,31 @@ impl LiveCredentials {
         LiveCredentials(Arc::new(RwLock::new(credentials)))
     }
 
-    /// Lets in who is among `credentials`, and nobody else, from the next request on. What was let in before is let finish.
+    /// Accepts exactly `credentials` from the next request on. Requests that were already accepted
+    /// may finish.
     pub fn replace(&self, credentials: Credentials) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = credentials;
     }
 
-    /// As [`Credentials::identify`] has it.
+    /// Same as [`Credentials::identify`], on the current credentials.
     pub(crate) fn identify(&self, token: &str, now: i64) -> Result<Identity, Refusal> {
         let credentials = self.0.read().unwrap_or_else(PoisonError::into_inner);
         credentials.identify(token, now).cloned()
     }
 }
 
-/// The text of the file at `path`.
+/// Reads the text of the file at `path`.
 fn text(path: &Path) -> io::Result<String> {
     let there = fs::metadata(path)?;
     if there.is_dir() {
         return Err(io::Error::other("it is a folder, not a file"));
     }
-    // It is not opened either: that waits for somebody to write to a pipe.
+    // It is not even opened: opening a pipe blocks until it has a writer.
     if !there.is_file() {
         return Err(io::Error::other("it is a pipe or a device, not a file"));
     }
     let mut text = String::new();
-    // One more tells that there is more.
+    // One byte more shows that the file is too large.
     let mut file = File::open(path)?.take(MOST_BYTES + 1);
     file.read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
@@ -189,7 +195,7 @@ fn text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads the lines of a file of tokens, which is at `path`, if anywhere.
+/// Parses the lines of a token file; `path` is where they were read from, if from a file.
 fn parse(text: &str, path: Option<&Path>) -> Result<Credentials, ServerError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut lines = BTreeMap::new();

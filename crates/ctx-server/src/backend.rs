@@ -1,4 +1,4 @@
-//! What a store offers to the server: all that is kept, always of one owner.
+//! What a store must offer to the server: everything that is kept, always of one owner.
 
 use std::any::Any;
 use std::fmt;
@@ -19,26 +19,28 @@ use crate::cause::is_away;
 use crate::reserve::Reserve;
 use crate::{Keeping, Owner};
 
-/// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
-/// answers from what is that owner's alone: what is another's does not exist.
+/// Keeps files, threads and contexts, and builds contexts from them. Every method is called for one
+/// owner and answers from the data of that owner only: other owners' data does not exist for it.
 ///
-/// The server bounds how many run at once, and how long a caller waits; a method that was begun is let finish. It asks for what
-/// changes something of an owner's one after the other: batches and removals of files, and all else.
+/// The server bounds how many calls run at once and how long a caller waits; a call that was begun
+/// is allowed to finish. Calls that write for one owner are made one after the other: batches and
+/// removals of files among themselves, and all other writes among themselves.
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// Whether it can answer.
+    /// Whether the store can answer.
     async fn ready(&self) -> Result<(), BackendError>;
 
-    /// Makes what is kept of the owner ready to be worked with, where that may take long. It stays so until what this returns is
-    /// dropped.
+    /// Prepares the data of the owner for use, if that may take long. It stays ready until the
+    /// returned value is dropped.
     ///
-    /// The server asks for it before a request waits for its turn, so that nobody has one who waits for this. It may wait until what was
-    /// opened for other owners is dropped, but not for that while something is opened for this one.
+    /// The server calls this before a request waits for its turn, so that no request with a turn
+    /// waits for it. It may wait until what was opened for other owners is dropped, but not while
+    /// something is opened for this owner.
     async fn open(&self, _: &Owner) -> Result<Opened, BackendError> {
         Ok(Opened::default())
     }
 
-    /// The context for a message, by [`crate::build`], remembered under its id.
+    /// Builds the context for a message by [`crate::build`], and stores its receipt under its id.
     async fn build(
         &self,
         owner: &Owner,
@@ -46,38 +48,38 @@ pub trait Backend: Send + Sync {
         job: &Job,
     ) -> Result<Prime, BackendError>;
 
-    /// Keeps files, each in the place of what had its path, and makes them findable. Their secrets are masked before anything
-    /// else looks at them, by [`NewFile::mask`].
+    /// Keeps files, each replacing the one at its path, and makes them searchable. Their secrets
+    /// are masked before anything else reads them, by [`NewFile::mask`].
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError>;
 
-    /// Removes files; those of `paths`, which has nothing twice, that are there.
+    /// Removes those files of `paths` that exist; `paths` has no duplicates.
     async fn remove_files(
         &self,
         owner: &Owner,
         paths: Vec<String>,
     ) -> Result<Removed, BackendError>;
 
-    /// The files, in the order of their paths.
+    /// Lists the files, in the order of their paths.
     async fn files(
         &self,
         owner: &Owner,
         page: FilePage,
     ) -> Result<Listing<KeptFile, String>, BackendError>;
 
-    /// Begins a thread.
+    /// Creates a thread.
     async fn create_thread(&self, owner: &Owner, thread: NewThread)
     -> Result<Thread, BackendError>;
 
-    /// The threads, the latest first.
+    /// Lists the threads, latest first.
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
 
-    /// A thread, and how many messages it has.
+    /// Returns a thread, and how many messages it has.
     async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
 
-    /// Removes a thread with its messages and pins. What it was.
+    /// Removes a thread with its messages and pins, and returns what it was.
     async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
 
-    /// Pins `pinned`, which has nothing twice, to a thread, in the place of what was pinned to it.
+    /// Replaces the pins of a thread by `pinned`, which has no duplicates.
     async fn pin(
         &self,
         owner: &Owner,
@@ -85,7 +87,8 @@ pub trait Backend: Send + Sync {
         pinned: Vec<String>,
     ) -> Result<Thread, BackendError>;
 
-    /// Adds a message to a thread. One that has the id of a message of the thread is that one, if it says the same.
+    /// Adds a message to a thread. If the thread has a message of its id already, that one is
+    /// returned if role and content are equal.
     async fn append(
         &self,
         owner: &Owner,
@@ -93,7 +96,7 @@ pub trait Backend: Send + Sync {
         message: NewMessage,
     ) -> Result<Appended, BackendError>;
 
-    /// The messages of a thread, the oldest first.
+    /// Lists the messages of a thread, oldest first.
     async fn messages(
         &self,
         owner: &Owner,
@@ -101,34 +104,35 @@ pub trait Backend: Send + Sync {
         page: Page,
     ) -> Result<Listing<Message>, BackendError>;
 
-    /// Notes whether a context, or a file in it, was of use. Whether that counted: of each context, the first
-    /// vote on a file does.
+    /// Records whether a context, or a file in it, was useful. Returns whether the vote counted:
+    /// only the first vote on a file per context does.
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool, BackendError>;
 
-    /// A context that was built before, as long as it is kept.
+    /// Returns the receipt of an earlier context, as long as it is kept.
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError>;
 
-    /// Waits until everything that was answered is kept: the last that is asked of a store, when no more requests
-    /// come. What stores keep behind their answers would else be lost with the process.
+    /// Waits until everything that was answered is stored. This is the last call to a store, when
+    /// no more requests come; data that stores write behind their answers would otherwise be lost
+    /// with the process.
     async fn settle(&self) {}
 
-    /// How the contexts that are kept for whoever asks again have done so far; of all owners together.
+    /// The counters of the cache of contexts, over all owners.
     fn cache(&self) -> CacheMetrics {
         CacheMetrics::default()
     }
 
-    /// How long receipts of contexts are kept, where that is known.
+    /// How long receipts of contexts are kept, if known.
     fn keeping(&self) -> Option<Keeping> {
         None
     }
 }
 
-/// What is ready to be worked with, until it is dropped.
+/// Keeps an owner's data open until it is dropped.
 #[derive(Clone, Default)]
 pub struct Opened(Option<Arc<dyn Any + Send + Sync>>);
 
 impl Opened {
-    /// For as long as `held` is there.
+    /// Stays open as long as `held` lives.
     pub fn with(held: impl Any + Send + Sync) -> Self {
         Opened(Some(Arc::new(held)))
     }
@@ -144,35 +148,36 @@ impl fmt::Debug for Opened {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// There is no such thing, or it is another's.
+    /// It does not exist, or belongs to another owner.
     #[error("{what} {id:?} does not exist")]
     NotFound {
-        /// What was asked for: `thread`, `context`.
+        /// What was requested: `thread`, `context`.
         what: &'static str,
         /// The field that names it.
         field: &'static str,
-        /// Its id, as it was given.
+        /// Its id, as given.
         id: String,
     },
-    /// There is no receipt of such a context: there never was, it is another's, or it was let go.
+    /// There is no receipt of that context: it never existed, belongs to another owner, or has been
+    /// removed.
     #[error("context {id:?} is not kept: receipts are kept {keeping}")]
     NotKept {
-        /// Its id, as it was given.
+        /// Its id, as given.
         id: String,
-        /// How long they are kept.
+        /// How long receipts are kept.
         keeping: Keeping,
     },
-    /// It is there already.
+    /// It exists already.
     #[error("{what} {id:?} exists already")]
     Exists {
-        /// What was to be made.
+        /// What was to be created.
         what: &'static str,
         /// The field that names it.
         field: &'static str,
-        /// Its id, as it was given.
+        /// Its id, as given.
         id: String,
     },
-    /// A field that cannot be taken.
+    /// A field has an invalid value.
     #[error("{detail}")]
     Invalid {
         /// The field: `files[3].path`.
@@ -186,39 +191,39 @@ pub enum BackendError {
     /// The owner has as much as may be.
     #[error("{detail}")]
     Quota {
-        /// The field that would be too much.
+        /// The field that would exceed it.
         field: &'static str,
-        /// What there may be.
+        /// What the quota allows.
         detail: String,
     },
-    /// There is no context.
+    /// The context could not be built.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The caller does not wait any more.
+    /// The caller no longer waits.
     #[error("finish: it was cancelled")]
     Cancelled,
-    /// What is kept is not as it was written, so there is no answer.
+    /// Stored data is not as it was written, so there is no answer.
     #[error("read {what}: it is damaged")]
     Damaged {
-        /// What is damaged, as the caller may be told.
+        /// What is damaged, in words that the caller may see.
         what: &'static str,
-        /// How that shows: for the log.
+        /// How the damage shows; for the log.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The store cannot be reached for now, or was late: for the log, and the same may succeed soon.
+    /// The store is unreachable or was late. The details are for the log; a retry may succeed soon.
     #[error("reach the store: {what}")]
     Unavailable {
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
-        /// What is in the way.
+        /// What prevents it.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The store failed: for the log, and no business of the caller's.
+    /// The store failed. The details are for the log and not shown to the caller.
     #[error("use the store: {what}")]
     Failed {
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
         /// What went wrong.
         #[source]
@@ -227,8 +232,8 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// The store failed at `what`; or cannot be reached for now, where `source` or what caused it says so of a database, or of files
-    /// of which no more can be opened.
+    /// The store failed at `what`. The error is `Unavailable` if `source` or one of its causes says
+    /// that a database is unreachable, or that no more files can be opened.
     pub fn failed(
         what: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -241,18 +246,18 @@ impl BackendError {
     }
 }
 
-/// One piece of work, as it is told to whoever does it.
+/// One piece of work, as passed to the code that does it.
 #[derive(Clone)]
 pub struct Job {
     /// Raised when nobody waits for the answer any more.
     pub cancel: Cancel,
-    /// When the work began to be waited for.
+    /// Since when the answer is waited for.
     pub started: Instant,
-    /// How long after that the best answer so far is wanted.
+    /// How long after `started` the best answer so far is wanted.
     pub deadline: Duration,
-    /// How long each source of a context is waited for; one that is later has no say in it.
+    /// How long to wait for each source of a context; a later one contributes nothing.
     pub patience: Duration,
-    /// What tokens are counted with, by name.
+    /// The token counters, by name.
     pub counters: Arc<Counters>,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
@@ -267,7 +272,7 @@ impl fmt::Debug for Job {
 }
 
 impl Stage {
-    /// Its word.
+    /// Its name on the wire.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Stage::Queued => "queued",
@@ -281,7 +286,8 @@ impl Stage {
 }
 
 impl Job {
-    /// Work that begins now, stops when `cancel` is raised, and wants an answer `deadline` from now.
+    /// Work that begins now, stops when `cancel` is raised, and should answer within `deadline`
+    /// from now.
     pub fn new(cancel: Cancel, deadline: Duration) -> Self {
         Job {
             cancel,
@@ -293,35 +299,37 @@ impl Job {
         }
     }
 
-    /// Work that has been waited for since then.
+    /// Sets since when the work is waited for.
     #[must_use]
     pub fn with_started(mut self, started: Instant) -> Self {
         self.started = started;
         self
     }
 
-    /// Waits for each source of a context as long as this, instead of a quarter of the time until the deadline.
+    /// Sets how long to wait for each source of a context, instead of a quarter of the time until
+    /// the deadline.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Counts with these, which all work of a server shares.
+    /// Sets the token counters, which all work of a server shares.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.counters = counters;
         self
     }
 
-    /// Has `told` told of each stage as it begins.
+    /// Calls `told` as each stage begins.
     #[must_use]
     pub fn with_progress(mut self, told: Arc<dyn Fn(Stage) + Send + Sync>) -> Self {
         self.told = Some(told);
         self
     }
 
-    /// How assembling for it is to go: until when, and by one thread where the work is [alone](Hold::alone).
+    /// The deadline and the cancellation for assembling, on one thread if the work is
+    /// [alone](Hold::alone).
     pub(crate) fn control(&self) -> Control {
         let started = self.started;
         Control::default()
@@ -331,10 +339,10 @@ impl Job {
             .with_one_thread(Hold::current().is_alone())
     }
 
-    /// Says that `stage` begins.
+    /// Reports that `stage` begins.
     ///
     /// # Errors
-    /// [`BackendError::Cancelled`] when nobody waits any more.
+    /// [`BackendError::Cancelled`] if nobody waits any more.
     pub fn begin(&self, stage: Stage) -> Result<(), BackendError> {
         if self.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
@@ -346,22 +354,22 @@ impl Job {
     }
 }
 
-/// A stage of a build: as it is told when it begins, and how long it took.
+/// A stage of a build: reported when it begins, and timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Stage {
-    /// It waits for its turn.
+    /// Waiting for a turn.
     Queued,
-    /// The thread's messages and pinned references are read.
+    /// Reading the thread's messages and pinned references.
     History,
-    /// What the message is about is looked for.
+    /// Searching for what the message is about.
     Search,
-    /// What was found is read.
+    /// Reading the hits.
     Resolve,
-    /// It is scored.
+    /// Scoring them.
     Score,
-    /// What is worth its tokens is chosen and written.
+    /// Selecting chunks and writing the context.
     Assemble,
 }
 
@@ -369,32 +377,33 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timing {
-    /// Which; none was `queued`.
+    /// The stage; never `queued`.
     pub stage: Stage,
-    /// Milliseconds.
+    /// Its duration in milliseconds.
     pub milliseconds: f64,
 }
 
-/// What a context is wanted for.
+/// A request for a context.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PrimeRequest {
     /// The thread that the message belongs to.
     pub thread: Option<String>,
-    /// What the user says.
+    /// The user's message.
     pub message: String,
-    /// What must be in: paths, `path:10-20`, names.
+    /// What must be included: paths, `path:10-20`, names.
     pub references: Vec<String>,
-    /// How it is built.
+    /// How to build it.
     pub options: BuildOptions,
-    /// Who says how much of the budget is reserved: budgets that are told for other requests are told by it.
+    /// How the reserve of the budget is determined; budgets reported for other requests follow the
+    /// same rule.
     pub reserve: Reserve,
-    /// Whether each item is answered with its text.
+    /// Whether each item of the answer includes its text.
     pub item_content: bool,
 }
 
 impl PrimeRequest {
-    /// A context for `message`, with no thread and no reference.
+    /// A context for `message`, without a thread or references.
     pub fn new(message: impl Into<String>, options: BuildOptions) -> Self {
         PrimeRequest {
             thread: None,
@@ -407,27 +416,27 @@ impl PrimeRequest {
     }
 }
 
-/// A context, and how it came about.
+/// A context, and how it was obtained.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Prime {
-    /// The context, its receipt, and what may be cited. Whoever asked the same may hold it too.
+    /// The context, its receipt, and its citations; may be shared with equal requests.
     pub context: Arc<PrimeContext>,
-    /// The context as it is told to who asked.
+    /// The context as reported to the caller.
     pub(crate) built: Arc<BuiltContext>,
     /// The thread that it was built for.
     pub thread: Option<String>,
-    /// Whether each item is answered with its text.
+    /// Whether each item of the answer includes its text.
     pub item_content: bool,
-    /// Whether each item is answered with what it was scored by.
+    /// Whether each item of the answer includes the signals of its score.
     pub(crate) explain: bool,
-    /// Whether it was kept from before.
+    /// Whether it came from the cache.
     pub served: Served,
-    /// Milliseconds since 1970 when it was answered.
+    /// When it was answered, in milliseconds since 1970.
     pub answered_at: i64,
 }
 
-/// How many of what were found.
+/// How many items were found, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
@@ -436,16 +445,16 @@ pub struct Stats {
     pub explicit_count: usize,
     /// Parts of files.
     pub search_count: usize,
-    /// Exchanges of the thread: a question with what was answered to it.
+    /// Exchanges of the thread: a question with its answers.
     pub history_count: usize,
-    /// Files that were shown lately.
+    /// Files that were shown recently.
     #[serde(default)]
     pub recent_count: usize,
-    /// What of all these was left out.
+    /// How many of all these were left out.
     pub excluded_count: usize,
 }
 
-/// A file to be kept.
+/// A file to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
     /// Its path, with `/` between its parts.
@@ -455,25 +464,25 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Masks the secrets in its text, in place. Returns how many there were. O(bytes).
+    /// Masks the secrets in its text, in place, and returns how many there were. O(bytes).
     pub fn mask(&mut self) -> usize {
         ctx_secrets::mask(&self.path, &mut self.content).len()
     }
 }
 
-/// What became of a batch of files.
+/// The result of storing a batch of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ingested {
-    /// Each file, in the order given.
+    /// The result for each file, in the order given.
     pub files: Vec<IngestedFile>,
-    /// Secrets that were masked in them. Told beside the data.
+    /// How many secrets were masked in them. Reported in `meta`, not in `data`.
     #[serde(skip)]
     #[schema(ignore)]
     pub masked_secrets: usize,
 }
 
-/// What became of a file.
+/// The result of storing a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestedFile {
@@ -481,20 +490,20 @@ pub struct IngestedFile {
     pub path: String,
     /// `created`, `updated` or `unchanged`.
     pub status: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
-/// What became of files that were to be removed.
+/// The result of removing files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
-    /// Each path, in the order given.
+    /// The result for each path, in the order given.
     pub files: Vec<RemovedFile>,
 }
 
 impl Removed {
-    /// Of `paths`, those that were there are removed.
+    /// Reports those of `paths` for which `was_there` is true as removed.
     pub fn of(paths: Vec<String>, was_there: impl Fn(&str) -> bool) -> Self {
         let file = |path: String| {
             let status = if was_there(&path) {
@@ -510,36 +519,36 @@ impl Removed {
     }
 }
 
-/// What became of a file that was to be removed.
+/// The result of removing a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedFile {
     /// Its path.
     pub path: String,
-    /// `removed`, or `absent` where there was none.
+    /// `removed`, or `absent` if it did not exist.
     pub status: String,
 }
 
-/// A file that is kept.
+/// A stored file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptFile {
     /// Its path.
     pub path: String,
-    /// BLAKE3 of its text as it is kept, with its secrets masked: 64 hexadecimal digits.
+    /// BLAKE3 of its stored text, in which secrets are masked: 64 hexadecimal digits.
     pub hash: String,
-    /// The size of that.
+    /// The size of that text in bytes.
     pub bytes: u64,
 }
 
-/// A thread to be begun.
+/// A thread to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewThread {
-    /// Its id, where the caller has one.
+    /// Its id, if the caller chooses one.
     pub id: Option<String>,
-    /// What it is called.
+    /// Its title.
     pub title: Option<String>,
-    /// What every context of it must show.
+    /// References that every context of the thread must show.
     pub pinned: Vec<String>,
 }
 
@@ -549,52 +558,52 @@ pub struct NewThread {
 pub struct Thread {
     /// Its id among the owner's threads.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub title: Option<String>,
-    /// What every context of it shows.
+    /// References that every context of the thread shows.
     pub pinned: Vec<String>,
-    /// Milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
 }
 
-/// A thread, and how much is in it.
+/// A thread, and how many messages it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadInfo {
     /// The thread.
     #[serde(flatten)]
     pub thread: Thread,
-    /// Messages in it.
+    /// The number of its messages.
     pub message_count: u64,
 }
 
-/// A message to be kept.
+/// A message to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
-    /// Its id, where the caller has one.
+    /// Its id, if the caller chooses one.
     pub id: Option<String>,
-    /// Who speaks: `user`, `assistant`, `system` or `tool`.
+    /// The speaker: `user`, `assistant`, `system` or `tool`.
     pub role: String,
-    /// What is said.
+    /// Its text.
     pub content: String,
 }
 
-/// A message that is kept.
+/// A stored message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The message.
     pub message: Message,
-    /// Whether it was not kept before.
+    /// Whether it was not stored before.
     pub is_new: bool,
 }
 
 impl Appended {
-    /// What comes of adding `new` where `kept` has its id.
+    /// The result of adding `new` when `kept` has its id already.
     ///
     /// # Errors
-    /// [`BackendError::Exists`], where they do not say the same.
+    /// [`BackendError::Exists`] if their role or content differ.
     pub fn again(kept: Message, new: &NewMessage) -> Result<Self, BackendError> {
         if (&kept.role, &kept.content) == (&new.role, &new.content) {
             let is_new = false;
@@ -617,48 +626,48 @@ impl Appended {
 pub struct Message {
     /// Its id among the messages of its thread.
     pub id: String,
-    /// Who speaks.
+    /// The speaker.
     pub role: String,
-    /// What is said.
+    /// Its text.
     pub content: String,
-    /// Milliseconds since 1970.
+    /// When it was stored, in milliseconds since 1970.
     pub created_at: i64,
 }
 
-/// Which part of a list is wanted.
+/// Which page of a list to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// So many at most.
+    /// The most entries of the page.
     pub limit: PageLimit,
-    /// Where the last part ended: the `next` that came with it.
+    /// Where the previous page ended: the `next` that came with it.
     pub after: Option<i64>,
 }
 
-/// Which part of the files is wanted.
+/// Which page of the files to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePage {
-    /// So many at most.
+    /// The most entries of the page.
     pub limit: PageLimit,
-    /// The last path of the part before.
+    /// The last path of the previous page.
     pub after: Option<String>,
 }
 
-/// How many at most: 1 to 200.
+/// The most entries of a page: 1 to 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 // Invariant: 1..=200.
 pub struct PageLimit(u8);
 
 impl PageLimit {
-    /// The most that there may be.
+    /// The largest limit.
     pub const MOST: usize = 200;
 
-    /// So many, where it is 1 to 200.
+    /// A limit of `limit` entries, if that is 1 to 200.
     pub fn new(limit: u8) -> Option<Self> {
         let is_one = (1..=Self::MOST).contains(&usize::from(limit));
         is_one.then_some(PageLimit(limit))
     }
 
-    /// The number.
+    /// The limit as a number.
     pub fn get(self) -> usize {
         usize::from(self.0)
     }
@@ -670,25 +679,25 @@ impl Default for PageLimit {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing<T, N = i64> {
-    /// In order.
+    /// The entries, in order.
     pub items: Vec<T>,
-    /// Where the next part begins, where there is one.
+    /// Where the next page begins, if there is one.
     pub next: Option<N>,
 }
 
 impl<T> Listing<T> {
-    /// The part that `page` wants of `rows`, each with its number: one row more than it wants tells that there is
-    /// a next part.
+    /// The page that `page` requests, of `rows` with their numbers. One row more than the limit
+    /// shows that there is a next page.
     pub fn of(rows: Vec<(i64, T)>, page: &Page) -> Self {
         Listing::within(rows, page.limit)
     }
 }
 
 impl<T, N: Clone> Listing<T, N> {
-    /// The first `limit` of `rows`, each with its place.
+    /// The first `limit` of `rows`, each with its position.
     pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
         let is_more = rows.len() > limit.get();
         rows.truncate(limit.get());
@@ -700,57 +709,57 @@ impl<T, N: Clone> Listing<T, N> {
     }
 }
 
-/// Whether a context, or a file in it, was of use.
+/// A vote on whether a context, or a file in it, was useful.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// What came with the context, or with an item of it.
+    /// The handle that came with the context, or with an item of it.
     pub handle: String,
-    /// Whether it was.
+    /// Whether it was useful.
     pub useful: bool,
 }
 
-/// One of the five signals that an item is scored by.
+/// One of the five signals of an item's score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Signal {
     /// `textSimilarity`, `keywordMatch`, `recency`, `sourcePriority` or `usageFrequency`.
     pub name: String,
-    /// Its value; none where it was not looked up.
+    /// Its value; left out if it was not looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 0, maximum = 1)]
     pub value: Option<f64>,
-    /// What it is worth, as a share of all five.
+    /// Its weight in the score; the five weights add up to 1.
     #[schema(minimum = 0, maximum = 1)]
     pub weight: f64,
 }
 
-/// What an item of a context was scored by.
+/// The signals of the score of an item of a context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Scored {
-    /// What the context calls it.
+    /// The item's id in the context.
     pub id: String,
     /// The five signals.
     pub signals: Vec<Signal>,
 }
 
-/// A context that was built before, in the form in which it is kept.
+/// An earlier context, in the form in which it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
     /// Its id.
     pub id: String,
-    /// Milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
     /// The thread it was built for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// How many of what were found.
+    /// How many items were found, by kind.
     pub stats: Stats,
-    /// The context, and why it is what it is.
+    /// The context, and why it is as it is.
     pub receipt: Arc<BuiltContext>,
-    /// What each item was scored by, in the order shown; nothing where it was not asked for.
+    /// The signals of each item, in the order shown; empty if they were not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Scored>,
-    /// What an answer may cite, with its text. Kept, and not told.
+    /// What an answer may cite, with its text. Stored, but not returned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<StoredSource>,
 }

@@ -1,4 +1,4 @@
-//! Batches of files: what holds of one, whatever store it is for.
+//! Checks on batches of files that are the same for every store.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,19 @@ use crate::backend::{BackendError, NewFile};
 use crate::paths;
 use crate::problem::Fault;
 
-/// Where a path goes through a file,
+/// Why a path is refused that has a file as one of its folders.
 pub(crate) const THROUGH_FILE: &str = "the path leads through a file";
-/// and where one that is kept goes through it.
+/// Why a path is refused that is a folder of an existing file.
 pub(crate) const OF_FOLDER: &str = "the path is that of a folder";
 
-/// Masks the secrets in `files`, and counts them: before anything else is done with what is to be kept. O(bytes).
+/// Masks the secrets in `files`, before anything else is done with them, and returns how many there
+/// were. O(bytes).
 pub(crate) fn mask(files: &mut [NewFile]) -> usize {
     files.iter_mut().map(NewFile::mask).sum()
 }
 
-/// Sees to it that each path can be kept, that each content is text, and that no file of the batch is a folder of
-/// another: of two that do not go together the later one is named. O(bytes).
+/// Checks that each path can be stored, that each content is text, and that no file of the batch is
+/// a folder of another; of two conflicting files the later one is reported. O(bytes).
 ///
 /// # Errors
 /// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`] where there are several.
@@ -76,7 +77,7 @@ fn fault(number: usize, field: &str, detail: &str) -> Fault {
     }
 }
 
-/// Why `content` is no text, if it is none: nothing is read of such a file, whichever the store.
+/// Why `content` is not text, if so: no store indexes such a file.
 fn no_text(content: &str) -> Option<&'static str> {
     if content.contains('\0') {
         return Some("the content has a NUL character in it, so it is no text");
@@ -86,17 +87,17 @@ fn no_text(content: &str) -> Option<&'static str> {
     is_binary.then_some("the content begins as that of a format that is no text")
 }
 
-/// The folders that `path` leads through: `a` and `a/b` of `a/b/c`.
+/// The folders of `path`: `a` and `a/b` for `a/b/c`.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// The path of file `number`, counted from 0, cannot be kept.
+/// Reports that the path of file `number`, counted from 0, cannot be stored.
 pub(crate) fn refused(number: usize, detail: &str) -> BackendError {
     refused_field(number, "path", detail)
 }
 
-/// The same of its content.
+/// Reports that the content of file `number`, counted from 0, cannot be stored.
 pub(crate) fn refused_content(number: usize, detail: &str) -> BackendError {
     refused_field(number, "content", detail)
 }

@@ -1,7 +1,8 @@
-//! How many bytes of bodies are held: of those that are being read, wait with their request, or are worked on.
+//! A limit on the memory of request bodies that are being read, wait with their request, or are in
+//! use.
 //!
-//! Their length is asked for before they are read, where it is announced, and else as they come. What finds no
-//! room is turned away; nobody waits for it.
+//! Memory is reserved before a body is read if its length is announced, otherwise as its bytes
+//! arrive. A body for which there is no room is rejected; none waits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::Owner;
 use crate::admission::Full;
 
-/// The room for bodies.
+/// The memory for request bodies.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     all: usize,
@@ -24,7 +25,7 @@ struct Held {
     owners: BTreeMap<Owner, usize>,
 }
 
-/// Bytes of one body, until it is dropped.
+/// The bytes of one body, reserved until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Room {
     bodies: Arc<Bodies>,
@@ -33,7 +34,7 @@ pub(crate) struct Room {
 }
 
 impl Bodies {
-    /// Room for `all` bytes, of which one owner has at most a quarter.
+    /// Room for `all` bytes, at most a quarter of which one owner may use.
     pub(crate) fn new(all: usize) -> Self {
         Bodies {
             all,
@@ -42,7 +43,7 @@ impl Bodies {
         }
     }
 
-    /// Room for a body of `owner`, of which nothing is known yet.
+    /// Begins a reservation of 0 bytes for a body of `owner`.
     pub(crate) fn begin(self: &Arc<Self>, owner: &Owner) -> Room {
         Room {
             bodies: Arc::clone(self),
@@ -51,7 +52,7 @@ impl Bodies {
         }
     }
 
-    /// How many bytes are held now.
+    /// How many bytes are reserved now.
     pub(crate) fn bytes(&self) -> usize {
         self.held().all
     }
@@ -62,10 +63,10 @@ impl Bodies {
 }
 
 impl Room {
-    /// Makes it room for `bytes`, if it is not that already.
+    /// Grows the reservation to `bytes`, unless it is that large already.
     ///
     /// # Errors
-    /// There is not so much, and it stays as it was.
+    /// There is not enough room; the reservation stays as it was.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
         let Some(more) = bytes.checked_sub(self.bytes).filter(|it| *it > 0) else {
             return Ok(());

@@ -1,7 +1,7 @@
-//! A message in, a context out: the one way that every store builds.
+//! Builds the context for a message, in the same way for every store.
 //!
-//! A store makes a [`Service`] of what it offers for each owner, by [`Priming::service`], and hands its requests to
-//! [`build`] and its votes to [`count`]. What is left to it is to keep the receipt.
+//! A store makes a [`Service`] of its data for each owner with [`Priming::service`], and passes its
+//! requests to [`build`] and its votes to [`count`]. Only storing the receipt is left to the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::backend::{
 };
 use crate::reserve::Reserve;
 
-/// What the services of all owners of a store share.
+/// State that the services of all owners of a store share.
 #[derive(Debug)]
 pub struct Priming {
     secret: Secret,
@@ -33,9 +33,9 @@ pub struct Priming {
 }
 
 impl Priming {
-    /// Labels and handles are made with `secret`, and are good for as long as that stays the same: it is to
-    /// outlive the process, and to be the same in all processes of one store. The contexts used last are kept
-    /// as [`Cache::default`] says.
+    /// Labels and handles are signed with `secret` and are valid only as long as it stays the same:
+    /// it should outlive the process, and be equal in all processes of one store. The most recently
+    /// used contexts are cached as [`Cache::default`] says.
     pub fn new(secret: Secret) -> Self {
         Priming {
             secret,
@@ -44,8 +44,8 @@ impl Priming {
         }
     }
 
-    /// What builds the contexts of `owner` from what is that owner's: finds with `retriever`, reads with
-    /// `resolver`, and has all else from `ports`.
+    /// A service that builds contexts of `owner`'s data: it searches with `retriever`, reads with
+    /// `resolver`, and gets everything else from `ports`.
     pub fn service(
         &self,
         owner: &Owner,
@@ -60,14 +60,14 @@ impl Priming {
             .with_memory(Arc::clone(&self.memory))
     }
 
-    /// How the cache has done so far.
+    /// The counters of the cache so far.
     pub fn metrics(&self) -> CacheMetrics {
         self.cache.metrics()
     }
 }
 
-/// The context for a message. That its thread exists is for the store to see to beforehand; that its receipt
-/// is kept, afterwards.
+/// Builds the context for a message. The store must check before that the thread exists, and must
+/// keep the receipt afterwards.
 ///
 /// # Errors
 /// [`BackendError::Service`], and [`BackendError::Cancelled`] as soon as nobody waits any more.
@@ -86,7 +86,7 @@ pub async fn build(
     let telling = job.clone();
     let begins = move |stage| {
         if let Some(stage) = stage_of(stage) {
-            // Whether anybody waits, the control tells.
+            // The control already reports whether anybody still waits.
             let _ = telling.begin(stage);
         }
     };
@@ -115,7 +115,7 @@ pub async fn build(
     })
 }
 
-/// The refusal of a budget names one that works, also where what is reserved of it grows with it.
+/// Reports a budget that is too small, with one that works even if the reserve grows with it.
 fn refused(error: ServiceError, reserve: Reserve) -> BackendError {
     let ServiceError::Assemble(AssembleError::Budget(refusal)) = error.own() else {
         return BackendError::Service(error);
@@ -132,7 +132,7 @@ fn refused(error: ServiceError, reserve: Reserve) -> BackendError {
     BackendError::Service(AssembleError::from(refusal).into())
 }
 
-/// What is told of `context`, which was made by `options`.
+/// What is reported of `context`, which was built with `options`.
 fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc<BuiltContext> {
     let is_whole = context.unresolved.is_empty() && context.failures.is_empty();
     let entering = |it: &Omitted| it.enters_at.map(|at| entry(at, options, reserve));
@@ -156,7 +156,7 @@ fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc
     }));
     let failures = context.failures.iter();
     built.warnings.extend(failures.map(|it| {
-        // What exactly went wrong in the store is no business of the caller's.
+        // What exactly failed in the store is not shown to the caller.
         let detail = format!(
             "{:?} has no say in the context: it was late or failed",
             it.source
@@ -166,16 +166,19 @@ fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc
     Arc::new(built)
 }
 
-/// The budget at which a request lets in what enters at `at` with what is reserved now, unless more is looked for then.
+/// The budget at which a request includes an item that enters at `at` with the present reserve,
+/// unless a larger budget also finds more.
 fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve) -> Option<Tokens> {
     let budget = reserve.budget_like(at, options.build.reserve);
     (budget <= options.largest_budget()).then_some(budget)
 }
 
-/// Counts a vote by its handle. Whether it counted: of each context, the first vote on a file does.
+/// Counts a vote by its handle. Returns whether it counted: only the first vote on a file per
+/// context does.
 ///
 /// # Errors
-/// [`BackendError::Invalid`] for a handle that was not given to this owner or has expired, and that of the store.
+/// [`BackendError::Invalid`] for a handle that was not issued to this owner or has expired, and
+/// errors of the store.
 pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError> {
     let counted = service.feedback(&vote.handle, vote.useful, now() / 1_000);
     match counted.await {
@@ -194,7 +197,7 @@ pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError>
     }
 }
 
-/// The stage as it is told over the wire; none of those that a later service may have.
+/// The stage as reported on the wire; `None` for stages that a later service may add.
 fn stage_of(stage: PrimeStage) -> Option<Stage> {
     match stage {
         PrimeStage::History => Some(Stage::History),
@@ -212,18 +215,19 @@ impl Prime {
         &self.context.id
     }
 
-    /// Whether it was kept from before, or made for somebody who asked the same at the same time.
+    /// Whether it came from the cache, or from an equal request that was running.
     pub fn is_cached(&self) -> bool {
         matches!(self.served, Served::Hit | Served::Coalesced)
     }
 
-    /// The context, with a warning for each thing that was named and not found, and each source that has no
-    /// say in it. What is left out enters at a budget that is told as the request tells its own.
+    /// The context, with a warning for each reference that was not found and each source that did
+    /// not contribute. The budgets at which omitted chunks would enter assume the same reserve rule
+    /// as the request.
     pub fn built(&self) -> Arc<BuiltContext> {
         Arc::clone(&self.built)
     }
 
-    /// How many of what were found.
+    /// How many items were found, by kind.
     pub fn stats(&self) -> Stats {
         let stats = self.context.stats;
         Stats {
@@ -235,7 +239,7 @@ impl Prime {
         }
     }
 
-    /// How long each stage took, in their order; nothing where none had to be gone through.
+    /// How long each stage took, in order; empty if the context was cached.
     pub fn timings(&self) -> Vec<Timing> {
         if self.is_cached() {
             return Vec::new();
@@ -255,7 +259,7 @@ impl Prime {
         stages.into_iter().map(timing).collect()
     }
 
-    /// What each item was scored by, in the order shown; nothing where `explain` did not ask for it.
+    /// The signals of each item, in the order shown; empty unless requested by `explain`.
     pub fn scored(&self) -> Vec<Scored> {
         if !self.explain {
             return Vec::new();
@@ -278,7 +282,7 @@ impl Prime {
         scored.collect()
     }
 
-    /// What is to be kept of it.
+    /// The receipt to store.
     pub fn receipt(&self) -> Receipt {
         Receipt {
             id: self.id().to_owned(),
@@ -293,11 +297,10 @@ impl Prime {
 }
 
 impl Receipt {
-    /// Finds what `answer` cites of the context, which may be cited by what comes with it.
-    /// O(bytes of the answer and of the sources).
+    /// Finds the citations of this context in `answer`. O(bytes of the answer and of the sources).
     ///
     /// # Errors
-    /// Nobody waits for it any more.
+    /// Nobody waits any more.
     pub(crate) fn resolve(&self, answer: &str) -> Result<(Resolved, Vec<Cited>), BackendError> {
         let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
         let resolved = resolve_while(answer, &citations, is_awaited);
@@ -305,7 +308,7 @@ impl Receipt {
     }
 }
 
-/// Milliseconds since 1970.
+/// The time now, in milliseconds since 1970.
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))

@@ -1,7 +1,8 @@
-//! What may be logged of an error: what kind it is, and nothing that it quotes.
+//! What may be logged of an error: its kind, and nothing that it quotes.
 //!
-//! Errors are made for those who asked: they name ids, and what a database or a panic says may have lines of a document
-//! in it. So what is logged is not what an error says, but what is said here of those that are known here.
+//! Error messages are made for the caller: they name ids, and the message of a database or a panic
+//! may contain lines of a document. So the log gets not the message of an error, but a description
+//! from here, for the kinds of errors that are known here.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,21 +19,21 @@ use crate::embedded::cause as embedded;
 #[cfg(feature = "postgres")]
 use crate::postgres::cause as postgres;
 
-/// Something that went wrong, in words of our own.
+/// A description of a failure that quotes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Fact(pub(crate) &'static str);
 
-/// What is said of an error of a kind that is not known here.
+/// The description of an error of an unknown kind.
 const UNTOLD: &str = "an error that is not told, since it may quote";
 
-/// What went wrong, and what was below that.
+/// Describes an error and its causes.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut said: Vec<Cow<'_, str>> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let fact = fact(error);
-        // Some say already what is below them.
+        // Some errors include the description of their cause.
         if !said.last().is_some_and(|it| it.ends_with(&*fact)) {
             said.push(fact);
         }
@@ -41,18 +42,18 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     said.join(": ")
 }
 
-/// Whether it was for a database that cannot be reached or was late, or files of which the system lets nobody open more, and not for
-/// what was asked.
+/// Whether the cause is a database that is unreachable or was late, or that the system allows no
+/// more open files, rather than the request.
 pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
     has(error, is_itself_away)
 }
 
-/// Whether it was for a disk that has no room.
+/// Whether the cause is a full disk.
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     has(error, is_itself_full)
 }
 
-/// Whether `is` holds of an error, or of what caused it.
+/// Whether `is` holds for an error or one of its causes.
 fn has(error: &(dyn Error + 'static), is: fn(&(dyn Error + 'static)) -> bool) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -96,8 +97,8 @@ fn is_itself_away(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref().is_some_and(is_out_of_files)
 }
 
-/// Whether the process, or the system, has as many files open as it may: `EMFILE` and `ENFILE`, which have these numbers on every
-/// Unix.
+/// Whether the process or the system has reached its limit of open files: `EMFILE` and `ENFILE`,
+/// which have these numbers on every Unix.
 fn is_out_of_files(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
@@ -161,7 +162,7 @@ fn of_backend(error: &BackendError) -> &'static str {
     }
 }
 
-/// What the system says; where others have put it into words, what kind of failure it is.
+/// The system's message; for an error without an OS code, its kind.
 fn of_system(error: &io::Error) -> Cow<'static, str> {
     match error.raw_os_error() {
         Some(_) => error.to_string().into(),

@@ -1,4 +1,4 @@
-//! Names that nobody can guess.
+//! Random ids that cannot be guessed.
 
 use crate::backend::BackendError;
 
@@ -13,7 +13,7 @@ pub(crate) fn random_number() -> Result<u64, BackendError> {
     Ok(u64::from_be_bytes(of_id()?))
 }
 
-/// Bytes of the system's randomness.
+/// Random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;

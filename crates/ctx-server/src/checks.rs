@@ -1,9 +1,9 @@
-//! Threads and messages: what can be kept of them, whatever store it is for.
+//! Checks on threads and messages that are the same for every store.
 
 use crate::backend::BackendError;
 use crate::limits::LONGEST_NAME;
 
-/// Sees to it that a thread can begin so.
+/// Checks that a thread can be created with these values.
 ///
 /// # Errors
 /// [`BackendError::Invalid`], which names the field.
@@ -17,7 +17,7 @@ pub(crate) fn check_thread(
     check_pinned(pinned)
 }
 
-/// Sees to it that these can be pinned to a thread.
+/// Checks that these references can be pinned to a thread.
 ///
 /// # Errors
 /// [`BackendError::Invalid`], which names the first that cannot.
@@ -28,7 +28,7 @@ pub(crate) fn check_pinned(pinned: &[String]) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// Sees to it that a message can be kept. How long it may be is its server's business.
+/// Checks that a message can be stored. Its length is limited by the server, not here.
 ///
 /// # Errors
 /// [`BackendError::Invalid`], which names the field.

@@ -1,20 +1,22 @@
-//! How many files, connections and folders the process may have open at once: what the system lets it.
+//! The limit on open files, connections and folders of the process, and how it is shared out.
 
-/// An owner's folder that is open has fifteen descriptors, and some more while it is written.
+/// Descriptors per open folder of an owner: fifteen, and some more while it is written.
 #[cfg(any(test, feature = "embedded"))]
 const OF_FOLDER: usize = 16;
-/// What is read and written for requests that run.
+/// Descriptors set aside for files that running requests read and write.
 const AT_WORK: usize = 64;
-/// More than the defaults ask for, and what every system gives where it sets no bound.
+/// The limit to ask for: more than the defaults need, and granted by every system that sets no
+/// bound of its own.
 #[cfg(unix)]
 const ENOUGH: u64 = 8_192;
 
-/// Has the system let the process open as many files as it is allowed to, up to some thousands: what a shell or a service manager
-/// lets it begin with, often 1,024, is less than the folders of 64 owners and 1,024 connections take. For a program that is a
-/// server, before it opens a store. Elsewhere than on Unix there is no such bound.
+/// Raises the soft limit on open files as far as allowed, up to some thousands. The limit that a
+/// shell or a service manager sets, often 1,024, is less than the folders of 64 owners and 1,024
+/// connections need. A server program should call it before it opens a store. Only Unix has such a
+/// limit.
 ///
-/// Where the system does not let it, it stays as it is: the embedded store and [`Server`](crate::Server) keep within
-/// what there is.
+/// If the system refuses, the limit stays as it is: the embedded store and
+/// [`Server`](crate::Server) stay within it.
 pub fn raise_descriptors() {
     #[cfg(unix)]
     {
@@ -32,7 +34,7 @@ pub fn raise_descriptors() {
     }
 }
 
-/// How many descriptors the process may have; more than can be counted, where nothing bounds them.
+/// How many descriptors the process may have; `usize::MAX` if there is no limit.
 pub(crate) fn allowed() -> usize {
     #[cfg(unix)]
     {
@@ -44,13 +46,13 @@ pub(crate) fn allowed() -> usize {
     usize::MAX
 }
 
-/// Of `wanted` folders so many can be open: half of what is `allowed` is theirs.
+/// How many of `wanted` folders can be open: they get half of `allowed`.
 #[cfg(any(test, feature = "embedded"))]
 pub(crate) fn folders(wanted: usize, allowed: usize) -> usize {
     wanted.min(allowed / 2 / OF_FOLDER).max(1)
 }
 
-/// Of `wanted` connections so many can be open beside the folders.
+/// How many of `wanted` connections can be open beside the folders.
 pub(crate) fn connections(wanted: usize, allowed: usize) -> usize {
     wanted.min((allowed / 2).saturating_sub(AT_WORK)).max(1)
 }

@@ -1,4 +1,4 @@
-//! Why a server cannot start, or stops.
+//! Why a server cannot start.
 
 use std::borrow::Cow;
 use std::io;
@@ -11,70 +11,70 @@ use ctx_hosts::HostsError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address is taken, or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("listen on {addr}")]
     Listen {
         /// The address.
         addr: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// The server is given no name, or one that no request could have.
+    /// The server has no name, or one that no request could have.
     #[error(transparent)]
     Hosts(#[from] HostsError),
-    /// The folder of the data cannot be made, opened or written.
+    /// The data folder cannot be created, opened or written.
     #[error("use the data folder {}", folder.display())]
     DataFolder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Another process has the folder of the data.
+    /// Another process has locked the data folder.
     #[error("use the data folder {}: {} has it", folder.display(), holder(*process))]
     Busy {
         /// The folder.
         folder: PathBuf,
-        /// The number of the process, where it is known.
+        /// The id of that process, if known.
         process: Option<u32>,
     },
-    /// The database cannot be had, or its tables cannot be used.
+    /// The database is unreachable, or its tables cannot be used.
     #[error("use the database at {host}")]
     Database {
-        /// Where it is, without user, password and all else.
+        /// Its host, without user, password and the rest of the URL.
         host: String,
         /// What is wrong.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The file of tokens cannot be read.
+    /// The token file cannot be read.
     #[error("read the tokens in {}", path.display())]
     TokenFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// A file of tokens has none: nobody could be let in.
+    /// A token file contains no token: every request would be rejected.
     #[error("read the tokens in {}: there is none", path.display())]
     NoToken {
         /// The file.
         path: PathBuf,
     },
-    /// A line of the file of tokens is none.
+    /// A line of the token file is invalid.
     #[error("read line {line_number} of the tokens{}: {what}", within(path.as_deref()))]
     TokenLine {
-        /// The file, where they were read from one.
+        /// The file, if the lines were read from one.
         path: Option<PathBuf>,
-        /// Counted from 1.
+        /// The line number, from 1.
         line_number: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         what: Cow<'static, str>,
     },
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     #[error("make a token: the system gives no random bytes ({0})")]
     Random(getrandom::Error),
 }

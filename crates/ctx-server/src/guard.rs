@@ -1,5 +1,6 @@
-//! What every request passes before a handler sees it: the name of the server, the page it comes from, and its
-//! token. A path that is not named here as open needs a token, whether it exists or not.
+//! The checks that every request passes before a handler sees it: the host name, the page it comes
+//! from, and its token. Every path that is not listed here as open needs a token, whether it exists
+//! or not.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,16 +19,18 @@ use crate::rest::Rest;
 use crate::state::{App, Shared};
 use crate::tally::Tally;
 
-/// What is answered without a token: nothing in it is anybody's.
+/// Paths that are answered without a token: they show no owner's data.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
 
-/// What is answered by whatever name: whoever looks after the server asks it by an address.
+/// Paths that are answered under any host name: monitoring calls the server by its address.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
-/// What an answer calls its request. What a caller calls it is not looked at: it would be in the log.
+/// The header with the id of a request in its answer. The header is ignored in requests, since its
+/// value would get into the log.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Lets a request through, or answers for it; counts and times it either way, and also when its caller goes.
+/// Passes a request on, or answers it; counts and times it in either case, and also if its caller
+/// goes away.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
@@ -55,7 +58,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     tally.answered(response)
 }
 
-/// Methods are words of the caller's; a metric has these alone.
+/// The name of a method for metrics: the caller could send any word, so only these are used.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -69,7 +72,7 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-/// Whether a handler may see `request`; or the answer, where that takes none.
+/// Whether a handler may see `request`, as `None`; or the answer, if no handler is needed.
 fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
     let admitted = if PROBES.contains(&request.uri().path()) {
         app.door.admit_by_any_name(request)
@@ -99,7 +102,7 @@ fn identify(app: &App, shown: Result<&str, NoToken>) -> Result<Identity, Problem
     identity.map_err(|refusal| Problem::unauthorized(refusal.to_string()))
 }
 
-/// A handler that asks for it has it from the token, and from nothing else.
+/// A handler gets the identity from the token, and from nothing else.
 impl FromRequestParts<Shared> for Identity {
     type Rejection = Problem;
 

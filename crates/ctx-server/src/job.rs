@@ -1,4 +1,4 @@
-//! Work on behalf of a request: let in or turned away, in its turn, for as long as somebody waits.
+//! Runs the work of requests: admission, turns, deadlines and cancellation.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::cause::cause;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Who is told of the stages, if anybody is.
+/// A callback for the stages of a build, if the caller wants them.
 pub(crate) type Told = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
 
-/// What is to be there before work has its turn.
+/// What must be available before work gets its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
-    /// What the store has of the owner.
+    /// The owner's data, opened in the store.
     Store,
 }
 
-/// A place for a request of `owner`, to do that.
+/// Returns a place for a request of `owner`.
 ///
 /// # Errors
-/// There is none.
+/// No place is available.
 pub(crate) fn enter(
     app: &App,
     admission: &Arc<Admission>,
@@ -41,12 +41,13 @@ pub(crate) fn enter(
     })
 }
 
-/// Runs `work` in `place` when it is its turn, which it waits for once there is what it needs, as far as the time of the request
-/// that the place is for goes. Dropping this, or the deadline, raises the flag of the job; the place is
-/// given back when the work has ended, and all that it began and did not wait for; not when nobody waits for it any more.
+/// Runs `work` in `place` when its turn comes, which it waits for once it has what it `needs`; all
+/// within the time limit of the request of that place. Dropping this future, or reaching the
+/// deadline, cancels the job. The place is returned when the work and all tasks that it began have
+/// ended, not when the caller leaves.
 ///
 /// # Errors
-/// The answer was late; what the work says.
+/// The answer was late; errors of the work.
 pub(crate) async fn run<T, F>(
     app: &App,
     place: Place,
@@ -60,7 +61,7 @@ where
 {
     let limit = app.limits.request_time;
     let cancel = app.cancel.child();
-    // Selection returns the best it has a little before the caller would have nothing.
+    // Selection returns the best it has a little before the caller's deadline.
     let patience = app.limits.source_time.min(limit / 5);
     let since = place.since();
     let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
@@ -76,12 +77,12 @@ where
         None => Hold::default(),
     };
     let (hold, watch) = hold.watched();
-    // Dropped when nobody waits any more.
+    // Dropped when the caller no longer waits.
     let guards = (cancel.drop_guard(), stop, watch);
     let store = (needs == Needs::Store).then(|| Arc::clone(&app.backend));
     let task = tokio::spawn(async move {
         job.begin(Stage::Queued)?;
-        // Nobody has a turn who waits for that.
+        // No request with a turn waits for its store to be opened.
         let ready = hold.clone().within(async {
             let opened = match store {
                 Some(store) => Some(store.open(place.owner()).await?),
@@ -96,7 +97,7 @@ where
         if job.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
         }
-        // Others have use for the rest of the cores.
+        // When it is crowded, the remaining cores are left to others.
         let (is_alone, hold) = (turn.is_crowded(), hold.with((opened, turn)));
         let work = work(job);
         if is_alone {
@@ -123,7 +124,7 @@ where
     }
 }
 
-/// What is said to who is turned away.
+/// The problem that a rejected request is answered with.
 pub(crate) fn refused(full: Full) -> Problem {
     Problem::overloaded(match full {
         Full::All => "every place is taken",

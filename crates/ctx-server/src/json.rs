@@ -1,4 +1,4 @@
-//! Bodies: JSON of a known size, in time, with the field named that is at fault.
+//! Reads JSON bodies with limits on size and time; errors name the field at fault.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,33 +21,34 @@ use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
 
-/// What is no longer is read at once, in bytes: that takes a fraction of a millisecond.
+/// Bodies of at most this many bytes are parsed on the spot, which takes a fraction of a
+/// millisecond.
 const QUICK: usize = 64 << 10;
 
-/// What a body is read into.
+/// A type that a body is parsed into.
 pub(crate) trait Input: TryFrom<Self::Sent, Error: Into<Problem>> + Send + 'static {
-    /// What was sent, of which that is checked first which JSON does not tell.
+    /// The type as sent; converting it checks what JSON types do not express.
     type Sent: DeserializeOwned;
 
-    /// The most bytes it may have.
+    /// The most bytes that the body may have.
     fn limit(limits: &Limits) -> usize {
         limits.body_bytes
     }
 
-    /// Checks what its type does not.
+    /// Checks the limits.
     fn check(&self, limits: &Limits) -> Result<(), Problem>;
 }
 
-/// Whose places a request takes.
+/// A kind of work, with its own places.
 pub(crate) trait Work {
-    /// What it does there.
+    /// Whether it reads or writes.
     const DOING: Doing;
 
-    /// The places.
+    /// Its places.
     fn places(app: &App) -> &Arc<Admission>;
 }
 
-/// Builds and assemblies.
+/// Building and assembling contexts.
 #[derive(Debug)]
 pub(crate) struct Building;
 
@@ -59,7 +60,7 @@ impl Work for Building {
     }
 }
 
-/// Batches of files, and their removal.
+/// Storing and removing batches of files.
 #[derive(Debug)]
 pub(crate) struct Batching;
 
@@ -71,7 +72,7 @@ impl Work for Batching {
     }
 }
 
-/// What looks at what the store has.
+/// Reading from the store.
 #[derive(Debug)]
 pub(crate) struct Looking;
 
@@ -83,7 +84,7 @@ impl Work for Looking {
     }
 }
 
-/// What changes that.
+/// Writing to the store.
 #[derive(Debug)]
 pub(crate) struct Keeping;
 
@@ -95,8 +96,9 @@ impl Work for Keeping {
     }
 }
 
-/// A body, read and checked, and the place of its request. Who would find no place, or no room for its body, is
-/// turned away before that is read. Whoever sends one slowly holds room, and no place.
+/// A body, parsed and checked, and the place of its request. If there is no place, or no memory for
+/// the body, the request is rejected before its body is read. A client that sends slowly occupies
+/// memory, but no place.
 #[derive(Debug)]
 pub(crate) struct Json<T, W> {
     pub(crate) request: T,
@@ -142,8 +144,8 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
     }
 }
 
-/// The request that a body is, and its place. A body that takes long is read in the place, where it keeps nobody waiting: a
-/// thread that serves the runtime serves many.
+/// Parses a body and takes a place. A large body is parsed in its place on a blocking thread, where
+/// it delays nobody: a runtime thread serves many requests.
 async fn taken<T: Input, P: Send + 'static>(
     bytes: Vec<u8>,
     limits: &Limits,
@@ -159,7 +161,7 @@ async fn taken<T: Input, P: Send + 'static>(
     read.map_err(|error| BackendError::failed("read a body", error))?
 }
 
-/// The request that a body is.
+/// Parses and checks a body.
 fn checked<T: Input>(bytes: &[u8], limits: &Limits) -> Result<T, Problem> {
     let request = T::try_from(parse::<T::Sent>(bytes)?).map_err(Into::<Problem>::into)?;
     request.check(limits)?;
@@ -188,7 +190,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::media_type(field, detail))
 }
 
-/// Whether nothing was done to a body for its way but to cut it in chunks.
+/// Whether a body has no transfer coding other than `chunked`.
 fn is_in_chunks_at_most(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     codings.all(|it| {
@@ -197,7 +199,8 @@ fn is_in_chunks_at_most(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Reads a body of which `announced` bytes are said to come; `grow` is told of how many there are before they are kept.
+/// Reads a body whose announced length is `announced`; calls `grow` with the new length before
+/// bytes are kept.
 async fn read(
     mut body: Limited<Body>,
     announced: usize,
@@ -218,12 +221,12 @@ async fn read(
     Ok(whole)
 }
 
-/// The length that a body says it has.
+/// The announced length of a body.
 fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Refuses a body that says of itself that it is too large, before any of it is read.
+/// Rejects a body whose announced length is too large, before any of it is read.
 fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     match length(headers) {
         Some(length) if length > limit as u64 => Err(Problem::body_too_large(limit)),
@@ -231,7 +234,7 @@ fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     }
 }
 
-/// Reads JSON, once: nothing is kept of it but what `T` is.
+/// Parses JSON in one pass into a `T`, without an intermediate tree.
 ///
 /// # Errors
 /// Names the field and says what is wrong with it.
@@ -246,7 +249,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// Reads a value that was read by [`parse`] before, from the field `prefix`.
+/// Converts a value parsed by [`parse`]; `prefix` is the field that it comes from.
 pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Wire(value)).map_err(|error| {
         let path = match error.path().to_string().as_str() {
@@ -262,11 +265,11 @@ fn refused(path: &str, error: &serde_json::Error) -> Problem {
     fault(path, &error.to_string())
 }
 
-/// What is said of what serde refused at `path`, for the reason `detail`: the field at fault is the one there, or
-/// one that is named in the reason.
+/// The problem for an error of serde at `path` with the message `detail`: the field at fault is the
+/// one at the path, or the one named in the message.
 pub(crate) fn fault(path: &str, detail: &str) -> Problem {
     let detail = ctx_model::in_words_of_json(detail).into_owned();
-    // Where the text breaks off, no field is known.
+    // Where the text is cut off, the field is unknown.
     let path = path.trim_end_matches('?').trim_end_matches('.');
     let mut field = path.to_owned();
     if let Some(name) = named(&detail)
@@ -281,20 +284,20 @@ pub(crate) fn fault(path: &str, detail: &str) -> Problem {
     Problem::invalid(field, detail)
 }
 
-/// What is said of what the model refused at `path`.
+/// The problem for a value at `path` that the model rejected.
 pub(crate) fn unfit(path: &str, error: &ModelError) -> Problem {
     let field = match error.field() {
         Some(field) => format!("{path}.{field}"),
         None => path.to_owned(),
     };
-    // Each field is as it is described, and they do not go together.
+    // Each field is valid by itself; their combination is not.
     if error.is_between_fields() {
         return Problem::unprocessable(field, error.to_string());
     }
     Problem::invalid(field, error.to_string())
 }
 
-/// The field that serde names though its path does not lead to it.
+/// The field named in a serde message, if the path does not lead to it.
 fn named(detail: &str) -> Option<&str> {
     for word in ["missing field `", "unknown field `", "duplicate field `"] {
         if let Some(rest) = detail.strip_prefix(word) {
@@ -363,7 +366,8 @@ mod tests {
         assert!(object.contains("expected an object"), "{object}");
     }
 
-    /// Were the text read again, as a tree or not, that it breaks off would be what is told of it.
+    /// If the text were parsed again, as a tree or otherwise, the error would be that it is cut
+    /// off.
     #[test]
     fn nothing_is_read_after_a_fraction_that_must_not_be() {
         let body = format!("{{\"first\": 1.5, \"x\": [{}", "0,".repeat(100_000));
@@ -372,7 +376,7 @@ mod tests {
         assert_eq!(fault::<crate::wire::FilesRequest>(&body), "files");
     }
 
-    /// Which thread reads it.
+    /// Records which thread parses it.
     #[derive(Debug)]
     struct Reader(ThreadId);
 

@@ -45,10 +45,10 @@ mod tally;
 mod wire;
 
 pub use asked::Asked;
-/// What implementations of [`Backend`] are written with.
+/// For implementations of [`Backend`].
 pub use async_trait::async_trait;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
-/// What [`Routes`] are of, in its version.
+/// The version of axum whose types [`Routes`] returns.
 pub use axum;
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,

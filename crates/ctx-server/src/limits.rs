@@ -1,21 +1,23 @@
-//! How much is taken on.
+//! Limits on the load that the server accepts.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// The longest path, id, title or reference, in bytes: they are in keys of a database. A description counts characters and nothing else,
-/// so that it says of these in words what they may have.
+/// The most bytes of a path, id, title or reference: they are in keys of a database. A JSON schema
+/// can only count characters, so the descriptions of these fields state this limit in words.
 pub(crate) const LONGEST_NAME: usize = 1024;
-/// So many builds wait for each that may run.
+/// Builds that may wait, per build that may run.
 const QUEUED: usize = 16;
-/// Batches that run at once, at least: one that takes long is to keep no other owner's waiting;
+/// The least number of batches that run at once: a long one must not delay those of other owners.
 const LEAST_BATCH_WORKERS: usize = 2;
-/// and at most, as each has what its files are read with in memory, or a connection to a database.
+/// The most batches that run at once by default: each holds its files in memory, or a database
+/// connection.
 const MOST_BATCH_WORKERS: usize = 8;
-/// Each may have a thread that blocks, and so may each build: together no more than there are for what they wait for too.
+/// The most store requests that run at once by default. Each, like each build, may occupy a
+/// blocking thread; this leaves threads for the work that they wait for.
 const MOST_STORE_WORKERS: usize = 192;
 
-/// How much is taken on, and for how long. Sizes in bytes.
+/// How much load the server accepts, and how long things may take. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -23,76 +25,78 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest body of a batch of files.
     pub files_body_bytes: usize,
-    /// Bytes of all bodies that are read, wait or are worked on; what comes then is turned away. One owner has a
-    /// quarter of them at most, which is to be no less than the largest body.
+    /// Bytes of all bodies that are being read, wait or are in use; further ones are rejected. One
+    /// owner has at most a quarter of them, which must be no less than the largest body.
     pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,
-    /// Files in a batch. Over PostgreSQL a batch of more than 1,024, or of more than about 32 MiB, is several transactions:
-    /// of one that is refused those before stay.
+    /// Files in a batch. Over PostgreSQL a batch of more than 1,024 files, or of more than about 32
+    /// MiB, takes several transactions: if one fails, the earlier ones remain.
     pub batch_files: usize,
     /// Chunks in one assembly.
     pub chunks: usize,
     /// Characters of the message that a context is built for.
     pub message_chars: usize,
-    /// Characters of a message that is kept.
+    /// Characters of a stored message.
     pub kept_message_chars: usize,
     /// References of a thread, and of a request.
     pub references: usize,
-    /// Builds that run at once; the rest waits.
+    /// Builds that run at once; further ones wait.
     pub workers: usize,
-    /// Cores to run them on: a build that shares them with others is one thread's.
+    /// Cores to run them on. A build that shares them with others uses one thread.
     pub cores: usize,
-    /// Builds that wait; what comes then is turned away.
+    /// Builds that wait; further ones are rejected.
     pub queue: usize,
-    /// How long a build may be expected to wait, going by what builds took lately; what would wait longer is
-    /// turned away. The first in line is not.
+    /// The longest expected wait of a build, estimated from how long recent builds took; one that
+    /// would wait longer is rejected. The first in line never is.
     pub queue_time: Duration,
-    /// Batches of files, and removals, that run at once: of each owner one.
+    /// Batches of files, and removals, that run at once; those of one owner run one at a time.
     pub batch_workers: usize,
-    /// Of those, so many wait.
+    /// Batches and removals that wait.
     pub batch_queue: usize,
-    /// How long one of those may be expected to wait, going by what others took lately, and as `queue_time` otherwise.
+    /// The longest expected wait of a batch or removal, estimated and applied like `queue_time`.
     pub batch_queue_time: Duration,
-    /// Of all else that is read of the store, and written to it, so much runs at once: of each owner one that writes.
+    /// Other store requests that run at once; writes of one owner run one at a time.
     pub store_workers: usize,
-    /// Of those, so many wait.
+    /// Other store requests that wait.
     pub store_queue: usize,
-    /// The most of the places, in percent, that one owner may take: of those that there are, with no more waiting than
-    /// `queue_time` lets in.
+    /// The most places that one owner may have, in percent of the places that are available,
+    /// counting only as many waiting ones as `queue_time` admits.
     pub owner_percent: usize,
-    /// Connections; more wait to be accepted. Fewer, where the process may not open twice as many files and some more.
+    /// Open connections; further ones wait to be accepted. Fewer if the process may not open twice
+    /// as many files and some more.
     pub connections: usize,
-    /// Connections of one address; more are closed at once.
+    /// Connections per address; further ones are closed at once.
     pub peer_connections: usize,
-    /// Requests over one connection, which is closed with the answer to the last.
+    /// Requests per connection, which is closed with the answer to the last.
     pub connection_requests: usize,
-    /// How long a connection is kept: it is closed with the answer to the first request after, or once the last
-    /// request has had all its time. [`Duration::MAX`] is never.
+    /// How long a connection is kept: it is closed with the answer to the first request after that,
+    /// or at the latest when a last request would have used up all its time. [`Duration::MAX`]
+    /// means forever.
     pub connection_time: Duration,
-    /// How long whoever is answered may take nothing of it.
+    /// How long a client may read nothing of an answer.
     pub write_time: Duration,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub header_time: Duration,
     /// How long the body of a request may take.
     pub body_time: Duration,
-    /// How long a request may take once its body is there.
+    /// How long a request may take once its body has been read.
     pub request_time: Duration,
-    /// How long each source of a context is waited for, and a fifth of the time of a request at most: an answer without
-    /// one is better than none.
+    /// How long to wait for each source of a context, but at most a fifth of `request_time`: an
+    /// answer without one source is better than none.
     pub source_time: Duration,
-    /// How long requests are still taken once the server is to stop, while `/readyz` says that it is about to end: time for
-    /// whoever spreads requests to send them elsewhere.
+    /// How long requests are still accepted after the shutdown signal, while `/readyz` reports that
+    /// the server is stopping: time for a load balancer to send requests elsewhere.
     pub grace_time: Duration,
-    /// How long requests may go on once no more are taken.
+    /// How long running requests may go on after requests are no longer accepted.
     pub drain_time: Duration,
 }
 
 impl Limits {
-    /// The most builds that it makes sense to run at once.
+    /// The most builds that are worth running at once.
     pub const MOST_WORKERS: usize = 64;
 
-    /// These with `workers` builds at once, and sixteen waiting for each.
+    /// Sets the number of builds that run at once, and lets sixteen wait for each.
     #[must_use]
     pub fn with_workers(self, workers: NonZeroUsize) -> Self {
         Limits {
@@ -102,7 +106,7 @@ impl Limits {
         }
     }
 
-    /// These with requests taken for so long after the server is told to stop.
+    /// Sets how long requests are still accepted after the shutdown signal.
     #[must_use]
     pub fn with_grace(self, grace_time: Duration) -> Self {
         Limits { grace_time, ..self }
@@ -110,11 +114,13 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// Three builds for every two cores and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them,
-    /// ten seconds a request, of which a batch of files waits for half at most.
+    /// Three builds for every two cores and sixteen waiting for each, for at most half a second; 4
+    /// MiB per body and 256 MiB for all of them; ten seconds per request, of which a batch of files
+    /// waits at most half.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        // A build waits now and then, for the disk, a database or a thread to wake, and a core is not to wait with it.
+        // A build sometimes waits for the disk, a database or a thread to wake up, and its core
+        // should not idle meanwhile.
         let workers = (cores + cores.div_ceil(2)).min(Limits::MOST_WORKERS);
         let batch_workers = cores.clamp(LEAST_BATCH_WORKERS, MOST_BATCH_WORKERS);
         Limits {

@@ -1,4 +1,4 @@
-//! What is counted and timed. Names and numbers alone: no text of any request, and no owner.
+//! The metrics: names and numbers only, with no text of any request and no owner.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, Non
 /// The one histogram that has a label.
 const STAGES: &str = "context_stage_seconds";
 
-/// Each metric, its unit and what it tells.
+/// Each metric, its unit and its description.
 const DESCRIBED: [(&str, Unit, &str); 19] = [
     (
         "context_assembly_time",
@@ -124,7 +124,7 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn new() -> Self {
         let builder = PrometheusBuilder::new();
-        // Both lists have entries, which is all that is asked of them.
+        // Fails only for an empty list, and neither list is empty.
         let builder = match builder.set_buckets(&SECONDS) {
             Ok(builder) => builder,
             Err(_) => PrometheusBuilder::new(),
@@ -149,7 +149,7 @@ impl Meter {
         meter
     }
 
-    /// What there is nothing of yet is told as nothing, not left out.
+    /// Metrics that are still 0 are reported as 0, not left out.
     fn begin(&self) {
         self.counter("http_shed_total", Vec::new()).absolute(0);
         self.counter("http_late_total", Vec::new()).absolute(0);
@@ -164,27 +164,28 @@ impl Meter {
         }
     }
 
-    /// All of it, as Prometheus reads it.
+    /// All metrics in the Prometheus text format.
     pub(crate) fn render(&self) -> String {
         self.handle.render()
     }
 
-    /// Puts away what was measured since; to be done every few seconds, asked for or not.
+    /// Aggregates recent measurements; must be called every few seconds, whether or not metrics are
+    /// requested.
     pub(crate) fn upkeep(&self) {
         self.handle.run_upkeep();
     }
 
-    /// A request was turned away.
+    /// Counts a rejected request.
     pub(crate) fn shed(&self) {
         self.counter("http_shed_total", Vec::new()).increment(1);
     }
 
-    /// An answer was late.
+    /// Counts a late answer.
     pub(crate) fn late(&self) {
         self.counter("http_late_total", Vec::new()).increment(1);
     }
 
-    /// A request was answered.
+    /// Counts and times an answered request.
     pub(crate) fn request(&self, route: &str, method: &'static str, status: u16, took: Duration) {
         let route = Label::new("route", route.to_owned());
         let labels = vec![
@@ -197,7 +198,7 @@ impl Meter {
             .record(took);
     }
 
-    /// A caller went away, and was not answered.
+    /// Counts a request whose caller went away before it was answered.
     pub(crate) fn gone(&self, route: &str, method: &'static str) {
         let labels = vec![
             Label::new("route", route.to_owned()),
@@ -206,7 +207,7 @@ impl Meter {
         self.counter("http_gone_total", labels).increment(1);
     }
 
-    /// A message has its context. One that was built before is given again and not counted as another build.
+    /// Records the context for a message. A cached one does not count as another build.
     pub(crate) fn prime(&self, prime: &Prime, took: Duration) {
         if prime.is_cached() {
             self.used(&prime.context.built);
@@ -218,7 +219,7 @@ impl Meter {
         }
     }
 
-    /// How the cache has done so far.
+    /// Sets the counters of the cache.
     pub(crate) fn cache(&self, so_far: &CacheMetrics) {
         for (name, count) in [
             ("context_cache_hits_total", so_far.hits + so_far.coalesced),
@@ -231,13 +232,13 @@ impl Meter {
         self.gauge("context_cache_hit_rate").set(so_far.hit_rate());
     }
 
-    /// How many bytes of bodies are held.
+    /// Sets how many bytes of bodies are held.
     #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
     pub(crate) fn bodies(&self, bytes: usize) {
         self.gauge("http_body_bytes").set(bytes as f64);
     }
 
-    /// A context was built.
+    /// Records a context that was built.
     pub(crate) fn built(&self, built: &BuiltContext, took: Duration) {
         let selected = built.included.len();
         let retrieved = selected + built.omitted.len();

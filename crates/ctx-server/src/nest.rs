@@ -1,4 +1,4 @@
-//! The routes, for an app of one's own.
+//! The routes, to be mounted in an application of your own.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,20 +24,20 @@ use crate::readiness::Readiness;
 use crate::state::{App, Shared};
 use crate::{Options, ServerError, page, routes};
 
-/// How often what was measured is put away.
+/// How often measurements are aggregated.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What pages of sites that were named may send and read.
+/// The methods and headers that pages of allowed sites may use.
 const CORS: Cors = Cors {
     methods: "GET, POST, PUT, DELETE",
     headers: "Authorization, Content-Type",
     readable: "X-Request-Id, Retry-After",
 };
 
-/// All routes of a [`Server`](crate::Server), to be nested in an app that listens by itself. Each request passes the same door,
-/// needs a token and has its turn; what the limits say of connections (how many there are, how long one lasts, how slow it may be) is
-/// left to whoever accepts them. Links in answers and in the description are of a server of its own, without the path that the
-/// routes are nested at.
+/// All routes of a [`Server`](crate::Server), to be nested in an app that listens by itself. Each
+/// request passes the same checks, needs a token and waits for its turn. Limits on connections
+/// (their number, duration and speed) are left to the app that accepts them. Links in answers and
+/// in the description do not include the path at which the routes are nested.
 ///
 /// # Examples
 /// ```
@@ -54,7 +54,7 @@ const CORS: Cors = Cors {
 /// let app = Router::new().route("/", get(async || "an app of one's own")).nest("/ctx", routes.router());
 /// let stop = async { /* until this is done */ };
 /// axum::serve(listener, app).with_graceful_shutdown(stop).await?;
-/// routes.end().await; // What is written behind answers is on the disk.
+/// routes.end().await; // Waits until everything that was answered is stored.
 /// # Ok(())
 /// # }
 /// # tokio::runtime::Runtime::new()?.block_on(run())?;
@@ -72,12 +72,13 @@ impl std::fmt::Debug for Routes {
 }
 
 impl Routes {
-    /// Those of an app that listens at `addr`: by the names and from the pages that a server has there.
+    /// Routes for an app that listens at `addr`, under the names and for the pages that a server
+    /// there accepts.
     ///
     /// Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`ServerError::Hosts`], which is of the options.
+    /// [`ServerError::Hosts`], if the options are at fault.
     pub fn new(
         addr: SocketAddr,
         backend: Arc<dyn Backend>,
@@ -88,7 +89,7 @@ impl Routes {
         Ok(Routes::behind(door, backend, options))
     }
 
-    /// Those behind `door`.
+    /// The routes behind `door`.
     pub(crate) fn behind(door: Door, backend: Arc<dyn Backend>, options: Options) -> Self {
         let (router, openapi) = routes::routes();
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
@@ -131,12 +132,13 @@ impl Routes {
         Routes { app, router }
     }
 
-    /// The routes: to be [nested](Router::nest) at a path, or served as they are. Clones are of one server.
+    /// The routes: to be [nested](Router::nest) at a path, or served as they are. Clones share the
+    /// state of one server.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
 
-    /// Who is let in, to be replaced while it runs.
+    /// The accepted credentials, which can be replaced at run time.
     pub fn credentials(&self) -> LiveCredentials {
         self.app.credentials.clone()
     }
@@ -146,24 +148,25 @@ impl Routes {
         &self.app.openapi
     }
 
-    /// Says from now on that it is about to end (`/readyz`), and answers on.
+    /// Reports from now on that the server is stopping (`/readyz`), but goes on answering.
     pub fn drain(&self) {
         self.app.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Cancels requests that are worked on still, and waits until what was answered is kept.
+    /// Cancels requests that still run, and waits until everything that was answered is stored.
     pub async fn end(&self) {
         self.app.cancel.cancel();
         self.app.backend.settle().await;
     }
 }
 
-/// The door of a server of these names that listens on `port`.
+/// The door of a server with these names that listens on `port`.
 pub(crate) fn door(hosts: Hosts, port: u16, options: &Options) -> Result<Door, ServerError> {
     Ok(Door::new(hosts, port, &options.origins, CORS)?)
 }
 
-/// Puts away what was measured, as long as there is the app: whose store is let go of with the app, not when this has ended.
+/// Aggregates measurements as long as the app lives. It holds no strong reference, so the store is
+/// released with the app, not when this task ends.
 async fn keep_up(meter: Weak<Meter>) {
     let mut upkeep = tokio::time::interval(UPKEEP);
     loop {

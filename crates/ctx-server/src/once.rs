@@ -1,14 +1,14 @@
-//! JSON that is kept as it came, in which no object has a field twice.
+//! JSON objects kept as they came, in which no field occurs twice.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads the fields of an object, and of those within it, each of which is there once.
+/// Reads the fields of an object, in which, as in all nested objects, each field occurs once.
 ///
 /// # Errors
-/// A field is there twice; it is no object.
+/// A field occurs twice, or the value is no object.
 pub(crate) fn fields<'de, D: Deserializer<'de>>(json: D) -> Result<Map<String, Value>, D::Error> {
     json.deserialize_map(Fields)
 }
@@ -26,7 +26,7 @@ impl<'de> Visitor<'de> for Fields {
         let mut fields = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             if fields.contains_key(&name) {
-                // As those say it that are read into a type.
+                // The same message as for bodies that are read into a type.
                 return Err(A::Error::custom(format!("duplicate field `{name}`")));
             }
             let Once(value) = map.next_value()?;
@@ -36,7 +36,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// A value in which no object has a field twice.
+/// A value in which no object has a duplicate field.
 struct Once(Value);
 
 impl<'de> Deserialize<'de> for Once {

@@ -1,4 +1,4 @@
-//! The frame of the description of all routes; each route describes itself.
+//! The frame of the OpenAPI description; each route describes itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +39,8 @@ impl Modify for Token {
     }
 }
 
-/// The headers that answers have whatever their route: the first digit of those, where not all have it, the name, the type,
-/// and what it tells.
+/// Headers that all routes answer with: the first digit of the status, if not all statuses have the
+/// header, the name, the type, and the description.
 const HEADERS: [(&str, &str, Type, &str); 4] = [
     (
         "",
@@ -68,7 +68,8 @@ const HEADERS: [(&str, &str, Type, &str); 4] = [
     ),
 ];
 
-/// Adds the headers to the answers of every route, and has what answers hold told by its name.
+/// Adds the headers to the answers of every route, and references the schemas of their parts by
+/// name.
 pub(crate) fn finish(openapi: &mut OpenApi) {
     if let Some(components) = &mut openapi.components {
         name_parts(&mut components.schemas);
@@ -88,10 +89,11 @@ pub(crate) fn finish(openapi: &mut OpenApi) {
     }
 }
 
-/// What stands before the names of schemas of answers.
+/// The prefix of the schema names of answers.
 const REPLY: &str = "Reply_";
 
-/// Each schema of an answer has those of its `data` and its `meta` written out, as they are of any type: they are those that have names.
+/// Replaces the inlined `data` and `meta` of each answer by references: `utoipa` inlines them
+/// because the answer type is generic.
 fn name_parts(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
     let named = schemas.clone();
     let replies = schemas.iter_mut();
@@ -109,7 +111,7 @@ fn name_parts(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
     }
 }
 
-/// Names `part`, or what it is a list of, where that is `schema`.
+/// Replaces `part`, or the items of a list, by a reference to `name` if it equals `schema`.
 fn name_part(part: &mut RefOr<Schema>, name: &str, schema: &RefOr<Schema>) {
     if is_same(part, schema) {
         *part = Ref::from_schema_name(name).into();
@@ -122,7 +124,7 @@ fn name_part(part: &mut RefOr<Schema>, name: &str, schema: &RefOr<Schema>) {
     }
 }
 
-/// Whether a field is of `schema`: what is said of the field is said of it alone.
+/// Whether a field has this schema, ignoring descriptions: a field has its own.
 fn is_same(part: &RefOr<Schema>, schema: &RefOr<Schema>) -> bool {
     let silent = |it: &RefOr<Schema>| {
         let mut it = serde_json::to_value(it).unwrap_or_default();
@@ -134,7 +136,7 @@ fn is_same(part: &RefOr<Schema>, schema: &RefOr<Schema>) -> bool {
     silent(part) == silent(schema)
 }
 
-/// The answers of each method that a path takes.
+/// The responses of each method of a path.
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut BTreeMap<String, RefOr<Response>>> {
     let methods = [
         &mut item.get,
@@ -147,7 +149,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut BTreeMap<String,
     operations.map(|it| &mut it.responses.responses)
 }
 
-/// The description without a route.
+/// The description without any route.
 pub(crate) fn begin() -> OpenApi {
     Frame::openapi()
 }

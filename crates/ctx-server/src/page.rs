@@ -1,4 +1,4 @@
-//! The description of all routes for people: one page that loads nothing.
+//! The API documentation as one HTML page that loads nothing.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ code,pre,.path{font-family:ui-monospace,monospace}h2{border-bottom:1px solid #88
 td,th{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}@media(prefers-color-scheme:dark)\
 {body{background:#111;color:#ddd}a{color:#8bf}}";
 
-/// The page of `openapi`.
+/// Renders the page of `openapi`.
 pub(crate) fn render(openapi: &Value) -> String {
     let mut page = Page(String::new());
     let title = text(&openapi["info"]["title"]);
@@ -115,7 +115,7 @@ impl Page {
     }
 }
 
-/// What a value of this schema looks like, in a word or a link.
+/// The type of a schema, in a word or a link.
 fn shape(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = escape(name.rsplit('/').next().unwrap_or(name));

@@ -1,14 +1,14 @@
-//! Paths that owners give to their files.
+//! Checks the paths that owners give to their files.
 
 use std::path::{Component, Path};
 
 use crate::limits;
 
-/// The longest name in a path, in bytes, with room for what an unfinished file is called.
+/// The longest name in a path, in bytes; it leaves room for what an unfinished file's name adds.
 const LONGEST_PART: usize = 200;
-/// The deepest path, in names.
+/// The most names in a path.
 const DEEPEST: usize = 32;
-/// What is wrong with `path` as the path of a file to be kept, if anything is.
+/// What is wrong with `path` as the path of a stored file, if anything.
 pub(crate) fn fault(path: &str) -> Option<&'static str> {
     if path.len() > limits::LONGEST_NAME {
         return Some("the path has more than 1024 bytes");

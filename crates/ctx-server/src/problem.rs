@@ -1,4 +1,4 @@
-//! What is answered when there is no answer: problem details, as RFC 9457 has them.
+//! Error answers, as problem details of RFC 9457.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -26,22 +26,22 @@ use crate::schema;
 /// Why there is no answer (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Which kind of problem it is: a reference to its description.
+    /// The kind of problem: a reference to its description.
     #[serde(rename = "type")]
     pub kind: String,
     /// The kind, in words.
     pub title: &'static str,
     /// The status of the response.
     pub status: u16,
-    /// What is the matter this time.
+    /// What is wrong in this case.
     pub detail: String,
-    /// The field at fault, where one is: `options.maxTokens`, `files[3].path`.
+    /// The field at fault, if there is one: `options.maxTokens`, `files[3].path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What the server calls the request, as in the header `X-Request-Id` and in its log.
+    /// The id of the request, as in the header `X-Request-Id` and in the server's log.
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Box<str>>,
-    /// What a budget lacks, where that is the matter.
+    /// How much the budget lacks, if it is too small.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<Box<Shortfall>>,
     /// All fields at fault, where there are several.
@@ -78,28 +78,28 @@ pub struct Fault {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Shortfall {
-    /// What must be there.
+    /// The tokens that the context must have.
     pub needed: u32,
-    /// What there is: the budget less its reserve.
+    /// The tokens that are available: the budget less its reserve.
     pub available: u32,
-    /// The smallest `maxTokens` that works; none does where it is left out.
+    /// The smallest `maxTokens` that works; left out if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_max_tokens: Option<u32>,
-    /// What `needed` is the sum of.
+    /// The parts of `needed`.
     pub breakdown: Breakdown,
 }
 
-/// What must be in a context, in tokens.
+/// The mandatory parts of a context, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[non_exhaustive]
 pub struct Breakdown {
-    /// The header's.
+    /// The header.
     pub header: u32,
-    /// The footer's.
+    /// The footer.
     pub footer: u32,
-    /// Those of notices.
+    /// The notices.
     pub notices: u32,
-    /// Those of what must be shown, each at its cheapest.
+    /// The chunks that must be shown, each at its cheapest.
     pub pinned: u32,
 }
 
@@ -132,7 +132,7 @@ impl Shortfall {
     }
 }
 
-/// It is described flat, as it is sent.
+/// The schema is flat, as the problem is sent.
 impl PartialSchema for Problem {
     fn schema() -> RefOr<Schema> {
         schema::Problem::schema()
@@ -145,7 +145,7 @@ impl ToSchema for Problem {
     }
 }
 
-/// The kinds of problems: the word that ends `type`, the status, and the title.
+/// The kinds of problems: the last segment of `type`, the status, and the title.
 pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
     (
         "invalid",
@@ -283,13 +283,13 @@ impl Problem {
         self
     }
 
-    /// The same, with what the server calls the request that is worked on here.
+    /// Adds the id of the current request.
     pub(crate) fn of_request(mut self) -> Self {
         self.request_id = Asked::current().map(|it| it.id.as_str().into());
         self
     }
 
-    /// The connection cannot be read any further: part of the request is still to come.
+    /// Marks the connection as unusable: part of the request has not been read.
     fn closing(mut self) -> Self {
         self.must_close = true;
         self

@@ -1,31 +1,32 @@
-//! How much a store keeps of each owner.
+//! How much a store keeps for each owner.
 
 use std::fmt;
 use std::time::Duration;
 
-/// How much one owner may keep.
+/// How much one owner may store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quota {
-    /// Files.
+    /// The number of files.
     pub files: u64,
     /// Bytes of all files together.
     pub bytes: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
-    /// Messages of all threads together.
+    /// The number of messages in all threads together.
     pub messages: u64,
     /// Receipts of contexts.
     pub contexts: Keeping,
 }
 
-/// How long receipts of contexts are kept: until they are older than `age`, as far as all of an owner's come to no more than
-/// `bytes`. The oldest make room for new ones, the latest is kept.
+/// How long receipts of contexts are kept: until they are older than `age`, as long as all of an
+/// owner's receipts have at most `bytes` together. The oldest make room for new ones; the latest is
+/// always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// Since they were given last; older ones go when others are written.
+    /// The age since a context was last returned; older ones are deleted when others are written.
     pub age: Duration,
-    /// All of one owner's together.
+    /// Bytes of all receipts of one owner together.
     pub bytes: u64,
 }
 
@@ -51,7 +52,8 @@ impl fmt::Display for Keeping {
 }
 
 impl Default for Quota {
-    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, and receipts as [`Keeping::default`] says.
+    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, and receipts as in
+    /// [`Keeping::default`].
     fn default() -> Self {
         Quota {
             files: 100_000,

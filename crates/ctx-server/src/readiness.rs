@@ -1,29 +1,31 @@
-//! Whether the store answers, for who asks without a token.
+//! Whether the store answers, for callers without a token.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-/// So long an answer is good.
+/// How long an answer of the store stays valid.
 const GOOD: Duration = Duration::from_secs(1);
 
-/// When the store said it, and whether it was ready: why it was not, where it was not.
+/// When the store answered, and whether it was ready or why not.
 type Last = (Instant, Result<(), Arc<str>>);
 
-/// What the store said last. Anybody may ask, as often as they like, and the store is asked once for all of them.
+/// The last answer of the store. Anyone may ask as often as they like; the store is asked once for
+/// all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
-    /// Held by the one who asks.
+    /// Locked while the store is being asked.
     last: Arc<Mutex<Option<Last>>>,
 }
 
 impl Readiness {
-    /// Whether the store is ready, by what it said within the last second, or by `asking` it now. That goes on when the
-    /// caller has gone: who comes next waits for the same. Where it is another answer than before, that is logged.
+    /// Whether the store is ready: its answer within the last second, or else the result of
+    /// `asking` it now. The check goes on if the caller goes away, and the next caller waits for
+    /// the same one. A change of the answer is logged.
     ///
     /// # Errors
-    /// It is not, for that reason.
+    /// Why the store is not ready.
     pub(crate) async fn of<F>(&self, asking: impl FnOnce() -> F) -> Result<(), Arc<str>>
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
@@ -61,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// A store that answers as often as it is let.
+    /// A store that answers as often as it is allowed to.
     struct Slow {
         asked: AtomicU32,
         open: Semaphore,

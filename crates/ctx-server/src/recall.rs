@@ -1,20 +1,21 @@
-//! What threads were shown, as the receipts of their contexts tell.
+//! What threads were shown, according to the receipts of their contexts.
 
 use ctx_model::{Citation, LineSpan};
 use ctx_service::Place;
 use serde::Deserialize;
 
-/// So many receipts are looked through, the latest: to read all that may be kept would take seconds.
+/// The most receipts that are searched, latest first: reading all that may be stored would take
+/// seconds.
 pub(crate) const MOST_RECALLED: usize = 1_024;
 
-/// Looks labels up in receipts, one after the other.
+/// Looks up labels in a series of receipts.
 pub(crate) struct Recalling<'a> {
     thread: &'a str,
     labels: &'a [String],
     places: Vec<Option<Place>>,
 }
 
-/// As much of a receipt, in the form in which it is kept, as tells what it calls what.
+/// The fields of a stored receipt that map labels to sources.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {
@@ -38,13 +39,13 @@ impl<'a> Recalling<'a> {
         }
     }
 
-    /// Whether there is nothing left to look for.
+    /// Whether all labels were found.
     #[cfg(feature = "embedded")]
     pub(crate) fn is_done(&self) -> bool {
         self.places.iter().all(Option::is_some)
     }
 
-    /// Looks into a receipt in the form in which it is kept. What cannot be read tells nothing. O(bytes).
+    /// Searches a receipt in its stored form; one that cannot be parsed is skipped. O(bytes).
     pub(crate) fn look_into(&mut self, receipt: &str) {
         let mut missing = self.labels.iter().zip(&self.places);
         if !missing.any(|(label, place)| place.is_none() && receipt.contains(&field(label))) {
@@ -55,13 +56,14 @@ impl<'a> Recalling<'a> {
         }
     }
 
-    /// Looks at the citations of a context of `thread`.
+    /// Searches the citations of a context of `thread`.
     pub(crate) fn look_at(&mut self, thread: Option<&str>, citations: &[Citation]) {
         if thread.unwrap_or_default() != self.thread {
             return;
         }
         for (label, place) in self.labels.iter().zip(&mut self.places) {
-            // Of lines that are shown together the first is of all, and the last of those of the label.
+            // If several chunks are shown together, the first citation with the label covers all of
+            // them, and the last only the label's own lines.
             let cited = citations.iter().rev().find(|it| it.chunk_id == *label);
             *place = place.take().or_else(|| cited.and_then(place_of));
         }
@@ -73,7 +75,8 @@ impl<'a> Recalling<'a> {
     }
 }
 
-/// What a receipt that gave `label` out has in it. What is said in a context has its quotation marks escaped.
+/// The JSON that a receipt contains if it issued `label`. Text within a context cannot contain it,
+/// since its quotation marks are escaped.
 pub(crate) fn field(label: &str) -> String {
     format!("\"chunkId\":\"{label}\"")
 }

@@ -1,4 +1,4 @@
-//! How much of a budget is left to a context.
+//! How much of a budget is left to the context.
 
 use ctx_model::Tokens;
 use ctx_service::PrimeOptions;
@@ -6,18 +6,18 @@ use ctx_service::PrimeOptions;
 /// How much of a budget is reserved for the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reserve {
-    /// As much as the options of the request say.
+    /// As much as the options of the request state.
     #[default]
     Said,
-    /// A share of the budget, as nothing is said.
+    /// A share of the budget, because the request states no reserve.
     Share,
 }
 
 impl Reserve {
-    /// One part in so many, where that is less than the best reserve.
+    /// The divisor of that share, which applies where it is less than the default reserve.
     const SHARE: u32 = 8;
 
-    /// What is reserved of a budget where nothing is said.
+    /// The reserve of a budget if the request states none.
     pub(crate) fn of(budget: Tokens) -> Tokens {
         Reserve::best().min(Tokens::new(budget.get() / Reserve::SHARE))
     }
@@ -26,14 +26,16 @@ impl Reserve {
         PrimeOptions::default().build.reserve
     }
 
-    /// The smallest budget that leaves as many tokens to the context as `budget` does, of which `reserved` are reserved.
+    /// The smallest budget that leaves as many tokens to the context as `budget` does, of which
+    /// `reserved` are reserved.
     pub(crate) fn budget_like(self, budget: Tokens, reserved: Tokens) -> Tokens {
         if self == Reserve::Said {
             return budget;
         }
         let context = u64::from(budget.saturating_sub(reserved));
         let share = u64::from(Reserve::SHARE);
-        // What is left of n is n - n / 8, which is 7 n / 8, rounded up; or n less the best reserve, where that is more.
+        // A budget n leaves n - n / 8 tokens, which is 7 n / 8 rounded up; or n less the default
+        // reserve, if that is more.
         let less_a_share = context.saturating_sub(1) * share / (share - 1) + 1;
         let less_the_best = context + u64::from(Reserve::best());
         Tokens::saturating_from_u64(less_a_share.min(less_the_best))

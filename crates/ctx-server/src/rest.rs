@@ -1,5 +1,6 @@
-//! What is left of a body that was answered before it was read. A connection cannot go on before the whole of a request was read from it:
-//! a little is read off, and with more to come the answer says that the connection ends, so that nobody sends another request on it.
+//! The unread rest of a request body. A connection can only go on after the whole request was read
+//! from it: a short rest is read and discarded; with a longer one the answer announces that the
+//! connection ends, so that the client sends no further request on it.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,20 +14,22 @@ use axum::http::{HeaderMap, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Frame, SizeHint};
 
-/// So many bytes are read off at most.
+/// The most bytes of a rest that are read.
 const LITTLE: u64 = 64 << 10;
-/// An answer waits so long for them: who sends a head and its body one after the other has them on the way.
+/// How long an answer waits for the rest: a client that sends head and body one after the other has
+/// the body on the way.
 const SOON: Duration = Duration::from_millis(250);
 
-/// The body of a request, which whoever answers that may read or not.
+/// The body of a request, of which the handler may have read all, a part or nothing.
 pub(crate) struct Rest {
     shared: SharedBody,
-    /// Whether it is sent once it is asked for.
+    /// Whether the client sends the body only once it is requested (`Expect`).
     is_asked_for: bool,
 }
 
 impl Rest {
-    /// That of `request`, if it has one, and the connection is its own until it was read.
+    /// Takes over the body of `request`; `None` if it has none, or if the HTTP version does not
+    /// need the body to be read.
     pub(crate) fn of(request: &mut Request) -> Option<Rest> {
         if request.body().is_end_stream() || request.version() > Version::HTTP_11 {
             return None;
@@ -41,7 +44,8 @@ impl Rest {
         })
     }
 
-    /// Reads the rest off; whether the connection can go on behind an answer of these headers. Waits a little for what is still to come.
+    /// Reads the rest, waiting briefly for bytes still to come. Returns whether the connection can
+    /// go on after an answer with these headers.
     pub(crate) async fn read_off(mut self, headers: &HeaderMap) -> bool {
         let left = {
             let read = self.shared.lock();
@@ -71,7 +75,7 @@ impl Rest {
     }
 }
 
-/// A body that two may read, one after the other.
+/// A body that two readers can read, one after the other.
 #[derive(Clone)]
 struct SharedBody(Arc<Mutex<Read>>);
 

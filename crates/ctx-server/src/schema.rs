@@ -1,5 +1,5 @@
-//! The vocabulary as `OpenAPI` describes it. These types are never made: `ctx-model` knows nothing of HTTP, and a
-//! test holds the fields of the two against each other.
+//! The vocabulary of `ctx-model` as `OpenAPI` describes it. These types are never constructed:
+//! `ctx-model` knows nothing of HTTP, and a test compares the fields of both.
 #![allow(
     dead_code,
     clippy::large_enum_variant,
@@ -14,11 +14,11 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Something that may be put before a model.
+/// Something that may be shown to a model.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Chunk {
-    /// Its name among the chunks of the request: unique.
+    /// Its id, unique among the chunks of the request.
     #[schema(min_length = 1)]
     id: String,
     /// Its text.
@@ -26,7 +26,7 @@ pub(crate) struct Chunk {
     /// How much it matters.
     #[schema(minimum = 0, maximum = 1)]
     relevance: f64,
-    /// What it is: `function`, `class`, `file`, `message`, … or a word of the caller's.
+    /// Its kind: `function`, `class`, `file`, `message`, … or a word of your own.
     kind: Option<String>,
     /// Where it came from.
     #[schema(nullable = false)]
@@ -35,10 +35,10 @@ pub(crate) struct Chunk {
     name: Option<String>,
     /// The name with its enclosing scopes.
     qualified_name: Option<String>,
-    /// The file it is in.
+    /// The path of its file.
     #[schema(min_length = 1)]
     file_path: Option<String>,
-    /// The first of its lines, from 1; given together with the last.
+    /// The first of its lines, from 1; requires `endLine`.
     #[schema(minimum = 1, maximum = 4_294_967_295u32)]
     start_line: Option<u64>,
     /// The last of its lines; not before the first.
@@ -46,16 +46,19 @@ pub(crate) struct Chunk {
     end_line: Option<u64>,
     /// The language of its text.
     language: Option<String>,
-    /// A wider text to show instead. Its lines are told where those of `content` stand in it exactly once.
+    /// A wider text to show instead. Its lines are known if those of `content` occur in it exactly
+    /// once.
     expanded_context: Option<String>,
     /// A shorter text.
     summary: Option<String>,
-    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
-    /// empty and files are read, it is BLAKE3 of the lines, with or without what ends the last, or of the whole text of the file in UTF-8, in
-    /// 64 hexadecimal digits, and tells whether they say the same still. What cannot be one is not held against a file, and
-    /// against one in which secrets are masked only that of its masked text or lines.
+    /// A hash of the source that the chunk was taken from: chunks of one path are merged only if it
+    /// is equal. If `content` is empty and files are read, it is compared with the file to find out
+    /// whether that has changed: it must then be the BLAKE3 of the lines, with or without the last
+    /// line ending, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. A value of
+    /// any other form is not compared. In a file with masked secrets only hashes of the masked text
+    /// or lines match.
     content_hash: Option<String>,
-    /// What the file imports.
+    /// The imports of the file.
     #[schema(nullable = false)]
     imports: Option<Vec<String>>,
     /// What it relates to.
@@ -63,7 +66,7 @@ pub(crate) struct Chunk {
     relations: Option<Vec<Relation>>,
     /// Milliseconds since 1970.
     created_at: Option<i64>,
-    /// The words of the question it matched.
+    /// The words of the question that it matched.
     #[schema(nullable = false)]
     matched_keywords: Option<Vec<String>>,
     /// Whether it must appear, in some rendition.
@@ -88,7 +91,7 @@ pub(crate) enum Origin {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Relation {
-    /// The verb.
+    /// The kind of the relation, a verb.
     kind: String,
     /// The other end.
     target: String,
@@ -98,19 +101,19 @@ pub(crate) struct Relation {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Rendition {
-    /// How much of it is shown.
+    /// How much of the chunk is shown.
     rendition: RenditionKind,
     /// The text.
     text: String,
-    /// The number of each line; null for a line that is not the source's.
+    /// The number of each line; null for a line that is not in the source.
     #[schema(schema_with = lines)]
     lines: Option<Vec<Option<u32>>>,
-    /// How much of what the chunk says is kept.
+    /// The share of the chunk's information that is kept.
     #[schema(minimum = 0, maximum = 1)]
     information: f64,
 }
 
-/// Numbers of lines, and nulls between them.
+/// A list of line numbers and nulls.
 fn lines() -> Array {
     let number = ObjectBuilder::new()
         .schema_type(Type::Integer)
@@ -143,23 +146,23 @@ pub(crate) enum RenditionKind {
     Mention,
 }
 
-/// What the caller may choose; everything has a default.
+/// Options of a context; each has a default.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BuildOptions {
-    /// The context and the reserve together never need more.
+    /// The most tokens of the context and the reserve together.
     #[schema(nullable = false, default = 8000, maximum = 4_294_967_295u32)]
     max_tokens: Option<u64>,
-    /// At most so many chunks.
+    /// The most chunks in the context.
     #[schema(maximum = 9_007_199_254_740_991u64)]
     max_chunks: Option<u64>,
-    /// Tokens kept for the answer.
+    /// Tokens reserved for the answer.
     #[schema(nullable = false, default = 0, maximum = 4_294_967_295u32)]
     reserve: Option<u64>,
-    /// The form of the context.
+    /// The format of the context.
     #[schema(nullable = false)]
     format: Option<Format>,
-    /// Which chunks stand together.
+    /// How chunks are grouped.
     group_by: Option<GroupBy>,
     /// True for `groupBy: "file"`, false for `"none"`.
     group_by_file: Option<bool>,
@@ -172,16 +175,17 @@ pub(crate) struct BuildOptions {
     /// Whether a chunk is headed by its path.
     #[schema(nullable = false)]
     include_file_headers: Option<bool>,
-    /// Whether a chunk's lines are told.
+    /// Whether a chunk's line numbers are shown.
     #[schema(nullable = false)]
     include_line_numbers: Option<bool>,
-    /// Whether a chunk's relevance is told.
+    /// Whether a chunk's relevance is shown.
     #[schema(nullable = false)]
     include_scores: Option<bool>,
     /// Whether the context ends with a list of its sources.
     #[schema(nullable = false)]
     include_sources: Option<bool>,
-    /// Whether a chunk's text is shown; without it, its summary is, and of one without a summary, where it is.
+    /// Whether a chunk's text is shown. If not, its summary is shown, or its location if it has
+    /// none.
     #[schema(nullable = false)]
     include_content: Option<bool>,
     /// Whether a chunk's imports are shown.
@@ -196,48 +200,50 @@ pub(crate) struct BuildOptions {
     /// Whether a Markdown block carries its metadata as one JSON line.
     #[schema(nullable = false)]
     include_metadata: Option<bool>,
-    /// How text is kept apart from markup in XML.
+    /// How text is separated from markup in XML.
     #[schema(nullable = false)]
     xml_content: Option<XmlContent>,
-    /// Text between two chunks. JSON takes none.
+    /// Text between two chunks; not allowed with JSON.
     chunk_separator: Option<String>,
     /// Text before the first chunk.
     context_header: Option<String>,
     /// Text after the last chunk.
     context_footer: Option<String>,
-    /// Who counts: `characterBased`, `wordBased`, an encoding or a model.
+    /// The token counter: `characterBased`, `wordBased`, an encoding or a model.
     #[schema(nullable = false, default = "o200k_base")]
     token_estimation: Option<String>,
     /// Chunks below it are left out.
     #[schema(minimum = 0, maximum = 1)]
     min_relevance: Option<f64>,
-    /// Whether chunks whose lines meet become one.
+    /// Whether chunks with overlapping or adjacent lines are merged.
     #[schema(nullable = false)]
     merge: Option<bool>,
-    /// A chunk is worth its relevance to this power: 8 for a message where nothing is said, 1 for chunks of one's own.
+    /// A chunk is worth its relevance to this power. The default is 8 for a message, and 1 for
+    /// chunks of the request.
     #[schema(nullable = false, minimum = 0, maximum = 255)]
     relevance_power: Option<u32>,
     /// How much new information counts against relevance.
     #[schema(minimum = 0, maximum = 1)]
     diversity: Option<f64>,
-    /// Whether the selection goes on until it is proved the best.
+    /// Whether the selection goes on until it is proved optimal.
     #[schema(nullable = false)]
     exact: Option<bool>,
-    /// Whether each chunk is kept to its share of the budget by relevance, and to what is usual for its kind. One that cannot be shown so
-    /// small is left out as `over_budget`, and most of the budget may stay empty.
+    /// Whether each chunk is limited to its share of the budget by relevance, and by the usual size
+    /// of its kind. A chunk that cannot be shown that small is left out as `over_budget`, and most
+    /// of the budget may stay unused.
     #[schema(nullable = false)]
     caps: Option<bool>,
-    /// The context that went before.
+    /// The previous context.
     previous: Option<Previous>,
-    /// Whether the receipt looks for the budget at which each chunk would enter.
+    /// Whether the receipt states the budget at which each omitted chunk would enter.
     #[schema(nullable = false)]
     explain: Option<bool>,
 }
 
-/// The same for a message, with the defaults of that.
+/// The options of a context for a message, which have other defaults.
 pub(crate) struct PrimeOptions;
 
-/// What a message asks for by `explain`.
+/// The description of `explain` for a message.
 const EXPLAIN: &str = "Whether each item, and the receipt, tells the signals that it was scored by, and whether the receipt looks for the \
      budget at which each chunk would enter.";
 
@@ -247,7 +253,7 @@ impl PartialSchema for PrimeOptions {
         if let RefOr::T(Schema::Object(object)) = &mut schema {
             let budget = ctx_service::PrimeOptions::default().build.max_tokens;
             let properties = &mut object.properties;
-            // How much is reserved where nothing is said is told by the field that has these.
+            // The default of the reserve is described by the field that contains these options.
             for (name, default) in [("maxTokens", Some(budget.get().into())), ("reserve", None)] {
                 if let Some(RefOr::T(Schema::Object(property))) = properties.get_mut(name) {
                     property.default = default;
@@ -273,13 +279,14 @@ impl ToSchema for PrimeOptions {
 pub(crate) struct Previous {
     /// Its digest.
     digest: String,
-    /// The chunks it showed, one for each block, in their order.
+    /// The chunks that it showed, one for each block, in their order.
     ids: Vec<String>,
-    /// Its text: then it is told how much of it is shared, and lines that meet its blocks are not merged into them.
+    /// Its text. With it, the receipt states how much of it is repeated, and lines next to its
+    /// blocks are not merged into them.
     context: Option<String>,
 }
 
-/// The form of a context.
+/// The format of a context.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
@@ -289,7 +296,7 @@ pub(crate) enum Format {
     Plain,
 }
 
-/// Which chunks stand together.
+/// How chunks are grouped.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum GroupBy {
@@ -316,7 +323,7 @@ pub(crate) enum Selection {
     Optimal,
 }
 
-/// How text is kept apart from markup.
+/// How text is separated from markup.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum XmlContent {
@@ -328,38 +335,38 @@ pub(crate) enum XmlContent {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BuiltContext {
-    /// The text to put before the model.
+    /// The text for the model.
     context: String,
-    /// Where the tokens went.
+    /// How the tokens are divided.
     tokens: TokenSplit,
     /// How the counts relate to the consumer's tokenizer.
     exactness: Exactness,
-    /// Who counted.
+    /// The token counter.
     counter: String,
-    /// What was let in, in the order shown.
+    /// The included chunks, in the order shown.
     included: Vec<Included>,
-    /// What was left out, and why.
+    /// The omitted chunks, and why each was omitted.
     omitted: Vec<Omitted>,
     /// The files shown.
     files: Vec<String>,
-    /// The mean relevance of what was let in.
+    /// The mean relevance of the included chunks.
     average_relevance: f64,
-    /// Whether something was left out for want of room.
+    /// Whether something was omitted for lack of room.
     was_truncated: bool,
     /// What an answer may cite.
     citations: Vec<Citation>,
     /// How good the selection is.
     certificate: Certificate,
-    /// The form of the context.
+    /// The format of the context.
     format: Format,
-    /// Milliseconds.
+    /// How long the build took, in milliseconds.
     build_time: f64,
     /// BLAKE3 of the context: 64 hexadecimal digits.
     digest: String,
     /// What is shared with the previous context.
     #[schema(nullable = false)]
     shared_prefix: Option<SharedPrefix>,
-    /// What the caller should know besides.
+    /// Warnings for the caller.
     #[schema(nullable = false)]
     warnings: Option<Vec<Warning>>,
 }
@@ -368,70 +375,71 @@ pub(crate) struct BuiltContext {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContextData {
-    /// Its id, for its receipt.
+    /// Its id, by which its receipt can be requested.
     id: String,
-    /// What feedback on all its files is given with, where it shows any.
+    /// The handle for feedback on all its files, if it shows any.
     #[schema(nullable = false)]
     handle: Option<String>,
     /// The tokens of the context.
     total_tokens: u32,
-    /// What is in it, in the order shown.
+    /// The items in the context, in the order shown.
     items: Vec<crate::wire::Item<'static>>,
-    /// How many of what were found.
+    /// How many items were found, by kind.
     stats: crate::backend::Stats,
-    /// How long each stage took; nothing where the context was kept.
+    /// How long each stage took; empty if the context was cached.
     timings: Vec<crate::backend::Timing>,
     /// What an answer may cite.
     citations: Vec<crate::wire::CitedSource<'static>>,
-    /// The text to put before the model.
+    /// The text for the model.
     context: String,
-    /// Where the tokens went.
+    /// How the tokens are divided.
     tokens: TokenSplit,
     /// How the counts relate to the consumer's tokenizer.
     exactness: Exactness,
-    /// Who counted.
+    /// The token counter.
     counter: String,
-    /// What was let in, in the order shown.
+    /// The included chunks, in the order shown.
     included: Vec<Included>,
-    /// What was left out, and why.
+    /// The omitted chunks, and why each was omitted.
     omitted: Vec<Omitted>,
     /// The files shown.
     files: Vec<String>,
-    /// The mean relevance of what was let in.
+    /// The mean relevance of the included chunks.
     average_relevance: f64,
-    /// Whether something was left out for want of room.
+    /// Whether something was omitted for lack of room.
     was_truncated: bool,
     /// How good the selection is.
     certificate: Certificate,
-    /// The form of the context.
+    /// The format of the context.
     format: Format,
-    /// Milliseconds.
+    /// How long the build took, in milliseconds.
     build_time: f64,
     /// BLAKE3 of the context: 64 hexadecimal digits.
     digest: String,
     /// What is shared with the previous context.
     #[schema(nullable = false)]
     shared_prefix: Option<SharedPrefix>,
-    /// What the caller should know besides.
+    /// Warnings for the caller.
     #[schema(nullable = false)]
     warnings: Option<Vec<Warning>>,
 }
 
-/// What else is known of an item.
+/// Further data of an item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Metadata {
-    /// The file it is in.
+    /// The path of its file.
     #[schema(nullable = false)]
     path: Option<String>,
-    /// When it was said, its file last changed or, of a file that was shown lately, when that was: milliseconds
-    /// since 1970.
+    /// When the message was sent, when the file last changed or, for a recently shown file, when it
+    /// was shown: milliseconds since 1970.
     #[schema(nullable = false)]
     created_at: Option<i64>,
-    /// The words of the question that are in it, as the question has them; in it they may have another ending.
+    /// The words of the question that it contains, as written in the question; in the item they may
+    /// have other endings.
     #[schema(nullable = false)]
     matched_keywords: Option<Vec<String>>,
-    /// Its place among what the search found, from 1.
+    /// Its rank in the search, from 1.
     #[schema(nullable = false)]
     search_rank: Option<u32>,
 }
@@ -442,34 +450,34 @@ pub(crate) struct Metadata {
 pub(crate) struct Receipt {
     /// Its id.
     id: String,
-    /// Milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     created_at: i64,
     /// The thread it was built for.
     #[schema(nullable = false)]
     thread_id: Option<String>,
-    /// How many of what were found.
+    /// How many items were found, by kind.
     stats: crate::backend::Stats,
-    /// What each item was scored by, where the build that it is kept of asked for that by `explain`.
+    /// The signals of each item, if the build that is stored requested them by `explain`.
     #[schema(nullable = false)]
     items: Option<Vec<crate::backend::Scored>>,
-    /// The context, and why it is what it is.
+    /// The context, and why it is as it is.
     receipt: BuiltContext,
 }
 
-/// What an answer cites.
+/// The citations of an answer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Resolved {
-    /// The answer. Sound citations stand as they stood; the others say what is wrong with them:
+    /// The answer. Sound citations are unchanged; the others state what is wrong with them:
     /// `[fil-000000: unknown]`.
     text: String,
-    /// The ids of the items cited, each once, in the order they are first cited.
+    /// The ids of the cited items, each once, in the order in which they are first cited.
     used: Vec<String>,
     /// Every citation, in order.
     marks: Vec<Mark>,
-    /// The list of the sources that the answer uses, to be put after it; empty where it uses none.
+    /// The list of sources that the answer uses, to be appended to it; empty if it uses none.
     sources: String,
-    /// All that may be cited of the context, and whether the answer does.
+    /// Everything that may be cited of the context, and whether the answer does.
     citations: Vec<crate::wire::CitedSource<'static>>,
 }
 
@@ -477,32 +485,32 @@ pub(crate) struct Resolved {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Mark {
-    /// Where it stands in the answer, without its brackets.
+    /// Its position in the answer, without its brackets.
     range: ByteRange,
-    /// The id, as it is written.
+    /// The id, as written.
     id: String,
-    /// The first and the last line, where lines are cited.
+    /// The first and the last line, if lines are cited.
     #[schema(nullable = false)]
     lines: Option<Vec<u32>>,
-    /// The words quoted right before it, where there are any.
+    /// The words quoted right before it, if any.
     #[schema(nullable = false)]
     quote: Option<String>,
-    /// What is wrong with it.
+    /// Whether it is sound, or what is wrong with it.
     verdict: Verdict,
 }
 
-/// Bytes of a text in UTF-8, from 0.
+/// A range of bytes of a text in UTF-8, from 0.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ByteRange {
-    /// The first.
+    /// The first byte.
     start: u64,
-    /// The one after the last.
+    /// The byte after the last.
     end: u64,
 }
 
-/// What is wrong with a citation: nothing; the context has no item of that id; it is no id; the item has no
-/// such lines; the words quoted are not the item's; so much is quoted that these were not looked for, or it is not known
-/// what the context shows of the item.
+/// The result of checking a citation: sound; the context has no item with that id; not an id; the
+/// item has no such lines; the quoted words are not the item's; or unchecked, because too much is
+/// quoted, or because it is not known what the context shows of the item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Verdict {
@@ -514,7 +522,7 @@ pub(crate) enum Verdict {
     Unchecked,
 }
 
-/// Where the tokens went: the parts add up to the total.
+/// How the tokens are divided: the parts add up to the total.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TokenSplit {
@@ -526,7 +534,7 @@ pub(crate) struct TokenSplit {
     left: u32,
 }
 
-/// How a count relates to what the consumer's tokenizer finds.
+/// How a count relates to that of the consumer's tokenizer.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Exactness {
@@ -535,7 +543,7 @@ pub(crate) enum Exactness {
     Estimate,
 }
 
-/// A chunk that was let in.
+/// An included chunk.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Included {
@@ -553,7 +561,7 @@ pub(crate) struct Included {
     citation: String,
 }
 
-/// A chunk that was left out.
+/// An omitted chunk.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Omitted {
@@ -561,12 +569,13 @@ pub(crate) struct Omitted {
     /// `over_budget`, `max_chunks`, `below_min_relevance`, `below_min_chance`, `duplicate_of`, `merged_into`,
     /// `unreadable`, `stale`.
     reason: String,
-    /// A `maxTokens` at which it would be let in, with all else as it is. Left out where none is known. Of a build that is so of larger
-    /// budgets than it searched for, 3,279 tokens or the next multiple of 80 from its own on less one: beyond that more is found, and
-    /// what is chosen from more may leave it out again.
+    /// A `maxTokens` at which it would be included, everything else being equal; left out if none
+    /// is known. For a message, only budgets at which the search finds nothing more are considered,
+    /// since with more candidates the chunk may be omitted again: those up to 3,279 tokens or, if
+    /// that is larger, up to the next multiple of 80 above its own budget, less one.
     #[schema(nullable = false)]
     enters_at: Option<u32>,
-    /// The chunk that stands for it.
+    /// The chunk that represents it.
     #[schema(nullable = false)]
     other: Option<String>,
 }
@@ -587,7 +596,7 @@ pub(crate) struct Citation {
     content_hash: String,
 }
 
-/// How good the selection is: no selection within the budget is worth more than the bound.
+/// The quality of the selection: no selection within the budget is worth more than the bound.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Certificate {
@@ -603,7 +612,7 @@ pub(crate) struct Certificate {
 pub(crate) struct SharedPrefix {
     tokens: u32,
     bytes: u64,
-    /// The first chunk that is not repeated whole; left out where all are.
+    /// The first chunk that is not repeated whole; left out if all are.
     #[schema(nullable = false)]
     first_difference: Option<String>,
 }
@@ -622,7 +631,7 @@ pub(crate) struct Warning {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Problem {
-    /// Which kind of problem it is: a reference to its description.
+    /// The kind of problem: a reference to its description.
     #[serde(rename = "type")]
     kind: String,
     /// The kind, in words.
@@ -630,24 +639,25 @@ pub(crate) struct Problem {
     /// The status of the response.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
-    /// What is the matter this time.
+    /// What is wrong in this case.
     detail: String,
-    /// The field at fault, where one is: `options.maxTokens`, `files[3].path`.
+    /// The field at fault, if there is one: `options.maxTokens`, `files[3].path`.
     #[schema(nullable = false)]
     field: Option<String>,
-    /// What the server calls the request, as in the header `X-Request-Id` and in its log.
+    /// The id of the request, as in the header `X-Request-Id` and in the server's log.
     #[schema(nullable = false)]
     request_id: Option<String>,
-    /// Of a budget that is too small (`/docs#problem-budget`), as the next three: the tokens that must be there.
+    /// If the budget is too small (`/docs#problem-budget`), as are the next three fields: the
+    /// tokens that the context must have.
     #[schema(nullable = false)]
     needed: Option<u32>,
-    /// The tokens there are: `maxTokens` less what is reserved of it.
+    /// The tokens that are available: `maxTokens` less its reserve.
     #[schema(nullable = false)]
     available: Option<u32>,
-    /// The smallest `maxTokens` that works, all else being equal. Left out where none does.
+    /// The smallest `maxTokens` that works, everything else being equal; left out if none does.
     #[schema(nullable = false)]
     smallest_max_tokens: Option<u32>,
-    /// What `needed` is the sum of.
+    /// The parts of `needed`.
     #[schema(nullable = false)]
     breakdown: Option<crate::problem::Breakdown>,
     /// All fields at fault, where there are several: `field`, `detail` and `status` are those of one of them.
@@ -655,14 +665,14 @@ pub(crate) struct Problem {
     errors: Option<Vec<crate::problem::Fault>>,
 }
 
-/// An event of a build: its name, and what its `data` is as JSON on one line.
+/// An event of a build: its name, and its `data` as JSON on one line.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase", tag = "event", content = "data")]
 pub(crate) enum BuildEvent {
     /// A stage begins.
     Progress(crate::wire::Progress),
-    /// The answer; nothing comes after it.
+    /// The answer; no event follows it.
     Result(crate::wire::Reply<ContextData, crate::wire::ContextMeta>),
-    /// Why there is none; nothing comes after it.
+    /// Why there is no answer; no event follows it.
     Problem(crate::problem::Problem),
 }

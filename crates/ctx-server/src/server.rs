@@ -1,4 +1,4 @@
-//! The server: connections in, an end that leaves nobody without an answer.
+//! The server: accepts connections, and shuts down without leaving a request unanswered.
 
 use std::future::Future;
 use std::io;
@@ -28,72 +28,74 @@ use crate::cause::cause;
 use crate::nest::{Routes, door};
 use crate::{Limits, ServerError, descriptors};
 
-/// What a head may have: the most bytes, and the most lines.
+/// The most bytes in the head of a request, which has at most `HEAD_LINES` lines.
 const HEAD_BYTES: usize = 32 << 10;
 const HEAD_LINES: usize = 64;
-/// So many connections wait until they are accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
-/// How long to wait when the system has no more connections for us.
+/// How long to wait when the system has no more connections to give.
 const NO_MORE: Duration = Duration::from_millis(20);
-/// While it has none, that is logged so often.
+/// How often that is logged while it lasts.
 const TOLD_AGAIN: Duration = Duration::from_mins(1);
-/// How long whoever was cancelled at the end may take to say so.
+/// How long requests that are cancelled at the end may take to answer so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What may take longer is ended after so long all the same: moments are only so far off.
+/// An upper bound on all durations: a far moment may not be representable.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Who is let in; nobody, by default.
+    /// The accepted credentials; none by default.
     pub credentials: Credentials,
-    /// How much is taken on.
+    /// How much load is accepted.
     pub limits: Limits,
-    /// The names of this server, without a port, besides those of the loopback where it listens there: requests to other
-    /// names, and from pages of other sites, are refused. [`ANY_HOST`](crate::ANY_HOST) is any name. A server that listens elsewhere and has
-    /// none does not start.
+    /// The host names of this server, without a port, besides those of the loopback if it listens
+    /// there: requests under other names, and from pages of other sites, are refused.
+    /// [`ANY_HOST`](crate::ANY_HOST) accepts any name. A server that listens elsewhere and has no
+    /// name does not start.
     pub hosts: Vec<String>,
-    /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
-    /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. `SCHEME://NAME`, with
-    /// the port where that is not the scheme's.
+    /// Sites whose pages may send requests and read the answers, besides the server's own, which is
+    /// `http://NAME:PORT` with its names and its port: for example `https://ctx.example`, if a
+    /// proxy in front of it terminates TLS, or another site. The form is `SCHEME://NAME`, with the
+    /// port unless it is the scheme's default.
     pub origins: Vec<String>,
-    /// What tokens are counted with, for contexts that are built and for those that are assembled: requests may ask by name
-    /// for a counter of one's own. A name that ends in `.json` is none that a request can ask for.
+    /// The token counters for building and assembling contexts: requests may name a custom counter.
+    /// A name that ends in `.json` cannot be requested.
     pub counters: Arc<Counters>,
 }
 
 impl Options {
-    /// Lets these in.
+    /// Sets the accepted credentials.
     #[must_use]
     pub fn with_credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = credentials;
         self
     }
 
-    /// Takes so much on.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Is called so too.
+    /// Sets the host names.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
         self
     }
 
-    /// Lets pages of these sites ask too.
+    /// Sets the sites whose pages may send requests.
     #[must_use]
     pub fn with_origins(mut self, origins: Vec<String>) -> Self {
         self.origins = origins;
         self
     }
 
-    /// Counts with these.
+    /// Sets the token counters.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.counters = counters;
@@ -101,7 +103,7 @@ impl Options {
     }
 }
 
-/// A server that listens, and answers once it runs.
+/// A server that listens; it answers once it runs.
 pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
@@ -117,10 +119,10 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Listens on `addr`; port 0 is any that is free.
+    /// Listens on `addr`; port 0 picks a free one.
     ///
     /// # Errors
-    /// [`ServerError::Listen`]; [`ServerError::Hosts`], which is of the options.
+    /// [`ServerError::Listen`]; [`ServerError::Hosts`], if the options are at fault.
     pub async fn bind(
         addr: SocketAddr,
         backend: Arc<dyn Backend>,
@@ -129,9 +131,11 @@ impl Server {
         Server::bind_then(addr, options, async || Ok(backend)).await
     }
 
-    /// The same with the backend that `open` opens, once nothing else is in the way: a server that cannot start makes no data
-    /// folder. Until that is open, which may take as long as a database does to answer, whoever connects is refused. Of two that
-    /// begin together at one address on Linux, which lets both have it until one listens, the later one fails after `open`.
+    /// Like [`bind`](Server::bind), with the backend that `open` returns. It is opened after all
+    /// other checks, so that a server that cannot start creates no data folder. Until it is open,
+    /// which may take as long as a database needs to answer, connections are refused. If two
+    /// servers start at the same address at the same time, Linux lets both bind it until one
+    /// listens; then the later one fails after `open`.
     ///
     /// # Errors
     /// Those of [`bind`](Server::bind), and of `open`.
@@ -155,12 +159,12 @@ impl Server {
         })
     }
 
-    /// Who is let in, to be replaced while it runs.
+    /// The accepted credentials, which can be replaced at run time.
     pub fn credentials(&self) -> LiveCredentials {
         self.routes.credentials()
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.addr
     }
@@ -170,10 +174,10 @@ impl Server {
         self.routes.openapi()
     }
 
-    /// Answers until `shutdown` is done; then says for the grace time of the limits that it is about to end, and answers on;
-    /// then takes no more connections, lets requests that were begun end, for
-    /// as long as the limits say, cancels what is left, and
-    /// waits until what was answered is kept.
+    /// Answers requests until `shutdown` completes. Then `/readyz` reports for the grace time that
+    /// the server is stopping, while requests are still answered. After that, no connections are
+    /// accepted; running requests may end within the drain time, the others are cancelled, and
+    /// everything that was answered is stored.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Server {
             listener, routes, ..
@@ -190,7 +194,7 @@ impl Server {
                 allowed,
                 "the process may open few files, so it takes few connections"
             );
-            // One address is to leave some to others, too.
+            // One address must leave some connections to others, too.
             of_peer = of_peer.min(most - most / 8);
         }
         let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
@@ -211,7 +215,7 @@ impl Server {
                 Some(_) = connections.join_next() => {}
                 (place, accepted) = accepted => match accepted {
                     Ok((stream, addr)) => {
-                        // Whoever has too many finds this one closed.
+                        // A client with too many connections sees this one closed.
                         let Some(peer) = peers.enter(addr.ip()) else { continue };
                         let served = connection(stream, router.clone(), limits, &graceful);
                         connections.spawn(async move {
@@ -231,7 +235,8 @@ impl Server {
             }
         }
         drop(listener);
-        // What is late ends with the error that it was cancelled, if there is anybody to hear it.
+        // A late request is answered with the error that it was cancelled, if its client still
+        // listens.
         let drained = tokio::time::timeout(limits.drain_time, graceful.shutdown()).await;
         routes.app.cancel.cancel();
         if drained.is_err() {
@@ -243,30 +248,31 @@ impl Server {
     }
 }
 
-/// A socket that has `addr` and does not listen yet. Where another listens, it cannot be had.
+/// A socket bound to `addr` that does not listen yet. Fails if another process listens there.
 fn bound(addr: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if addr.is_ipv4() {
         TcpSocket::new_v4()?
     } else {
         TcpSocket::new_v6()?
     };
-    // Else it could not be had for minutes after a server ended; elsewhere than on Unix it would be had twice.
+    // Otherwise the address could not be bound for minutes after a server ended. Only on Unix:
+    // elsewhere, the option would let two servers bind it.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     Ok(socket)
 }
 
-/// One connection, until it ends.
+/// Serves one connection until it ends.
 fn connection(
     stream: TcpStream,
     router: Router,
     limits: &Limits,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + use<> {
-    // Answers are written whole, and waited for.
+    // Answers are written whole, and clients wait for them.
     let _ = stream.set_nodelay(true);
-    // Whoever reads nothing of an answer is not waited for.
+    // A client that does not read its answer is not waited for.
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time.min(LONGEST)));
     let answers = Counted {
@@ -280,7 +286,7 @@ fn connection(
         .max_headers(HEAD_LINES)
         .serve_connection(TokioIo::new(Box::pin(stream)), answers);
     let served = graceful.watch(served);
-    // What a request that came at the last moment may still take.
+    // How long a request that arrives at the last moment may still take.
     let last = [
         limits.header_time,
         limits.body_time,
@@ -291,12 +297,12 @@ fn connection(
         .into_iter()
         .fold(limits.connection_time, Duration::saturating_add);
     async move {
-        // Whoever broke it off knows why.
+        // The client that broke off the connection knows why.
         let _ = tokio::time::timeout(longest, served).await;
     }
 }
 
-/// Answers, until the connection has had its requests or its time.
+/// Answers requests until the connection has reached its number of requests or its age.
 struct Counted<S> {
     inner: S,
     age: Age,

@@ -1,4 +1,4 @@
-//! What every request shares.
+//! State that all requests share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,25 +18,25 @@ use crate::readiness::Readiness;
 /// The state, as handlers hold it.
 pub(crate) type Shared = Arc<App>;
 
-/// What every request shares.
+/// State that all requests share.
 pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) credentials: LiveCredentials,
     pub(crate) limits: Limits,
-    /// What tokens are counted with, for every request.
+    /// The token counters.
     pub(crate) counters: Arc<Counters>,
-    /// What every request passes before its token is looked at.
+    /// The checks before a request's token: host name and origin.
     pub(crate) door: Door,
-    /// Builds and assemblies.
+    /// The places of builds and assemblies.
     pub(crate) builds: Arc<Admission>,
-    /// Batches of files, and their removal.
+    /// The places of batches of files, and of their removal.
     pub(crate) batches: Arc<Admission>,
-    /// All else that is read of the store, and written to it.
+    /// The places of all other reads and writes of the store.
     pub(crate) store: Arc<Admission>,
-    /// Bodies of requests, until their work has ended.
+    /// The memory of request bodies, held until their work has ended.
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) meter: Arc<Meter>,
-    /// What the store said last of whether it is ready.
+    /// Whether the store is ready, according to its last answer.
     pub(crate) readiness: Readiness,
     /// Raised when the server ends before its requests do.
     pub(crate) cancel: Cancel,
@@ -46,7 +46,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// Whether the server is about to end.
+    /// Whether the server is stopping.
     pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
     }

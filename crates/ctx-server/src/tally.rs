@@ -1,4 +1,5 @@
-//! Each request, counted and timed once: by its answer, by what its stream came to, or as one whose caller went away.
+//! Counts and times each request once: by its answer, by the outcome of its stream, or as one whose
+//! caller went away.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use hyper::body::{Frame, SizeHint};
 use crate::asked::Asked;
 use crate::state::Shared;
 
-/// A request that is to be counted. Dropped before it is, it is one whose caller did not wait for the answer.
+/// A request to be counted. If it is dropped before, its caller did not wait for the answer.
 pub(crate) struct Tally {
     app: Shared,
     asked: Arc<Asked>,
@@ -23,7 +24,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A request that begins now.
+    /// Starts timing a request.
     pub(crate) fn begin(app: Shared, asked: Arc<Asked>) -> Self {
         Tally {
             app,
@@ -33,7 +34,7 @@ impl Tally {
         }
     }
 
-    /// Counts the request by `response`; where that is a stream, when it ends.
+    /// Counts the request by the status of `response`; if that is a stream, when it ends.
     pub(crate) fn answered(mut self, mut response: Response) -> Response {
         match response.extensions_mut().remove::<Outcome>() {
             None => {
@@ -68,8 +69,8 @@ impl Drop for Tally {
     }
 }
 
-/// What a stream came to: the status that its answer would have had, were it none. A response that has one among its
-/// extensions is counted by it.
+/// The outcome of a stream: the status of an equivalent answer without a stream. A response that
+/// has it among its extensions is counted by it.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome(Arc<AtomicU16>);
 
@@ -85,15 +86,15 @@ impl Outcome {
 }
 
 impl Default for Outcome {
-    /// A stream that ends and does not say how has failed.
+    /// A stream that ends without an outcome has failed.
     fn default() -> Self {
         let failed = StatusCode::INTERNAL_SERVER_ERROR.as_u16();
         Outcome(Arc::new(AtomicU16::new(failed)))
     }
 }
 
-/// A stream whose request is counted when it ends. It says of itself that it has ended when it is asked for more and
-/// there is none, and not before.
+/// A stream whose request is counted when it ends. The end is only noticed when the stream is
+/// polled for more and has none, not before.
 struct Tallied {
     body: Body,
     tally: Tally,

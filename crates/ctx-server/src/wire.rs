@@ -1,4 +1,4 @@
-//! What is said over the wire.
+//! The requests and answers on the wire.
 
 mod context;
 
@@ -23,15 +23,15 @@ use crate::problem::{Fault, Problem};
 use crate::reserve::Reserve;
 use crate::schema;
 
-/// The largest whole number that every JSON reader takes for what it is.
+/// The largest integer that every JSON reader represents exactly.
 const MOST: u64 = (1 << 53) - 1;
 
 /// An answer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Reply<D, M> {
-    /// What was asked for.
+    /// The requested data.
     pub(crate) data: D,
-    /// What is to be known about it.
+    /// Facts about the data.
     pub(crate) meta: M,
 }
 
@@ -50,28 +50,29 @@ pub(crate) struct BuildRequest {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) thread_id: Option<String>,
-    /// What the user says. It is not added to the thread.
+    /// The user's message. It is not added to the thread.
     #[schema(min_length = 1, max_length = 32_768)]
     pub(crate) message: String,
-    /// What must be in: paths, `path:10-20`, names, ids of messages of the thread, and ids of parts of files that it
-    /// was shown, as long as the context that showed them is kept and they say what they said. So is what the
-    /// message names after an `@`. Each has at most 1,024 bytes in UTF-8.
+    /// What the context must include: paths, `path:10-20`, names, ids of messages of the thread,
+    /// and ids of parts of files that the thread was shown, as long as the context that showed them
+    /// is kept and they are unchanged. References in the message, which follow an `@`, are
+    /// included, too. Each has at most 1,024 bytes in UTF-8.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
-    /// How it is built. Where they are not given, `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` and
-    /// at most 500, and `selection` `optimal`. Kinds stand together, in an order that keeps turns, with their
-    /// ids, whatever is said of `groupBy`, `order` and `includeMetadata`.
+    /// How to build it. By default `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` but at
+    /// most 500, and `selection` `optimal`. Items are always grouped by kind, in an order that
+    /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeMetadata` say.
     #[serde(default, deserialize_with = "once::fields")]
     #[schema(value_type = schema::PrimeOptions)]
     pub(crate) options: Map<String, Value>,
-    /// Whether each item comes with its text as well, which the context has already.
+    /// Whether each item includes its text as well, which the context already contains.
     #[serde(default)]
     pub(crate) item_content: bool,
 }
 
 impl BuildRequest {
-    /// The options, with what is best for a prime context where nothing is said.
+    /// The options, with the defaults of a prime context.
     pub(crate) fn options(&self) -> Result<BuildOptions, Problem> {
         let best = PrimeOptions::default().build;
         let mut options = self.options.clone();
@@ -90,7 +91,7 @@ impl BuildRequest {
         Ok(options)
     }
 
-    /// Who says how much is reserved.
+    /// How the reserve is determined.
     pub(crate) fn reserve(&self) -> Reserve {
         if self.options.contains_key("reserve") {
             Reserve::Said
@@ -126,13 +127,13 @@ pub(crate) struct AssembleRequest {
     /// Search hits, files, messages.
     #[schema(value_type = Vec<schema::Chunk>, max_items = 10_000)]
     chunks: Vec<UncheckedChunk>,
-    /// How it is built.
+    /// How to assemble them.
     #[serde(default)]
     #[schema(value_type = schema::BuildOptions)]
     options: UncheckedOptions,
 }
 
-/// The same, once each of them is checked.
+/// A checked request for an assembly.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembly {
     pub(crate) chunks: Vec<Chunk>,
@@ -173,12 +174,12 @@ impl Input for Assembly {
     "files": [{"path": "src/price.rs", "content": "pub fn price(cents: i64) -> i64 {\n    cents - cents % 5\n}\n"}]
 }))]
 pub(crate) struct FilesRequest {
-    /// Each in the place of what had its path.
+    /// Each replaces the file at its path.
     #[schema(min_items = 1, max_items = 1000)]
     pub(crate) files: Vec<FileInput>,
 }
 
-/// A file to be kept.
+/// A file to store.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FileInput {
@@ -288,10 +289,10 @@ impl Input for RemovalRequest {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FeedbackRequest {
-    /// The `handle` of a context, which means every file in it, or that of one of its items.
+    /// The `handle` of a context, which covers every file in it, or of one of its items.
     #[schema(min_length = 1, max_length = 20_000)]
     pub(crate) handle: String,
-    /// Whether it was.
+    /// Whether it was useful.
     pub(crate) useful: bool,
 }
 
@@ -308,7 +309,7 @@ impl Input for FeedbackRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"answer": "A price is rounded down to five cents [fil-9f2a1c]."}))]
 pub(crate) struct ResolveRequest {
-    /// The answer, with its citations: ids of items between brackets.
+    /// The answer, with its citations: ids of items in brackets.
     #[schema(min_length = 1, max_length = 262_144)]
     pub(crate) answer: String,
 }
@@ -321,7 +322,7 @@ impl Input for ResolveRequest {
     }
 }
 
-/// A title has so many characters at most, and may have none.
+/// The most characters of a title, which may be empty.
 const TITLE_CHARS: usize = 256;
 
 /// A thread to be begun.
@@ -329,15 +330,17 @@ const TITLE_CHARS: usize = 256;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "prices", "title": "How prices are rounded", "pinned": ["src/price.rs"]}))]
 pub(crate) struct ThreadRequest {
-    /// Its id, which is neither `.` nor `..`; without it, one is made. With it, the thread can be sent again and begins once.
+    /// Its id, which is neither `.` nor `..`; if left out, one is generated. With an id, the
+    /// request can be repeated and creates the thread once.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) id: Option<String>,
-    /// What it is called, without a NUL character.
+    /// Its title, without a NUL character.
     #[serde(default)]
     #[schema(max_length = 256)]
     pub(crate) title: Option<String>,
-    /// What every context of it must show: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024 bytes in UTF-8 each.
+    /// What every context of it must show: paths, `path:10-20`, names. Without a NUL character, and
+    /// of at most 1,024 bytes in UTF-8 each.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
@@ -349,7 +352,8 @@ impl Input for ThreadRequest {
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if let Some(id) = &self.id {
             check_id("id", id)?;
-            // As a part of a path it leads elsewhere, and most clients follow it before they ask.
+            // As a segment of a path it leads elsewhere, and most clients resolve it before they
+            // send the request.
             if id == "." || id == ".." {
                 let detail = "a path with this id in it leads elsewhere";
                 return Err(Problem::unprocessable("id", detail));
@@ -369,8 +373,8 @@ impl Input for ThreadRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"pinned": ["src/price.rs:1-2"]}))]
 pub(crate) struct PinsRequest {
-    /// What every context of it must show from now on: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024
-    /// bytes in UTF-8 each.
+    /// What every context of it must show from now on: paths, `path:10-20`, names. Without a NUL
+    /// character, and of at most 1,024 bytes in UTF-8 each.
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
 }
@@ -388,32 +392,34 @@ impl Input for PinsRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "m-1", "role": "user", "content": "Are prices rounded?"}))]
 pub(crate) struct MessageRequest {
-    /// Its id in the thread; without it, one is made. With it, the message can be sent again and is kept once.
+    /// Its id in the thread; if left out, one is generated. With an id, the request can be repeated
+    /// and stores the message once.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) id: Option<String>,
-    /// Who speaks.
+    /// The speaker.
     pub(crate) role: Role,
-    /// What is said, without a NUL character.
+    /// The text, without a NUL character.
     #[schema(min_length = 1, max_length = 262_144)]
     pub(crate) content: String,
 }
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase", try_from = "String")]
 pub(crate) enum Role {
-    /// Whom the answers are for.
+    /// The person for whom the answers are.
     User,
     /// The model.
     Assistant,
-    /// Whoever set the model its task.
+    /// Whoever instructs the model.
     System,
-    /// What the model called.
+    /// A tool that the model called.
     Tool,
 }
 
-/// By its word and nothing else: a derived reader takes an object of one word and nothing, too.
+/// Only the word is accepted: a derived deserializer would also accept an object with this word as
+/// its only key and `null` as its value.
 impl TryFrom<String> for Role {
     type Error = String;
 
@@ -448,59 +454,59 @@ impl Input for MessageRequest {
     }
 }
 
-/// Which part of a list is wanted.
+/// Which page of a list to return.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// So many at most.
+    /// The most entries of the page.
     #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
     pub(crate) limit: Option<String>,
-    /// The `next` that came with the part before.
+    /// The `next` that came with the previous page.
     #[param(value_type = Option<i64>, minimum = 0)]
     pub(crate) after: Option<String>,
 }
 
-/// Which part of the files is wanted.
+/// Which page of the files to return.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FilesQuery {
-    /// So many at most.
+    /// The most entries of the page.
     #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
     pub(crate) limit: Option<String>,
-    /// The `next` that came with the part before.
+    /// The `next` that came with the previous page.
     #[param(max_length = 1024)]
     pub(crate) after: Option<String>,
 }
 
-/// What is to be known about a part of the files.
+/// Facts about a page of the files.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileListMeta {
-    /// How many there are in this part.
+    /// The number of files in this page.
     pub(crate) count: usize,
-    /// The `after` of the next part, where there is one: a path.
+    /// The `after` of the next page, if there is one: a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) next: Option<String>,
 }
 
-/// What is to be known about files that were to be removed.
+/// Facts about a removal of files.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RemovalMeta {
-    /// Files that were there.
+    /// Files that existed.
     pub(crate) removed_count: usize,
-    /// Paths that were named.
+    /// Paths in the request.
     pub(crate) file_count: usize,
 }
 
-/// Nothing is to be known about it.
+/// No further facts.
 #[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
 pub(crate) struct NoMeta {}
 
-/// What is to be known about a batch of files.
+/// Facts about a batch of files.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FilesMeta {
@@ -508,43 +514,43 @@ pub(crate) struct FilesMeta {
     pub(crate) changed_count: usize,
     /// Files in the batch.
     pub(crate) file_count: usize,
-    /// Secrets that were found in them: they are kept as so many `*`.
+    /// Secrets that were found in them: each is stored as a run of `*`.
     pub(crate) masked_secrets: usize,
 }
 
-/// What is to be known about a part of a list.
+/// Facts about a page of a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListMeta {
-    /// How many there are in this part.
+    /// The number of entries in this page.
     pub(crate) count: usize,
-    /// The `after` of the next part, where there is one.
+    /// The `after` of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) next: Option<i64>,
 }
 
-/// What became of a vote.
+/// The result of a vote.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FeedbackData {
-    /// Whether it was taken.
+    /// Whether it was accepted.
     pub(crate) success: bool,
-    /// Whether it counted: of each context, the first vote on a file does.
+    /// Whether it counted: only the first vote on a file per context does.
     pub(crate) counted: bool,
 }
 
-/// How far a build is.
+/// The progress of a build.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Progress {
-    /// What begins.
+    /// The stage that begins.
     pub(crate) stage: Stage,
-    /// Milliseconds since the request was there.
+    /// Milliseconds since the request arrived.
     pub(crate) elapsed_ms: u64,
 }
 
-/// How the server is.
+/// The state of the server.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ok`.
@@ -557,7 +563,7 @@ fn checked(options: UncheckedOptions) -> Result<BuildOptions, Problem> {
 
 fn check_options(options: &BuildOptions) -> Result<(), Problem> {
     let counter = options.counter.as_str();
-    // A path: whoever asks names no file of the server's.
+    // A path: a caller must not name files of the server.
     if counter.to_ascii_lowercase().ends_with(".json") {
         let detail = "it is an encoding or a model, not a file";
         return Err(Problem::invalid("options.tokenEstimation", detail));
@@ -569,7 +575,7 @@ fn check_options(options: &BuildOptions) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A text is measured as a description does it: by its characters, which are code points.
+/// Checks the length of a text as JSON schema measures it: in characters, which are code points.
 fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
     if text.is_empty() || is_longer(text, most) {
         let detail = format!("it has 1 to {most} characters");
@@ -578,8 +584,9 @@ fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A path or a reference is measured by its bytes, as it is where it is kept. One that has too many characters, too, is not as
-/// the description has it; of another that says it in words alone.
+/// Checks the length of a path or a reference in bytes, as it is stored. If it also has too many
+/// characters it violates the schema; if not, it only violates the limit that the description
+/// states in words.
 fn check_key(field: &str, key: &str) -> Result<(), Problem> {
     const MOST: usize = limits::LONGEST_NAME;
     if (1..=MOST).contains(&key.len()) {
@@ -593,9 +600,9 @@ fn check_key(field: &str, key: &str) -> Result<(), Problem> {
     })
 }
 
-/// Whether `text` has more than so many characters.
+/// Whether `text` has more than `most` characters.
 pub(crate) fn is_longer(text: &str, most: usize) -> bool {
-    // Counting characters takes time; there are never more than bytes.
+    // Counting characters takes time; there are never more of them than bytes.
     text.len() > most && text.chars().nth(most).is_some()
 }
 

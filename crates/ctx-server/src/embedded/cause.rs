@@ -1,4 +1,4 @@
-//! What may be logged of the errors of databases and indexes in a folder.
+//! What may be logged of the errors of an owner's databases and index.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::error::Error;
 use ctx_index::IndexError;
 use rusqlite::ErrorCode;
 
-/// What is said of `error`, if it is one of these.
+/// Describes `error`, if it is one of these.
 pub(crate) fn fact(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
     if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
         return Some(of_database(error));
@@ -18,12 +18,12 @@ pub(crate) fn fact(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
     Some(of_index(error).into())
 }
 
-/// Whether the disk has no room.
+/// Whether the disk is full.
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     code(error) == Some(ErrorCode::DiskFull)
 }
 
-/// Whether a database cannot be opened, of which the library says no more.
+/// Whether a database cannot be opened; the library reports no more than that.
 pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
     code(error) == Some(ErrorCode::CannotOpen)
 }

@@ -1,4 +1,4 @@
-//! The databases of one owner, and the files that are noted in them.
+//! The two databases of one owner, and the connections to them.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -17,22 +17,22 @@ use super::schema::{STATE, Schema, changes};
 use crate::backend::BackendError;
 use crate::cause::{Fact, cause};
 
-/// Its file.
+/// The file of threads, messages, votes and file entries.
 pub(super) const STATE_FILE: &str = "state.db";
 /// The file of contexts.
 pub(super) const BUILT_FILE: &str = "contexts.db";
 
 /// Both databases of one owner.
 pub(super) struct Database {
-    /// On the disk before it is acknowledged; and how far it is.
+    /// The state, on the disk before a change is acknowledged, and the mark of how far it has come.
     state: Mutex<(Connection, Mark)>,
-    /// The same, for whoever reads: writing waits for the disk.
+    /// A second connection to the state, for readers: a writer waits for the disk.
     reader: Mutex<Connection>,
-    /// On the disk soon after: a context can be built again.
+    /// The contexts, on the disk soon after the answer: a lost context can be built again.
     contexts: Mutex<Connection>,
-    /// The same, for whoever reads.
+    /// A second connection to the contexts, for readers.
     contexts_reader: Mutex<Connection>,
-    /// What is kept of contexts. Whoever writes them holds them first.
+    /// Sizes and times of the stored contexts. Writers lock `contexts` before they lock this.
     pub(super) ledger: Mutex<Ledger>,
     /// Contexts that were answered and are about to be written.
     pub(super) unwritten: Mutex<Unwritten>,
@@ -41,11 +41,12 @@ pub(super) struct Database {
 pub(super) type Result<T> = std::result::Result<T, BackendError>;
 
 impl Database {
-    /// Opens both in `folder`, and makes them where there are none. Contexts that are damaged are let go, and that
-    /// is logged.
+    /// Opens both databases in `folder`, and creates them if they do not exist. Damaged contexts
+    /// are dropped, which is logged.
     ///
     /// # Errors
-    /// [`BackendError::Damaged`] where threads, votes or files are; what keeps the databases from being opened.
+    /// [`BackendError::Damaged`] if threads, votes or file entries are damaged; errors that keep
+    /// the databases from being opened.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
         let mark = marked(folder, &state)?;
@@ -61,7 +62,8 @@ impl Database {
         })
     }
 
-    /// Changes messages, votes and files, all or nothing. It is on the disk when this returns.
+    /// Changes messages, votes and file entries in one transaction, which is on the disk when this
+    /// returns.
     ///
     /// # Errors
     /// Those of `work`, after which nothing is changed, and those of the disk.
@@ -73,7 +75,8 @@ impl Database {
         let changes = changes(&transaction)?;
         transaction.commit().map_err(write_failed)?;
         if let Err(error) = mark.reach(changes) {
-            // What was changed is on the disk. Only that it is missed, should it get lost, is not certain.
+            // The change is on the disk. Without the mark it would merely not be noticed if it were
+            // lost.
             tracing::warn!(
                 cause = cause(&error),
                 "the mark of what was written cannot be moved"
@@ -82,17 +85,17 @@ impl Database {
         Ok(done)
     }
 
-    /// Messages, votes and files, to be read.
+    /// The connection for reading messages, votes and file entries.
     pub(super) fn reader(&self) -> MutexGuard<'_, Connection> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Contexts, and when files were shown, to be written.
+    /// The connection for writing contexts, and when files were shown.
     pub(super) fn contexts(&self) -> MutexGuard<'_, Connection> {
         self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, unless somebody writes.
+    /// The connection for writing contexts, unless it is in use.
     pub(super) fn contexts_unless_held(&self) -> Option<MutexGuard<'_, Connection>> {
         match self.contexts.try_lock() {
             Ok(contexts) => Some(contexts),
@@ -101,23 +104,23 @@ impl Database {
         }
     }
 
-    /// The same, to be read.
+    /// The connection for reading contexts, and when files were shown.
     pub(super) fn contexts_reader(&self) -> MutexGuard<'_, Connection> {
         let reader = self.contexts_reader.lock();
         reader.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many files there are, and their bytes. O(1).
+    /// The number of files and the sum of their bytes. O(1).
     pub(super) fn totals(&self) -> Result<(u64, u64)> {
         let sum = FILES.sum(&self.reader())?;
         Ok((sum.count.cast_unsigned(), sum.bytes.cast_unsigned()))
     }
 }
 
-/// The mark of `state`, which is in `folder`.
+/// Reads the mark of `state`, which is in `folder`, and brings it up to date.
 ///
 /// # Errors
-/// [`BackendError::Damaged`] where the state is not as far as that.
+/// [`BackendError::Damaged`] if the state is behind the mark.
 fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
     let failed = |error| BackendError::failed("open a database", error);
     let (mut mark, reached) = Mark::open(folder).map_err(failed)?;
@@ -125,24 +128,26 @@ fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
     if reached.is_some_and(|it| it > changes) {
         return Err(damaged(Fact("what was written last is missing")));
     }
-    // Writing takes room, which a full disk has not.
+    // Not written needlessly: that takes room, and a full disk has none.
     if reached != Some(changes) {
         mark.reach(changes).map_err(failed)?;
     }
     Ok(mark)
 }
 
-/// The database in `file`, with its tables as they are to be.
+/// Opens the database in `file`, with its tables in the current format.
 pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Result<Connection> {
     let mut connection = connect(file, synchronous)?;
     let prepared = schema.prepare(&mut connection);
-    // A database can be of a later version, which this one may read and no more. None of ours is.
+    // A file format of SQLite can be too new to be written and still be readable. None of our files
+    // has one, so it is damage.
     if connection.is_readonly(MAIN_DB).unwrap_or(false) && may_be_written(file) {
         return Err(damaged(Fact("it says that it is only to be read")));
     }
     prepared?;
-    // What a savepoint could bring back is kept in memory, and in no file: the pages of what is written at once. Readers, who
-    // may have much to sort, have files for it, and so had the tables as they were made.
+    // The pages that a savepoint could restore are kept in memory, not in a file; they are only
+    // those of one write. Readers, who may sort a lot, use temporary files, and so did the
+    // migration above.
     let in_memory = connection.pragma_update(None, "temp_store", "MEMORY");
     in_memory.map_err(|error| classed("open a database", error))?;
     Ok(connection)
@@ -152,8 +157,8 @@ fn may_be_written(file: &Path) -> bool {
     OpenOptions::new().append(true).open(file).is_ok()
 }
 
-/// A connection to a database that no other process uses. On Unix the index of its write-ahead log is in memory, as it
-/// needs no room on the disk there: what a full one holds can be read.
+/// A connection to a database that no other process uses. On Unix the index of its write-ahead log
+/// is in memory, so it needs no disk space: the database can be read when the disk is full.
 fn connection(file: &Path) -> rusqlite::Result<Connection> {
     if cfg!(unix) {
         return Connection::open_with_flags_and_vfs(file, OpenFlags::default(), c"unix-excl");
@@ -168,14 +173,15 @@ fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        // A plan for whatever is asked: else a statement is prepared anew for other values.
+        // A plan that does not depend on the bound values: otherwise a statement is prepared again
+        // for other values.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     };
     open().map_err(|error| classed("open a database", error))
 }
 
-/// What is kept of threads, messages, votes and files is not as it was written.
+/// Reports damage of threads, messages, votes or file entries.
 pub(super) fn damaged(how: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> BackendError {
     BackendError::Damaged {
         what: "what is kept of threads, votes and files",
@@ -202,7 +208,7 @@ fn classed(what: &'static str, error: rusqlite::Error) -> BackendError {
     BackendError::failed(what, error)
 }
 
-/// Whether it is the bytes on the disk that are at fault.
+/// Whether the error is caused by wrong bytes on the disk.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
@@ -226,7 +232,8 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// What a loss of power takes back no test can see: that a transaction waits for the disk is all that can be asked.
+    /// No test can show what a power failure would undo; it can only check that a transaction waits
+    /// for the disk.
     #[test]
     fn the_state_waits_for_the_disk_and_contexts_do_not() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Files as the owner sent them: written beneath a handle of the owner's folder, never by a path of ours.
+//! Files as the owner sent them, written relative to a handle of the owner's folder, never by an
+//! absolute path.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -9,10 +10,11 @@ use cap_std::fs::{Dir, OpenOptions};
 use crate::backend::BackendError;
 use crate::batch::{OF_FOLDER, THROUGH_FILE, above};
 
-/// What earlier versions kept in the folder so that ignore files were not heeded. Nobody can send a file of that name.
+/// A file that earlier versions wrote so that ignore files had no effect. No owner can send a file
+/// of that name.
 const IGNORE_FILE: &str = ".ctxignore";
 
-/// Makes the folder ready.
+/// Prepares the folder.
 pub(super) fn prepare(files: &Dir) -> io::Result<()> {
     match files.remove_file(IGNORE_FILE) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -20,13 +22,13 @@ pub(super) fn prepare(files: &Dir) -> io::Result<()> {
     }
 }
 
-/// What the file that is to get to `path` is called until then.
+/// The name of a staged file that will be moved to `path`.
 fn staged_name(path: &str) -> String {
     blake3::hash(path.as_bytes()).to_hex().to_string()
 }
 
-/// Writes what is to get to `path` to `staged`. It is on the disk when this returns, but for its name: that is for
-/// [`sync`].
+/// Writes the content of `path` to `staged`. The content is on the disk when this returns, its name
+/// only after [`sync`].
 pub(super) fn stage(staged: &Dir, path: &str, content: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -35,10 +37,10 @@ pub(super) fn stage(staged: &Dir, path: &str, content: &[u8]) -> io::Result<()> 
     file.sync_data()
 }
 
-/// Makes the folders of `path`, and sees to it that nothing is in its way.
+/// Creates the folders of `path`, and removes empty folders that are in its way.
 ///
 /// # Errors
-/// What is wrong with the path, or with the disk.
+/// The path conflicts with another file, or the disk fails.
 pub(super) fn make_way(files: &Dir, path: &str) -> Result<(), BackendError> {
     clear_way(files, path).map_err(|source| match source.kind() {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => invalid(THROUGH_FILE),
@@ -47,7 +49,7 @@ pub(super) fn make_way(files: &Dir, path: &str) -> Result<(), BackendError> {
     })
 }
 
-/// The same, for a path of which it is known already that nothing is.
+/// Same as `make_way`, for a path that is known not to conflict with a file.
 pub(super) fn clear_way(files: &Dir, path: &str) -> io::Result<()> {
     if let Some(folder) = above(path).last() {
         files.create_dir_all(folder)?;
@@ -58,7 +60,7 @@ pub(super) fn clear_way(files: &Dir, path: &str) -> io::Result<()> {
     }
 }
 
-/// Removes a folder in which there are folders and nothing else: a batch that came to nothing made them.
+/// Removes a folder that contains nothing but folders: those are left from a batch that failed.
 fn remove_folders(files: &Dir, path: &str) -> io::Result<()> {
     let mut folders = vec![PathBuf::from(path)];
     let mut looked_at = 0;
@@ -71,7 +73,7 @@ fn remove_folders(files: &Dir, path: &str) -> io::Result<()> {
             }
         }
     }
-    // Each comes after the one it is in.
+    // Each folder comes after its parent.
     let mut inner_first = folders.iter().rev();
     inner_first.try_for_each(|it| files.remove_dir(it))
 }
@@ -83,7 +85,8 @@ fn invalid(detail: &str) -> BackendError {
     }
 }
 
-/// Puts the staged file of `path` in its place, if it is not there already: then the file that is there has `hash`.
+/// Moves the staged file of `path` to its place. If no file is staged, the file in its place must
+/// have `hash`.
 pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io::Result<()> {
     let placed = staged.rename(staged_name(path), files, path);
     match placed {
@@ -95,8 +98,8 @@ pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io
     }
 }
 
-/// Removes the files at `paths`, where they are, and the folders in which nothing is left. Their names are off the disk when this
-/// returns.
+/// Removes the files at `paths` that exist, and folders that become empty. Their names are off the
+/// disk when this returns.
 pub(super) fn remove(files: &Dir, paths: &[String]) -> io::Result<()> {
     if paths.is_empty() {
         return Ok(());
@@ -108,7 +111,7 @@ pub(super) fn remove(files: &Dir, paths: &[String]) -> io::Result<()> {
         }
         let folders: Vec<&str> = above(path).collect();
         for folder in folders.into_iter().rev() {
-            // One in which there is something stays.
+            // A folder that is not empty stays.
             if files.remove_dir(folder).is_err() {
                 break;
             }
@@ -130,14 +133,14 @@ fn is_absent(error: &io::Error) -> bool {
     kind == io::ErrorKind::NotFound || kind == io::ErrorKind::NotADirectory
 }
 
-/// Whether the file at `path` has so many bytes, of this hash. O(bytes).
+/// Whether the file at `path` has this many bytes, and this hash. O(bytes).
 pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool {
     let has_length = files.metadata(path).is_ok_and(|it| it.len() == bytes);
     let is_it = |content: Vec<u8>| *blake3::hash(&content).as_bytes() == hash;
     has_length && files.read(path).is_ok_and(is_it)
 }
 
-/// Removes what was staged and came to nothing.
+/// Removes staged files of batches that failed.
 pub(super) fn clear(staged: &Dir) -> io::Result<()> {
     for entry in staged.entries()? {
         entry?.remove_file()?;
@@ -145,12 +148,12 @@ pub(super) fn clear(staged: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the names in `folder` on the disk.
+/// Syncs the names in `folder` to the disk.
 pub(super) fn sync(folder: &Dir) -> io::Result<()> {
     folder.open(".")?.sync_all()
 }
 
-/// Puts the names of these files on the disk, and those of the folders they are in.
+/// Syncs the names of these files, and of their folders, to the disk.
 pub(super) fn sync_names<'p>(files: &Dir, paths: impl Iterator<Item = &'p str>) -> io::Result<()> {
     let folders: BTreeSet<&str> = paths.flat_map(above).collect();
     for folder in folders {

@@ -1,13 +1,15 @@
-//! The folders of owners that are open.
+//! A bounded pool of open owners' folders.
 //!
-//! Each owner has a slot, in which its folder is while it is open. Whoever opens or closes a folder has its slot, so two of one
-//! owner are never open at once, and whoever wants it waits for that alone. Both take as long as the disk does, and neither
-//! is done on a thread that serves the runtime, nor where others would wait.
+//! Each owner has a slot, which holds its folder while that is open. Opening and closing a folder
+//! requires its slot, so one owner's folder is never open twice, and only requests for that owner
+//! wait for it. Both take as long as the disk does; neither runs on a thread of the runtime, nor
+//! while holding a lock that others need.
 //!
-//! No more are in use at once than stay open. Each that is has a place, which all share who use it, so who has what it asks for
-//! in use already waits for nobody. Who waits for a place has nothing of its owner's meanwhile, and so each that is open has a
-//! place or can be closed; but for what is written behind an answer, for as long as that takes: it has the folder open, and no
-//! place that others would wait for.
+//! The number of folders in use is limited to the number that stay open. Each folder in use has a
+//! place, shared by all its users, so a request for a folder that is already in use never waits. A
+//! request that waits for a place holds nothing of its owner meanwhile, and so every open folder
+//! either has a place or can be closed. The exception is a folder that is open only because
+//! something is still written behind an answer: it has no place that others could wait for.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -23,27 +25,27 @@ use super::database::Result;
 use crate::Owner;
 use crate::backend::BackendError;
 
-/// Folders that are open, as `T`, and their owners.
+/// Open folders, as `T`, by owner.
 pub(super) struct Folders<T> {
     all: Arc<Mutex<All<T>>>,
-    /// So many stay open,
+    /// How many folders stay open.
     most: usize,
-    /// and have a place to be in use.
+    /// The places of folders in use, as many as stay open.
     places: Arc<Semaphore>,
-    /// So many are opened at once: each is read whole.
+    /// Limits how many folders are opened at once: each is read completely.
     opening: Arc<Semaphore>,
 }
 
 struct All<T> {
     slots: BTreeMap<Owner, Used<T>>,
-    /// So many are open, or about to be, and not about to be closed.
+    /// How many folders are open or being opened, without those being closed.
     open: usize,
     clock: u64,
 }
 
-/// A folder that is in use, and stays open, until this is dropped.
+/// A folder in use, which stays open until this is dropped.
 pub(super) struct InUse<T> {
-    // In this order they are given back.
+    // Fields are dropped in this order.
     it: Arc<T>,
     _place: OwnedSemaphorePermit,
 }
@@ -57,22 +59,23 @@ impl<T> Deref for InUse<T> {
 }
 
 struct Used<T> {
-    /// One after the other has it who asks for what is not in use.
+    /// Lets one request at a time open the folder, if it is not in use.
     asking: Arc<Slot<()>>,
     in_use: Weak<InUse<T>>,
     slot: Shared<T>,
-    /// When it was asked for last.
+    /// When it was last requested, as a count of requests.
     at: u64,
 }
 
-/// A slot, which all have who want what is in it.
+/// A slot, shared by everyone who needs its content.
 type Shared<T> = Arc<Slot<Option<Arc<T>>>>;
 
-/// One that nobody else has.
+/// A slot that is locked.
 type Taken<T> = OwnedMutexGuard<Option<Arc<T>>>;
 
 impl<T: Send + Sync + 'static> Folders<T> {
-    /// Keeps `most` open, as many as are in use at once, and opens so many at once.
+    /// Keeps `most` folders open, which is also the most in use, and opens at most `at_once` at the
+    /// same time.
     pub(super) fn new(most: usize, at_once: NonZeroUsize) -> Self {
         Folders {
             all: Arc::default(),
@@ -82,8 +85,9 @@ impl<T: Send + Sync + 'static> Folders<T> {
         }
     }
 
-    /// The folder of `owner`, opened by `open` where it is not, once there is a place and those are closed that it is one too many
-    /// with. Whoever goes once it has the place leaves that to be done.
+    /// Returns the folder of `owner`, which `open` opens if necessary, once there is a place and
+    /// any folder above the limit is closed. If the caller is dropped after it got the place,
+    /// opening goes on without it.
     pub(super) async fn get(
         &self,
         owner: &Owner,
@@ -96,7 +100,7 @@ impl<T: Send + Sync + 'static> Folders<T> {
             Ok(in_use) => return Ok(in_use),
             Err(asking) => asking.lock_owned().await,
         };
-        // Whoever asked before may have it.
+        // An earlier request may have opened it.
         if let Some(in_use) = self.with(owner, |it| it.in_use.upgrade()) {
             return Ok(in_use);
         }
@@ -113,10 +117,10 @@ impl<T: Send + Sync + 'static> Folders<T> {
         let opening = Hold::current().spawn(async move {
             let _asking = asking;
             if let Some(closing) = closing {
-                // Whatever became of it, it is closed no better by waiting.
+                // Even if closing failed, waiting longer would not help.
                 let _ = closing.await;
             }
-            // Who only waits is to keep no other from being opened.
+            // Waiting for the other folder to close must not keep another from being opened.
             let _turn = turns.acquire_owned().await;
             let opened = blocking(open).await;
             let opened = opened.inspect_err(|_| lock(&all).open -= 1);
@@ -128,7 +132,7 @@ impl<T: Send + Sync + 'static> Folders<T> {
         opened.map_err(|error| BackendError::failed("finish", Ended::from(error)))?
     }
 
-    /// What is wanted of what there is of `owner`, which is asked for.
+    /// Returns what `wanted` takes of the entry of `owner`, and records the request.
     fn with<W>(&self, owner: &Owner, wanted: impl FnOnce(&Used<T>) -> W) -> W {
         let mut all = lock(&self.all);
         all.clock += 1;
@@ -138,8 +142,8 @@ impl<T: Send + Sync + 'static> Folders<T> {
         wanted(used)
     }
 
-    /// Counts one more that is to be open, and closes those that it is one too many with: what ends once they are closed. Each of
-    /// them is its owner's until it is.
+    /// Counts one more open folder, and closes the idle ones that exceed the limit; the returned
+    /// task ends when they are closed. Until then the slot of each stays locked.
     fn make_room(&self) -> Option<JoinHandle<()>> {
         let mut all = lock(&self.all);
         all.slots.retain(|_, used| !used.is_done_with());
@@ -156,7 +160,7 @@ impl<T: Send + Sync + 'static> Folders<T> {
     }
 }
 
-/// Has `it`, which is the open folder of `owner`, in use with this place.
+/// Registers `it`, the open folder of `owner`, as in use with this place.
 fn in_use<T>(
     all: &Mutex<All<T>>,
     owner: &Owner,
@@ -171,7 +175,7 @@ fn in_use<T>(
 }
 
 impl<T> Used<T> {
-    /// Whether it is not open, and nobody wants it to be.
+    /// Whether the folder is not open, and no request wants it to be.
     fn is_done_with(&mut self) -> bool {
         let slot = Arc::get_mut(&mut self.slot);
         let is_open = slot.is_none_or(|it| it.get_mut().is_some());
@@ -201,13 +205,13 @@ impl<T> Default for All<T> {
 }
 
 impl<T> All<T> {
-    /// The slots of those that were asked for longest ago, of those that are open and nobody uses: `count`, if there are as many.
+    /// Takes the slots of up to `count` open, unused folders, least recently requested first.
     fn take_idle(&self, count: usize) -> Vec<Taken<T>> {
         if count == 0 {
             return Vec::new();
         }
         let idle = self.slots.values().filter_map(|used| {
-            // Else somebody has a place for it.
+            // Otherwise somebody already has a place for it.
             let is_alone = Arc::strong_count(&used.slot) == 1;
             let slot = is_alone.then(|| Arc::clone(&used.slot).try_lock_owned());
             let slot = slot?.ok()?;

@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
 
-/// What is open, of which some say that they are about to be closed, and wait until they may.
+/// A folder counted as open; some report that they are about to close, and wait for permission.
 struct Opened {
     open: Arc<AtomicUsize>,
     gate: Option<(Sender<()>, Mutex<Receiver<()>>)>,
@@ -23,12 +23,12 @@ fn owner(name: &str) -> Owner {
     Owner::new(name).unwrap()
 }
 
-/// Keeps `most` open, and opens one after the other.
+/// Keeps `most` open, and opens one at a time.
 fn folders(most: usize) -> Arc<Folders<Opened>> {
     Arc::new(Folders::new(most, NonZeroUsize::MIN))
 }
 
-/// Opens one that is counted in `open`.
+/// Opens a folder that is counted in `open`.
 fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 'static + use<> {
     let open = Arc::clone(open);
     move || {
@@ -37,7 +37,7 @@ fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 
     }
 }
 
-/// On one thread that serves the runtime: what blocked it would end this test nowhere.
+/// One thread serves the runtime: anything that blocked it would make this test hang.
 #[tokio::test]
 async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_its_owner() {
     let folders = folders(2);
@@ -59,7 +59,7 @@ async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_i
     let third = get("cleo");
     let has_begun = spawn_blocking(move || has_begun.recv());
     has_begun.await.unwrap().unwrap();
-    // What is open is had, and what is not is opened in the place of another.
+    // An open folder is returned at once, and a closed one is opened in the place of another.
     get("bob").await.unwrap().unwrap();
     get("dora").await.unwrap().unwrap();
     let again = get("ada");
@@ -68,12 +68,12 @@ async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_i
     drop(end);
     third.await.unwrap().unwrap();
     again.await.unwrap().unwrap();
-    // One more than may was open for that.
+    // That opened one more than the limit.
     get("eve").await.unwrap().unwrap();
     assert_eq!(open.load(Ordering::SeqCst), 2);
 }
 
-/// What is kept by who has no place for it any more, such as what is written behind answers, is open as long as that.
+/// A folder held without a place, such as by what is written behind answers, stays open that long.
 #[tokio::test]
 async fn as_many_stay_open_as_may_whoever_keeps_more_meanwhile() {
     let folders = folders(3);
@@ -88,7 +88,7 @@ async fn as_many_stay_open_as_may_whoever_keeps_more_meanwhile() {
     drop(kept);
     drop(folders.get(&owner("last"), opening(&open)).await.unwrap());
     assert_eq!(open.load(Ordering::SeqCst), 3);
-    // Those that were asked for last.
+    // The most recently requested ones.
     for name in &names[7..] {
         let anew = || Err(BackendError::Cancelled);
         folders.get(&owner(name), anew).await.unwrap();
@@ -117,7 +117,7 @@ async fn no_more_are_in_use_than_stay_open_and_who_uses_one_has_it_again_at_once
         }
     }
     assert_eq!(lock(&folders.all).open, 2);
-    // One place is that of all who use a folder.
+    // All users of a folder share one place.
     drop(folders.get(&ada, anew).await.unwrap());
     let again = folders.get(&bob, anew).await.unwrap();
     drop(bobs);
@@ -130,7 +130,7 @@ async fn no_more_are_in_use_than_stay_open_and_who_uses_one_has_it_again_at_once
     assert_eq!(folders.places.available_permits(), 2);
 }
 
-/// Each asks for what it has once more, as what is done in a turn does.
+/// Each requests its folder a second time, as work in a turn does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn however_many_ask_all_have_theirs_and_no_more_are_open_than_may() {
     let folders = folders(2);
@@ -180,7 +180,7 @@ async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
     assert!(!second.is_finished());
     drop(end);
     second.await.unwrap().unwrap();
-    // One that cannot be opened is tried anew by who comes next.
+    // One that could not be opened is tried again by the next request.
     let bob = owner("bob");
     let fails = folders.get(&bob, || Err(BackendError::Cancelled));
     assert!(fails.await.is_err());
@@ -200,7 +200,7 @@ async fn one_that_cannot_be_opened_is_none_that_is_open() {
         let damaged = owner(&format!("damaged{number}"));
         assert!(folders.get(&damaged, fails).await.is_err());
     }
-    // The first of them had room made for it, and that is there yet.
+    // The first of them made room, which is still there.
     folders.get(&owner("bob"), fails).await.unwrap();
     assert_eq!(open.load(Ordering::SeqCst), 1);
     drop(folders.get(&owner("cleo"), opening(&open)).await.unwrap());

@@ -1,9 +1,10 @@
-//! Files that are kept, a batch of them whole or not at all.
+//! Stores a batch of files completely or not at all.
 //!
-//! A batch is checked against itself and against what is kept, and its files are staged beside the owner's. The
-//! transaction that notes them as pending decides that they are kept. Files that are removed are noted as leaving, which decides that. What comes after it can be done again, and
-//! is, by the next batch or the next opening, whatever stopped it: files are put in their places, made findable,
-//! and noted as done.
+//! A batch is checked against itself and against the stored files, and its files are staged beside
+//! the owner's. The transaction that marks them as pending is the commit point; for removals it is
+//! the one that marks files as leaving. All later steps can be repeated, and are repeated by the
+//! next batch or the next opening after any interruption: files are moved to their places, indexed,
+//! and marked as done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,24 +24,25 @@ use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
 use crate::cause::{Fact, cause};
 
-/// What is left to do for a file, as its row has it: nothing,
+/// The `pending` column of a file for which nothing is left to do.
 const DONE: i64 = 0;
-/// it is to be put in its place and found,
+/// The `pending` column of a file that must be moved to its place and indexed.
 const PENDING: i64 = 1;
-/// it is to be removed, and is there no more.
+/// The `pending` column of a file that must be removed and no longer counts as stored.
 const LEAVING: i64 = 2;
 
-/// A file to be written: it is not there, or is another.
+/// A file to write, because it is new or differs.
 pub(super) struct Changed<'f> {
     number: usize,
     file: &'f NewFile,
     hash: [u8; 32],
-    /// That of what is in its place.
+    /// The hash of the file in its place, if there is one.
     before: Option<[u8; 32]>,
 }
 
 impl Store {
-    /// Keeps files, with their secrets masked, and makes them findable; they are on the disk when this returns.
+    /// Stores files, with their secrets masked, and indexes them; they are on the disk when this
+    /// returns.
     pub(super) fn ingest(&self, mut new: Vec<NewFile>) -> Result<Ingested> {
         let masked_secrets = batch::mask(&mut new);
         let ingested = self.ingest_masked(&new)?;
@@ -55,7 +57,8 @@ impl Store {
             .ingesting
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // What was begun comes first: else a file could be said to be unchanged that nobody finds.
+        // Unfinished work comes first: otherwise a file could be reported as unchanged that no
+        // search finds.
         self.finish()?;
         let (ingested, changed) = self.compare(new)?;
         if changed.is_empty() {
@@ -69,7 +72,7 @@ impl Store {
         Ok(ingested)
     }
 
-    /// Stages files and notes that they are kept.
+    /// Stages files and marks them as pending.
     fn note(&self, changed: &[Changed<'_>]) -> Result<()> {
         self.stage(changed)?;
         let replaced = changed.iter();
@@ -78,16 +81,18 @@ impl Store {
         self.database.note_pending(changed)
     }
 
-    /// Forgets what is staged where no file is pending: it came to nothing, and a disk may be full of it.
+    /// Removes staged files if no file is pending: the batch failed, possibly because the disk is
+    /// full.
     fn clear_unless_noted(&self) {
         if self.database.pending().is_ok_and(|it| it.is_empty()) {
             self.kept.replace(BTreeMap::new());
-            // If not now, it is tried again before the next batch or removal.
+            // If this fails, the next batch or removal tries again.
             let _ = files::clear(&self.staged);
         }
     }
 
-    /// Removes files. They are gone from the disk and the index when this returns, and shown no more from before that on.
+    /// Removes files. They are gone from the disk and the index when this returns, and are shown no
+    /// more even before that.
     pub(super) fn remove_files(&self, paths: Vec<String>) -> Result<Removed> {
         let _held = self
             .ingesting
@@ -107,7 +112,8 @@ impl Store {
         Ok(Removed::of(paths, |path| there.contains(path)))
     }
 
-    /// What becomes of each file, and which are to be written. Nothing is, where one of them cannot be kept.
+    /// Determines the result for each file, and which are to be written. If one of them cannot be
+    /// stored, none is.
     pub(super) fn compare<'f>(&self, new: &'f [NewFile]) -> Result<(Ingested, Vec<Changed<'f>>)> {
         batch::check(new)?;
         let mut ingested = Ingested::default();
@@ -122,7 +128,7 @@ impl Store {
             bytes = bytes - known.map_or(0, |it| it.1) + file.content.len() as u64;
             let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
             let status = match known {
-                // One that is damaged is not.
+                // A damaged file is written again.
                 Some((before, bytes))
                     if before == hash && files::holds(&self.files, &file.path, bytes, hash) =>
                 {
@@ -163,7 +169,7 @@ impl Store {
         })
     }
 
-    /// Writes files beside where they will be.
+    /// Writes files beside their later places.
     pub(super) fn stage(&self, changed: &[Changed<'_>]) -> Result<()> {
         let failed = |error| BackendError::failed("write a file", error);
         for Changed { number, file, .. } in changed {
@@ -178,7 +184,7 @@ impl Store {
         files::sync(&self.staged).map_err(failed)
     }
 
-    /// Does what a process that ended has left to do. Which text the index has of files that are pending is not known.
+    /// Finishes what an earlier process left. Which texts of pending files are indexed is unknown.
     pub(super) fn resume(&self) -> Result<()> {
         let pending = self.database.pending()?.into_iter();
         self.kept
@@ -186,7 +192,7 @@ impl Store {
         self.finish()
     }
 
-    /// Does what is left to do for files that are pending.
+    /// Finishes pending and leaving files.
     pub(super) fn finish(&self) -> Result<()> {
         let (pending, leaving) = (self.database.pending()?, self.database.leaving()?);
         if pending.is_empty() {
@@ -198,7 +204,7 @@ impl Store {
         files::remove(&self.files, &leaving)
             .map_err(|error| BackendError::failed("remove a file", error))?;
         if !leaving.is_empty() {
-            // What shows them and is not written yet would note them again.
+            // Otherwise a context that shows them and is not yet written would record them again.
             self.database.write(&self.quota);
             if let Err(error) = self.database.forget_shown(&leaving) {
                 tracing::error!(
@@ -214,11 +220,11 @@ impl Store {
         self.database.note_done()
     }
 
-    /// Makes what lies in the folder findable, as it is.
+    /// Indexes the folder as it is.
     ///
     /// # Errors
-    /// [`BackendError::Unavailable`] where one of `paths`, or a folder that it is in, cannot be read for now: what is found of it may be
-    /// of before.
+    /// [`BackendError::Unavailable`] if one of `paths`, or a folder of it, temporarily cannot be
+    /// read: then searches may still find its earlier text.
     pub(super) fn index_those<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
         let unread = self.update()?;
         let is_unread = |path: &str| unread.iter().any(|it| Path::new(path).starts_with(it));
@@ -231,11 +237,11 @@ impl Store {
         Ok(())
     }
 
-    /// Puts files in their places.
+    /// Moves files to their places.
     pub(super) fn place(&self, pending: &[(String, [u8; 32])]) -> Result<()> {
         let failed = |error| BackendError::failed("write a file", error);
         for (path, hash) in pending {
-            // A crash may have taken back what was made, and removed, for it.
+            // A crash may have undone the folders created and removed for it.
             files::clear_way(&self.files, path).map_err(failed)?;
             files::place(&self.staged, &self.files, path, *hash).map_err(failed)?;
         }
@@ -244,13 +250,13 @@ impl Store {
     }
 }
 
-/// A row of a file.
+/// A row of the table of files.
 struct Kept {
     path: String,
     bytes: i64,
     hash: [u8; 32],
     created_at: i64,
-    /// What is left to do for it.
+    /// What is left to do for the file: `DONE`, `PENDING` or `LEAVING`.
     pending: i64,
 }
 
@@ -275,7 +281,7 @@ impl Kept {
         Ok(row.filter(|it| it.pending != LEAVING))
     }
 
-    /// Those for which anything is left to do.
+    /// The files for which something is left to do.
     fn pending(state: &Connection) -> Result<Vec<Self>> {
         let get = FILES.select("WHERE pending ORDER BY path");
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
@@ -296,13 +302,14 @@ impl Kept {
 }
 
 impl Database {
-    /// The hash and size of the file at `path`, where it is kept.
+    /// The hash and size of the stored file at `path`.
     pub(super) fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
         let kept = Kept::find(&self.reader(), path)?;
         Ok(kept.map(|it| (it.hash, it.bytes.cast_unsigned())))
     }
 
-    /// Sees to it that no file that is kept is a folder of `path`, nor `path` one of such a file.
+    /// Checks that no stored file is a folder of `path`, and that `path` is not a folder of a
+    /// stored file.
     fn check_place(&self, number: usize, path: &str) -> Result<()> {
         for folder in above(path) {
             if self.file(folder)?.is_some() {
@@ -310,7 +317,7 @@ impl Database {
             }
         }
         let state = self.reader();
-        // What comes after a slash comes before a zero.
+        // `0` is the character after `/`.
         let get = "SELECT EXISTS (SELECT 1 FROM files WHERE path > ?1 || '/' AND path < ?1 || '0')";
         let mut get = state.prepare_cached(get).map_err(read_failed)?;
         match get.query_row([path], |row| row.get(0)) {
@@ -320,7 +327,7 @@ impl Database {
         }
     }
 
-    /// Notes files that are staged: from now on they are kept.
+    /// Marks staged files as pending: from now on they are stored.
     pub(super) fn note_pending(&self, changed: &[Changed<'_>]) -> Result<()> {
         self.change(|transaction| {
             for Changed { file, hash, .. } in changed {
@@ -338,14 +345,14 @@ impl Database {
         })
     }
 
-    /// Files that are not in their places or not to be found yet, and their hashes.
+    /// Files that are not yet in their places or not yet indexed, and their hashes.
     pub(super) fn pending(&self) -> Result<Vec<(String, [u8; 32])>> {
         let pending = Kept::pending(&self.reader())?.into_iter();
         let pending = pending.filter(|it| it.pending == PENDING);
         Ok(pending.map(|it| (it.path, it.hash)).collect())
     }
 
-    /// Notes that files are to be removed: from now on they are not kept.
+    /// Marks files as leaving: from now on they are not stored.
     pub(super) fn note_leaving(&self, paths: &BTreeSet<String>) -> Result<()> {
         self.change(|transaction| {
             for path in paths {
@@ -357,14 +364,14 @@ impl Database {
         })
     }
 
-    /// Files that are not kept any more and may be in their places or found yet.
+    /// Files that are no longer stored, but may still be in their places or in the index.
     fn leaving(&self) -> Result<Vec<String>> {
         let pending = Kept::pending(&self.reader())?.into_iter();
         let leaving = pending.filter(|it| it.pending == LEAVING);
         Ok(leaving.map(|it| it.path).collect())
     }
 
-    /// The files that are kept, in the order of their paths.
+    /// The stored files, in the order of their paths.
     pub(super) fn files(&self, page: &FilePage) -> Result<Listing<KeptFile, String>> {
         let state = self.reader();
         let get = format!("WHERE path > ?1 AND pending <> {LEAVING} ORDER BY path LIMIT ?2");
@@ -385,14 +392,14 @@ impl Database {
         Ok(Listing::within(rows.map_err(read_failed)?, page.limit))
     }
 
-    /// How many files are in their places and found.
+    /// How many files are in their places and indexed.
     pub(super) fn done(&self) -> Result<u64> {
         let get = "SELECT count(*) FROM files WHERE NOT pending";
         let done = self.reader().query_row(get, [], |row| row.get::<_, i64>(0));
         Ok(done.map_err(read_failed)?.cast_unsigned())
     }
 
-    /// Notes that all files are in their places and found, or gone.
+    /// Marks all pending files as done, and deletes the rows of leaving ones.
     fn note_done(&self) -> Result<()> {
         self.change(|transaction| {
             for kept in Kept::pending(transaction)? {

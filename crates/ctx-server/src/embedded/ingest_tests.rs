@@ -102,7 +102,7 @@ fn staged(store: &Store) -> usize {
     store.staged.entries().unwrap().count()
 }
 
-/// It has as much room as the batch, which a full disk has not for anything else.
+/// The disk has room for the batch and for nothing else.
 #[test]
 fn a_batch_that_cannot_be_noted_leaves_nothing_staged() {
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +123,8 @@ fn a_batch_that_cannot_be_noted_leaves_nothing_staged() {
     assert_eq!(store.files.read_to_string("a.md").unwrap(), "stays\n");
     assert_eq!(store.kept.indexed("a.md"), None);
     run("DROP TRIGGER refuse").unwrap();
-    // What a process left that could not remove it is removed before anything is written, by whatever comes next.
+    // Leftovers of a process that could not remove them are removed before anything is written, by
+    // whatever comes next.
     for is_batch in [true, false] {
         store.staged.write("left", "in the way").unwrap();
         if is_batch {
@@ -136,7 +137,8 @@ fn a_batch_that_cannot_be_noted_leaves_nothing_staged() {
     assert_eq!(store.files.read_to_string("a.md").unwrap(), "another\n");
 }
 
-/// Has a file be one that cannot be read, also by those who may read all: memory of a process, of which the first page is none.
+/// Makes a file unreadable even for root: it is the memory of a process, whose first page is not
+/// mapped.
 #[cfg(target_os = "linux")]
 struct Unreadable(std::path::PathBuf);
 
@@ -189,7 +191,7 @@ fn a_batch_that_could_not_be_read_is_not_done() {
         let is_for_now = matches!(failed, Err(BackendError::Unavailable { .. }));
         assert!(is_for_now, "{path}: {failed:?}");
     }
-    // Others are no worse for it.
+    // Other files are not affected.
     store.index_those(["a", "c.md"].into_iter()).unwrap();
     assert_eq!(store.database.pending().unwrap().len(), 2);
     drop(unreadable);
@@ -210,7 +212,7 @@ fn a_batch_that_came_to_nothing_leaves_no_folder_in_the_way() {
     let kept = batch([("a/b", "kept\n"), ("a/c.md", "kept\n")]);
     store.ingest(kept).unwrap();
     assert_eq!(store.files.read_to_string("a/b").unwrap(), "kept\n");
-    // One in which there is a file stays in the way, whoever put it there.
+    // A folder that contains a file stays in the way, whoever put the file there.
     store.files.create_dir_all("f/g").unwrap();
     store.files.write("f/g/x.md", "another's\n").unwrap();
     let error = store.ingest(batch([("f", "x\n"), ("g.md", "x\n")]));
@@ -235,7 +237,7 @@ fn a_removal_that_breaks_off_is_done_at_the_next_opening() {
             let files = store.database.files(&FilePage::default()).unwrap().items;
             files.into_iter().map(|it| it.path).collect::<Vec<_>>()
         };
-        // It is gone as soon as that is noted.
+        // It is gone as soon as its removal is noted.
         assert_eq!(listed(&store), ["stays.md"]);
         assert_eq!(store.database.file("a/b/gone.md").unwrap(), None);
         if is_half_done {
@@ -246,7 +248,7 @@ fn a_removal_that_breaks_off_is_done_at_the_next_opening() {
         assert!(!store.files.exists("a"), "with its folders");
         assert_eq!(store.database.totals().unwrap(), (1, 6));
         assert_eq!(listed(&store), ["stays.md"]);
-        // What was a folder may be a file.
+        // A former folder may become a file.
         store.ingest(batch([("a", "x\n"), ("b", "x\n")])).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! What files were kept with: what a disk has made of them since is told by that.
+//! The hashes of stored files, by which corruption on the disk is detected.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,14 @@ use super::database::Database;
 use crate::backend::BackendError;
 use crate::cause::cause;
 
-/// In place of the hash of a text that is not known: no text has it.
+/// Stands for the hash of an unknown text; no text has it.
 pub(super) const NOT_KNOWN: [u8; 32] = [0; 32];
 
 /// The hashes of one owner's files.
 pub(super) struct Kept {
     database: Arc<Database>,
-    /// Of files that are being replaced: what they say until then, and are found by until they are indexed.
+    /// The earlier hashes of files that are being replaced, valid until the new text is in place
+    /// and indexed.
     replaced: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
@@ -29,13 +30,14 @@ impl Kept {
         }
     }
 
-    /// Of files that are about to be replaced, what they say until then: until this is called again, once they are indexed.
+    /// Sets the earlier hashes of files that are about to be replaced. They hold until the next
+    /// call, after the new texts are indexed.
     pub(super) fn replace(&self, before: BTreeMap<String, [u8; 32]>) {
         *self.replaced() = before;
     }
 
-    /// The hash of the text that is indexed of the file at `path`, or [`NOT_KNOWN`], where it need not be the text that is in its
-    /// place.
+    /// The hash of the indexed text of the file at `path` if that may differ from the text in its
+    /// place, or [`NOT_KNOWN`].
     pub(super) fn indexed(&self, path: &str) -> Option<[u8; 32]> {
         self.replaced().get(path).copied()
     }
@@ -67,14 +69,15 @@ impl Hashes for Kept {
                 },
             }
         })?;
-        // Looked at last: where the hash is that of the new text, and this knows of no other, the new text is in its place.
+        // Read after the database: if that had the new hash, and none is found here, the new text
+        // is in place.
         let before = self.replaced().get(path).copied();
         let hashes = kept.map(|it| it.0).into_iter().chain(before);
         Ok(hashes.collect())
     }
 
     fn told(&self, _: &str) {
-        // Which one, its owner is told: a path is the owner's too.
+        // The path is not logged, since it belongs to the owner; the owner is told it.
         tracing::error!("a file that is kept is damaged");
     }
 }

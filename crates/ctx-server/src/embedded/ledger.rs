@@ -1,4 +1,4 @@
-//! How many bytes of contexts are kept, and since when: what tells which are to go.
+//! The sizes and times of stored contexts, which decide which of them to delete.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,22 @@ use super::database::Result;
 use super::receipts::of_contexts;
 use crate::build::now;
 
-/// So much of a receipt is looked at for when it was made, which stands behind its id.
+/// How many characters of a receipt are searched for its creation time, which follows its id.
 const BEGINNING: usize = 160;
 
-/// Smaller numbers of contexts are those of earlier versions, which say nothing of a time.
+/// The least sequence number that is a time; smaller ones were written by earlier versions.
 const TIMES: i64 = 1 << 40;
 
-/// A context that is kept.
+/// A stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     seq: i64,
     bytes: u64,
-    /// When it was given, in milliseconds since 1970.
+    /// When it was last returned, in milliseconds since 1970.
     at: i64,
 }
 
-/// The contexts that are kept, in the order in which they go.
+/// The stored contexts, in the order in which they are deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
     contexts: VecDeque<Kept>,
@@ -32,7 +32,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Of what is kept. O(bytes).
+    /// Reads the ledger of the stored contexts. O(bytes).
     pub(super) fn read(contexts: &Connection) -> Result<Self> {
         let get = format!(
             "SELECT seq, length(CAST(receipt AS BLOB)), substr(receipt, 1, {BEGINNING}) FROM contexts ORDER BY seq"
@@ -48,20 +48,21 @@ impl Ledger {
         let mut ledger = Ledger::default();
         for row in rows {
             let (seq, bytes, at) = row.map_err(of_contexts)?;
-            // They are in the order in which they were given last: none was given before the one before it.
+            // Rows are in the order in which they were last returned, so none is older than the one
+            // before.
             let before = ledger.contexts.back().map(|it| it.at);
             ledger.add(seq, bytes, at.max(before).unwrap_or(now).min(now));
         }
         Ok(ledger)
     }
 
-    /// Notes one that is the latest.
+    /// Adds a context as the latest.
     pub(super) fn add(&mut self, seq: i64, bytes: u64, at: i64) {
         self.contexts.push_back(Kept { seq, bytes, at });
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Notes that one is gone.
+    /// Removes a context.
     pub(super) fn remove(&mut self, seq: i64) {
         let place = self.contexts.partition_point(|it| it.seq < seq);
         if self.contexts.get(place).is_some_and(|it| it.seq == seq)
@@ -71,7 +72,8 @@ impl Ledger {
         }
     }
 
-    /// Whether the one of number `seq` goes before half of what is kept does, or half of the time is over at `at`.
+    /// Whether context `seq` will be deleted soon: at time `at`, later contexts fill more than half
+    /// of the byte limit, or more than half of its age limit has passed.
     pub(super) fn is_about_to_go(&self, seq: i64, at: i64, keeping: &Keeping) -> bool {
         let later = self.contexts.iter().rev().take_while(|it| it.seq > seq);
         let later = later.fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
@@ -80,7 +82,8 @@ impl Ledger {
         later > keeping.bytes / 2 || given < at.saturating_sub(milliseconds(keeping) / 2)
     }
 
-    /// Lets go what is too old at `at` or too much; the latest stays. The number of the last that went, if any did.
+    /// Removes contexts that are too old at `at` or too large in total; the latest stays. Returns
+    /// the number of the last one removed, if any.
     pub(super) fn let_go(&mut self, at: i64, keeping: &Keeping) -> Option<i64> {
         let oldest = at.saturating_sub(milliseconds(keeping));
         let mut gone = None;
@@ -96,12 +99,13 @@ impl Ledger {
     }
 }
 
-/// The number of a context that is given `at` after the one of number `last`: that tells when, once it is read again.
+/// The number of a context that is returned at `at`, after the one numbered `last`. It is the time
+/// itself where possible, so that the time can be read back.
 pub(super) fn number(last: i64, at: i64) -> i64 {
     at.max(last.saturating_add(1))
 }
 
-/// When the context of number `seq` was given, where that tells.
+/// When the context numbered `seq` was returned, if its number is a time.
 fn time_of(seq: i64) -> Option<i64> {
     Some(seq).filter(|it| *it >= TIMES)
 }
@@ -110,7 +114,7 @@ fn milliseconds(keeping: &Keeping) -> i64 {
     i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// When the receipt that begins so was made.
+/// The creation time in a receipt with this beginning.
 fn created_at(beginning: &str) -> Option<i64> {
     let (_, at) = beginning.split_once("\"createdAt\":")?;
     let end = at.find(|c: char| !c.is_ascii_digit())?;

@@ -1,4 +1,4 @@
-//! One process at a time: what two of them keep in memory of one folder would contradict each other.
+//! An exclusive lock on a data folder: the memory of two processes would contradict each other.
 
 use std::fs::File;
 use std::io;
@@ -11,14 +11,14 @@ use crate::ServerError;
 
 const FILE: &str = "lock";
 
-/// The right to a data folder. It ends with the process at the latest.
+/// The lock on a data folder. It ends with the process at the latest.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
 
-/// Takes `dir`, which is `folder`.
+/// Locks `dir`, whose path is `folder`.
 ///
 /// # Errors
-/// [`ServerError::Busy`] while another has it, and [`ServerError::DataFolder`].
+/// [`ServerError::Busy`] while another process holds the lock, and [`ServerError::DataFolder`].
 pub(super) fn lock(folder: &Path, dir: &Dir) -> Result<Lock, ServerError> {
     let failed = |source: io::Error| ServerError::DataFolder {
         folder: folder.to_owned(),

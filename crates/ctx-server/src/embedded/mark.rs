@@ -1,20 +1,22 @@
-//! How far an owner's state has come, in a file beside it. A crash leaves what was written last in a log, and where
-//! that is damaged `SQLite` drops its end and says nothing: then the state is not as far as the mark says.
+//! A counter beside an owner's state that shows how far the state has come. After a crash the last
+//! writes are in a log; if that is damaged, `SQLite` silently drops its end, and then the state is
+//! behind the counter.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
-/// The file, beside `state.db`.
+/// The file name, beside `state.db`.
 pub(super) const FILE: &str = "state.mark";
 
-/// A number that only grows. It is written after what it counts is on the disk, and not waited for: so it may be behind
-/// and is never ahead.
+/// A counter that only grows. It is written after the changes that it counts are on the disk,
+/// without a sync: so it may lag behind the state but is never ahead of it.
 #[derive(Debug)]
 pub(super) struct Mark(File);
 
 impl Mark {
-    /// Opens the mark in `folder`, and makes it where there is none; and says how far it is, if it can be read.
+    /// Opens the counter in `folder`, and creates it if it does not exist. Also returns its value,
+    /// if it can be read.
     pub(super) fn open(folder: &Path) -> io::Result<(Self, Option<i64>)> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -28,14 +30,14 @@ impl Mark {
         Ok((Mark(file), reached))
     }
 
-    /// Notes that `changes` are on the disk.
+    /// Records that `changes` are on the disk.
     pub(super) fn reach(&mut self, changes: i64) -> io::Result<()> {
         self.0.rewind()?;
         self.0.write_all(&bytes(changes))
     }
 }
 
-/// The number, and a hash of it: a mark that is damaged says nothing.
+/// The number and a hash of it, so that a damaged mark is ignored.
 fn bytes(changes: i64) -> [u8; 16] {
     let number = changes.to_le_bytes();
     let mut bytes = [0; 16];

@@ -1,9 +1,11 @@
-//! The store without a server: below one folder, one folder for each owner.
+//! A store in a local folder, with a folder for each owner.
 //!
-//! `owners/<digest>/files` holds what the owner sent, `staged` what is about to get there, `index` the index of it
-//! (derived: it is made anew when it is damaged), `state.db` threads, messages and votes, `state.mark` how far that has
-//! come, and `contexts.db` the contexts that were built and when files were shown. Whoever opens the whole folder has
-//! it alone. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
+//! `owners/<digest>/files` contains what the owner sent, `staged` the files about to be moved
+//! there, `index` their index (derived data, rebuilt if damaged), `state.db` threads, messages,
+//! votes and file entries, `state.mark` how far that has come, and `contexts.db` the contexts that
+//! were built and when files were shown. One process at a time may open the whole folder. An
+//! owner's folder is opened at the first request for it, and a few of the most recently used stay
+//! open.
 
 pub(crate) mod cause;
 mod database;
@@ -52,20 +54,22 @@ use crate::chance::random_id;
 use crate::quota::{Keeping, Quota};
 use crate::{Owner, ServerError, descriptors};
 
-/// So many owners' folders stay open, and no more are in use at once, where the process may open as many files.
+/// How many owners' folders stay open, and how many are in use at once; fewer if the process may
+/// not open enough files.
 const OPEN: usize = 64;
 
-/// The store without a server.
+/// A store in a local folder.
 pub struct Embedded {
     owners: Arc<Dir>,
     path: std::path::PathBuf,
     priming: Arc<Priming>,
     quota: Arc<Quota>,
     open: Folders<Store>,
-    /// What is written behind answers.
+    /// Tasks that write behind answers.
     behind: TaskTracker,
-    /// Nobody else uses the folder. The last field: everything that is open is closed before. Each store has it too, so
-    /// that work that goes on after this is dropped has the folder to itself.
+    /// The lock on the folder. It is the last field, so that everything open is closed before it.
+    /// Each store shares it, so that work that goes on after this is dropped still has the folder
+    /// to itself.
     lock: Arc<Lock>,
 }
 
@@ -78,13 +82,14 @@ impl fmt::Debug for Embedded {
 }
 
 impl Embedded {
-    /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone. In one that is there, what
-    /// is of owners is.
+    /// Stores everything below `folder`. A new folder is created readable by its user only; in an
+    /// existing folder that holds for the owners' data only.
     ///
-    /// The folder is its opener's alone until this is dropped and what was begun by it has ended.
+    /// The folder is locked until this is dropped and all work that it began has ended.
     ///
     /// # Errors
-    /// [`ServerError::DataFolder`], [`ServerError::Random`], and [`ServerError::Busy`] while somebody else has it.
+    /// [`ServerError::DataFolder`], [`ServerError::Random`], and [`ServerError::Busy`] while
+    /// another process has the folder.
     pub fn open(folder: &Path, quota: Quota) -> Result<Self, ServerError> {
         let failed = |source| ServerError::DataFolder {
             folder: folder.to_owned(),
@@ -117,7 +122,8 @@ impl Embedded {
         })
     }
 
-    /// The owner's folder, opened where it is not. Who has it in use already waits for nobody.
+    /// Returns the owner's folder, opened if necessary. A folder that is already in use is returned
+    /// without waiting.
     async fn store(&self, owner: &Owner) -> Result<Arc<InUse<Store>>, BackendError> {
         let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
         let (its, quota) = (owner.clone(), Arc::clone(&self.quota));
@@ -127,7 +133,7 @@ impl Embedded {
         self.open.get(owner, open).await
     }
 
-    /// Runs `work` on the owner's store, on a thread that may wait for the disk.
+    /// Runs `work` on the owner's store, on a thread that may block.
     async fn with<T: Send + 'static>(
         &self,
         owner: &Owner,
@@ -145,7 +151,7 @@ impl Backend for Embedded {
         blocking(move || {
             let failed = |it| BackendError::failed("look at the data folder", it);
             let ours = owners.dir_metadata().map_err(failed)?;
-            // What was opened goes on being there after its name is gone.
+            // An opened folder continues to exist after its name is removed.
             let named = cap_std::fs::Metadata::from_just_metadata(path.metadata().map_err(failed)?);
             if is_same(&ours, &named) {
                 Ok(())
@@ -279,7 +285,7 @@ impl Backend for Embedded {
     }
 }
 
-/// Runs `work` on a thread that may wait.
+/// Runs `work` on a thread that may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackendError> + Send + 'static,
 ) -> Result<T, BackendError> {
@@ -287,7 +293,7 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| BackendError::failed("finish", error))?
 }
 
-/// Whether both are of one folder, where the system tells.
+/// Whether both are of one folder, where the system reports that.
 #[cfg(unix)]
 fn is_same(one: &cap_std::fs::Metadata, other: &cap_std::fs::Metadata) -> bool {
     use cap_std::fs::MetadataExt as _;
@@ -300,7 +306,8 @@ fn is_same(_: &cap_std::fs::Metadata, _: &cap_std::fs::Metadata) -> bool {
     true
 }
 
-/// Makes the folder of the owners' folders. Nobody else may look into it, also where somebody made the data folder for all to see.
+/// Creates the folder of the owners' folders. Only the user may read it, even if the data folder is
+/// readable by all.
 fn make_owners(dir: &Dir) -> std::io::Result<()> {
     let mut builder = cap_std::fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! What a prime context asks of an owner's databases.
+//! The ports of a prime context over an owner's databases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use super::recall::Receipts;
 use super::rows::{USAGE, VOTES};
 use crate::cause::cause;
 
-/// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
+/// The ports of one owner's `index` and `database`. `opened` distinguishes this opening of the two
+/// from others.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
     let generation = Generations {
         index: Arc::clone(index),
@@ -36,10 +37,11 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
         .with_recall(Arc::new(Receipts(Arc::clone(database))))
 }
 
-/// So many more votes are forgotten than are counted, where there are as many that may be.
+/// The most votes that may be forgotten per batch, beyond as many as were counted.
 const FORGOTTEN: usize = 32;
 
-/// What a port answers. Why it has no answer is said here: whoever asked for a context is only told that it is missing.
+/// Makes the result of a port. The cause of a failure is logged here: the caller of a context only
+/// learns that something is missing.
 pub(super) fn answer<T>(result: Result<T>) -> Answer<T> {
     result.map_err(|error| {
         tracing::warn!(cause = cause(&error), "a port failed");
@@ -47,7 +49,7 @@ pub(super) fn answer<T>(result: Result<T>) -> Answer<T> {
     })
 }
 
-/// Threads, votes, and what was shown.
+/// The ports of threads, votes, and shown files.
 struct State(Arc<Database>);
 
 #[async_trait]
@@ -104,7 +106,7 @@ impl Feedback for State {
     }
 }
 
-/// What the index has, and how many votes were counted.
+/// The generation of the index together with the number of counted votes.
 struct Generations {
     index: Arc<Index>,
     database: Arc<Database>,
@@ -116,7 +118,7 @@ impl Generation for Generations {
     async fn generation(&self) -> Answer<u64> {
         let indexed = self.index.generation().await?;
         let votes = answer(self.database.last_vote())?;
-        // An index that is made anew counts from the beginning.
+        // An index that is rebuilt counts from the beginning.
         let mut hasher = blake3::Hasher::new();
         for number in [self.opened, indexed, votes.cast_unsigned()] {
             hasher.update(&number.to_le_bytes());
@@ -128,7 +130,7 @@ impl Generation for Generations {
 }
 
 impl Database {
-    /// How often each of these files was of use, where it was.
+    /// How often each of these files was voted useful; files without votes are left out.
     fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>> {
         let state = self.reader();
         let mut uses = BTreeMap::new();
@@ -139,8 +141,8 @@ impl Database {
         Ok(uses)
     }
 
-    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new. Forgets
-    /// some that need not be remembered any more.
+    /// Counts the votes whose keys are new, all in one transaction, and returns how many there
+    /// were. Also deletes some votes that are old enough to be forgotten.
     fn count(&self, votes: &[Vote]) -> Result<usize> {
         self.change(|transaction| {
             let mut counted = 0;
@@ -162,7 +164,7 @@ impl Database {
     }
 }
 
-/// Counts a vote, unless its key is remembered.
+/// Counts a vote, unless its key is known already.
 fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
     if is_counted(transaction, &vote.key)? {
         return Ok(false);
@@ -182,7 +184,8 @@ fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
     Ok(true)
 }
 
-/// Forgets votes that need not be remembered any more `now`, in seconds since 1970: the oldest, `most` of them.
+/// Deletes the oldest votes that at `now`, in seconds since 1970, need not be remembered any more;
+/// at most `most`.
 fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
     let forget = "DELETE FROM votes WHERE seq IN (
         SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
@@ -192,7 +195,7 @@ fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
     forgotten.map(drop).map_err(write_failed)
 }
 
-/// How often a file was of use, where it was voted on.
+/// How often a file was voted useful; `None` without votes.
 fn uses_of(state: &Connection, path: &str) -> Result<Option<i64>> {
     let get = USAGE.select("WHERE path = ?1");
     let mut get = state.prepare_cached(&get).map_err(read_failed)?;
@@ -200,7 +203,7 @@ fn uses_of(state: &Connection, path: &str) -> Result<Option<i64>> {
     row.optional().map_err(read_failed)
 }
 
-/// Whether a vote of this key was counted.
+/// Whether a vote with this key was counted.
 fn is_counted(state: &Connection, key: &str) -> Result<bool> {
     let get = VOTES.select("WHERE key = ?1");
     let mut get = state.prepare_cached(&get).map_err(read_failed)?;

@@ -74,7 +74,7 @@ async fn a_file_that_was_removed_is_not_recent() {
         let file = NewFile { path, content };
         backend.ingest(owner, vec![file]).await.unwrap();
     };
-    // Not every path of a folder is one that may be sent.
+    // A folder may have paths that may not be sent.
     let corpus = laws::corpus();
     for (path, text) in corpus.iter().filter(|it| it.0.starts_with("src/")) {
         put(path, text).await;
@@ -149,7 +149,7 @@ async fn as_many_votes_are_kept_as_are_to_be_remembered_and_the_state_never_come
     assert_eq!(state.votes(&burst).await.unwrap(), 200);
     let mut last = state.0.last_vote().unwrap();
     for number in 1..=80 {
-        // Each third comes by a clock that is a day late.
+        // Every third vote comes from a clock that is a day late.
         let at = number * day - i64::from(number % 3 == 0) * day;
         let again = vote(1_000 + number, at);
         assert!(state.vote(&again).await.unwrap());
@@ -163,7 +163,7 @@ async fn as_many_votes_are_kept_as_are_to_be_remembered_and_the_state_never_come
         MOST_USES
     );
     drop(state);
-    // It is whole: what was forgotten is not missed.
+    // The database is intact: forgotten votes are not reported as missing.
     let database = Database::open(folder.path()).unwrap();
     assert_eq!(database.last_vote().unwrap(), last);
 }

@@ -1,4 +1,4 @@
-//! What threads were shown.
+//! What threads were shown, from the stored receipts.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Recall for Receipts {
 }
 
 impl Database {
-    /// Looks through the contexts that are kept, the latest of them and first. O(bytes of their receipts).
+    /// Searches the latest stored contexts, latest first. O(bytes of their receipts).
     fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<Place>>> {
         let mut recalling = Recalling::new(thread, labels);
         for answered in self.unwritten().iter() {

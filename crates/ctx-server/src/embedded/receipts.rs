@@ -1,4 +1,4 @@
-//! Contexts that were built, and when their files were shown.
+//! Stores the contexts that were built, and when their files were shown.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,42 +14,43 @@ use super::{Keeping, Quota};
 use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
-/// What comes within this long of each other is written together: most of what it costs to write is for each time.
+/// How long a write waits for further contexts to write with it: most of the cost is per write.
 const TOGETHER: Duration = Duration::from_millis(200);
-/// Who builds one more than these waits until they are written.
+/// The most contexts that may be unwritten; a build beyond that waits until they are written.
 pub(super) const MOST_UNWRITTEN: usize = 128;
 
 /// Contexts that were answered and are not written yet, in the order of their first answers.
 #[derive(Default)]
 pub(super) struct Unwritten {
     contexts: Vec<Answered>,
-    /// Whether somebody is about to write them.
+    /// Whether a task is about to write them.
     has_writer: bool,
 }
 
-/// A context, as it was answered first.
+/// A context, as it was first answered.
 #[derive(Clone)]
 pub(super) struct Answered {
     pub(super) prime: Prime,
-    /// When it was answered last, in milliseconds since 1970.
+    /// When it was last answered, in milliseconds since 1970.
     pub(super) last: i64,
 }
 
 impl Unwritten {
-    /// The context of this id.
+    /// The context with this id.
     fn of(&self, id: &str) -> Option<&Prime> {
         let mut contexts = self.contexts.iter().map(|it| &it.prime);
         contexts.find(|it| it.id() == id)
     }
 
-    /// All, the latest first.
+    /// All contexts, latest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Answered> {
         self.contexts.iter().rev()
     }
 }
 
-/// Keeps a context behind its answer: it is found from now on, and is written soon, by a task of `behind`. What the first
-/// of several has `held` is let go when all of them are.
+/// Stores a context behind its answer: it can be read from now on, and is written soon by a task of
+/// `behind`. Of several contexts that are written together, the first one's `held` is dropped when
+/// all are written.
 pub(super) async fn keep_behind<H>(
     database: &Arc<Database>,
     prime: &Prime,
@@ -68,7 +69,7 @@ pub(super) async fn keep_behind<H>(
         database.write(&quota);
         drop(held);
     };
-    // Of either, what goes wrong was said.
+    // In both cases errors were already logged.
     if are_many {
         let _ = behind.spawn_blocking(write).await;
     } else {
@@ -86,11 +87,13 @@ impl Database {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a context is about to be written. Whether nobody else is about to write any, and whether they are too many.
+    /// Adds a context to those about to be written. Returns whether it is the first without a
+    /// writer, and whether there are too many.
     fn add_unwritten(&self, prime: &Prime) -> (bool, bool) {
         let mut unwritten = self.unwritten();
         let contexts = &mut unwritten.contexts;
-        // Of two answers with one context the first is kept, and the latest tells when it was shown.
+        // If one context is answered twice, the first answer is stored, with the time of the
+        // latest.
         match contexts.iter_mut().find(|it| it.prime.id() == prime.id()) {
             Some(known) => known.last = known.last.max(prime.answered_at),
             None => contexts.push(Answered {
@@ -102,11 +105,11 @@ impl Database {
         (!had_writer, unwritten.contexts.len() > MOST_UNWRITTEN)
     }
 
-    /// Writes what is not written yet. Meanwhile it is still found in memory.
+    /// Writes the unwritten contexts. They can still be read from memory meanwhile.
     pub(super) fn write(&self, quota: &Quota) {
-        // First, so that who waits for another's writing finds nothing left to write.
+        // Locked first, so that whoever waited for another writer finds nothing left to write.
         let mut contexts = self.contexts();
-        // Whoever comes from now on may have come too late for this.
+        // A context added after this may be too late for this write.
         let answered = {
             let mut unwritten = self.unwritten();
             unwritten.has_writer = false;
@@ -122,7 +125,7 @@ impl Database {
         if let Err(error) = keep(&answered) {
             let mut lost = answered.len();
             if lost > 1 {
-                // What is wrong with one of them is no reason to lose the others.
+                // One faulty context should not make the others fail too.
                 for one in answered.chunks(1) {
                     lost -= usize::from(keep(one).is_ok());
                 }
@@ -132,13 +135,13 @@ impl Database {
         drop(written);
     }
 
-    /// The context of this id, where it is kept.
+    /// The context with this id, if it is stored.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
-        // First here: what is written meanwhile is found below.
+        // Looked up here first: a context that is written meanwhile is found below.
         let unwritten = self.unwritten().of(id).cloned();
         let kept = kept(&self.contexts_reader(), id);
         match (kept, unwritten) {
-            // It may be kept since an earlier answer.
+            // It may be stored from an earlier answer.
             (Ok(Some((_, text))), _) => serde_json::from_str(&text)
                 .map(Some)
                 .map_err(|error| BackendError::failed("read a context", error)),
@@ -148,7 +151,7 @@ impl Database {
     }
 }
 
-/// Contexts that were written, or never will be: whatever became of that, they wait for it no longer.
+/// Contexts whose write has ended, in success or not: they are removed from the unwritten ones.
 struct Written<'w> {
     database: &'w Database,
     answered: &'w [Answered],
@@ -156,7 +159,7 @@ struct Written<'w> {
 
 impl Drop for Written<'_> {
     fn drop(&mut self) {
-        // One that was answered again meanwhile is to be written again.
+        // One that was answered again meanwhile must be written again.
         let is_done = |it: &Answered| {
             let of_it = |done: &Answered| done.prime.id() == it.prime.id() && done.last == it.last;
             self.answered.iter().any(of_it)
@@ -166,8 +169,9 @@ impl Drop for Written<'_> {
     }
 }
 
-/// Keeps contexts, and when their files were shown, and lets contexts go that are too old or too much. One that is kept already,
-/// and is about to go, is made the latest.
+/// Stores contexts, and when their files were shown, and deletes contexts that are too old or
+/// exceed the size. A context that is stored already, and would be deleted soon, becomes the
+/// latest.
 fn keep(
     contexts: &mut Connection,
     ledger: &mut Ledger,
@@ -178,7 +182,7 @@ fn keep(
         return Ok(());
     }
     let mut transaction = contexts.transaction().map_err(write_failed)?;
-    // That of what is written is only true once it is.
+    // A copy: the ledger may change only after the commit.
     let mut then = ledger.clone();
     let mut now = i64::MIN;
     let mut last = CONTEXTS.last(&transaction)?;
@@ -190,7 +194,7 @@ fn keep(
                 then.remove(seq);
                 text
             }
-            // One that is damaged is written anew.
+            // A damaged one is written again.
             Ok(None) | Err(BackendError::Damaged { .. }) => serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?,
             Err(error) => return Err(error),
@@ -216,7 +220,7 @@ fn keep(
     Ok(())
 }
 
-/// The number and the text of the context of this id, where it is kept.
+/// The number and the text of the context with this id, if it is stored.
 fn kept(contexts: &Connection, id: &str) -> Result<Option<(i64, String)>> {
     let get = CONTEXTS.select("WHERE id = ?1");
     let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
@@ -232,7 +236,7 @@ fn kept(contexts: &Connection, id: &str) -> Result<Option<(i64, String)>> {
     }
 }
 
-/// Contexts cannot be read.
+/// Reports an error from reading contexts.
 pub(super) fn of_contexts(error: rusqlite::Error) -> BackendError {
     match read_failed(error) {
         BackendError::Damaged { source, .. } => damaged_context(source),
@@ -240,7 +244,7 @@ pub(super) fn of_contexts(error: rusqlite::Error) -> BackendError {
     }
 }
 
-/// A context is not as it was written. What else is kept has nothing to do with it.
+/// Reports that a context is damaged. Other stored data is not affected.
 fn damaged_context(how: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> BackendError {
     BackendError::Damaged {
         what: "what is kept of contexts",

@@ -1,4 +1,4 @@
-//! Rows that carry a seal: one that was changed on the disk is told from what was written.
+//! Rows with a checksum (the seal), by which changes on the disk are detected.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -6,26 +6,26 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::database::{Result, read_failed, write_failed};
 use crate::cause::Fact;
 
-/// Whether rows have seals.
+/// Which seals and sums a format has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seals {
-    /// With a sum of each table, as today.
+    /// A seal per row and a sum per table, as in the current format.
     OfEach,
-    /// With one sum of all tables.
+    /// A seal per row and one sum of all tables.
     OfAll,
     HasNot,
 }
 
-/// The column of which a sum is kept.
+/// The column that is summed.
 const BYTES: &str = "bytes";
 
-/// What all rows of a table come to.
+/// The sums over all rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) count: i64,
-    /// Of the column of this name.
+    /// The sum of the column `bytes`.
     pub(super) bytes: i64,
-    /// By an exclusive or.
+    /// The exclusive or of all seals.
     pub(super) seals: i64,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Sum {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// The first one is its key. The seal comes after all of them.
+    /// The columns; the first is the key. The seal follows the last one.
     pub(super) columns: &'static [&'static str],
 }
 
@@ -67,18 +67,18 @@ pub(super) const SHOWN: Table = Table {
 };
 
 impl Table {
-    /// A query of whole rows: what follows the name of the table is `rest`.
+    /// A query of whole rows; `rest` follows the name of the table.
     pub(super) fn select(&self, rest: &str) -> String {
         let columns = self.columns.join(", ");
         format!("SELECT {columns}, seal FROM {} {rest}", self.name)
     }
 
-    /// A row of such a query, if it is as it was written.
+    /// Returns a row of such a query, if it is as it was written.
     pub(super) fn whole<'r, 's>(&self, row: &'r Row<'s>) -> rusqlite::Result<&'r Row<'s>> {
         self.sealed(row).map(|_| row)
     }
 
-    /// The seal of a row of such a query, if it is as it was written.
+    /// Returns the seal of a row of such a query, if the row is as it was written.
     pub(super) fn sealed(&self, row: &Row<'_>) -> rusqlite::Result<i64> {
         let values = (0..self.columns.len()).map(|at| row.get_ref(at));
         let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -114,7 +114,7 @@ impl Table {
         i64::from_le_bytes(seal)
     }
 
-    /// Writes a row, in the place of the one that has its key.
+    /// Writes a row, replacing the one with its key.
     pub(super) fn put(&self, transaction: &Connection, row: &[Value]) -> Result<()> {
         let (name, columns) = (self.name, self.columns.join(", "));
         let remove = format!("DELETE FROM {name} WHERE {} = ?1", self.columns[0]);
@@ -131,14 +131,14 @@ impl Table {
         Ok(())
     }
 
-    /// The number of the last row; 0 where there is none.
+    /// The number of the last row; 0 if there is none.
     pub(super) fn last(&self, connection: &Connection) -> Result<i64> {
         let get = format!("SELECT coalesce(max(seq), 0) FROM {}", self.name);
         let mut get = connection.prepare_cached(&get).map_err(read_failed)?;
         get.query_row([], |row| row.get(0)).map_err(read_failed)
     }
 
-    /// What keeps the sum while rows come and go.
+    /// The triggers that keep the sums up to date.
     pub(super) fn triggers(&self) -> String {
         let name = self.name;
         let trigger = |event: &str, row: &str, sign: char| {
@@ -159,7 +159,7 @@ impl Table {
         none + &trigger("insert", "NEW", '+') + &trigger("delete", "OLD", '-')
     }
 
-    /// What is kept of all rows. O(1).
+    /// The stored sums of all rows. O(1).
     pub(super) fn sum(&self, connection: &Connection) -> Result<Sum> {
         let get = "SELECT count, bytes, seals FROM sums WHERE name = ?1";
         let mut get = connection.prepare_cached(get).map_err(read_failed)?;
@@ -173,7 +173,7 @@ impl Table {
         sum.map_err(read_failed)
     }
 
-    /// What all rows come to, each looked at. O(bytes).
+    /// The sums of all rows, computed from each row. O(bytes).
     pub(super) fn summed(&self, connection: &Connection) -> Result<Sum> {
         let bytes = self.columns.iter().position(|it| *it == BYTES);
         let mut all = connection.prepare(&self.select("")).map_err(read_failed)?;
@@ -189,8 +189,8 @@ impl Table {
         Ok(sum)
     }
 
-    /// Takes over the rows of a table of before, which is called `old_` and its name. Its seals, where it had any,
-    /// were looked at.
+    /// Copies the rows of a table of an earlier format, whose name is prefixed with `old_`. Its
+    /// seals, if it had any, were already checked.
     pub(super) fn take_over(&self, transaction: &Connection) -> Result<()> {
         let columns = self.columns.join(", ");
         let get = format!("SELECT {columns} FROM old_{}", self.name);
@@ -202,7 +202,7 @@ impl Table {
         Ok(())
     }
 
-    /// What a row says.
+    /// The values of a row.
     pub(super) fn values(&self, row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
         (0..self.columns.len()).map(|at| row.get(at)).collect()
     }

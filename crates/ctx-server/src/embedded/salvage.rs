@@ -1,5 +1,5 @@
-//! Contexts that are damaged. They can be built again, so they do not close the folder: what is whole of them goes
-//! to a new file, and what is not is known to have been there.
+//! Recovery of damaged contexts. Contexts can be built again, so damage does not close the folder:
+//! intact rows are copied to a new file, and for damaged ones it is recorded that they existed.
 
 use std::fs;
 use std::io;
@@ -14,14 +14,14 @@ use super::schema::BUILT;
 use crate::backend::BackendError;
 use crate::cause::cause;
 
-/// How many rows are left.
+/// How many rows were intact, and how many were not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     whole: usize,
     damaged: usize,
 }
 
-/// Opens the contexts in `folder`, or what is left of them.
+/// Opens the contexts in `folder`, recovering them if they are damaged.
 pub(super) fn open(folder: &Path) -> Result<Connection> {
     let file = folder.join(BUILT_FILE);
     match prepared(&file, &BUILT, "NORMAL") {
@@ -35,7 +35,7 @@ pub(super) fn open(folder: &Path) -> Result<Connection> {
     }
 }
 
-/// Puts a file with what is whole in the place of `file`.
+/// Replaces `file` by one that contains its intact rows.
 fn salvage(file: &Path) -> Result<Left> {
     let failed = |error: io::Error| BackendError::failed("write a database", error);
     let new = file.with_extension("new");
@@ -51,7 +51,7 @@ fn salvage(file: &Path) -> Result<Left> {
     }
     transaction.commit().map_err(write_failed)?;
     to.close().map_err(|(_, error)| write_failed(error))?;
-    // What waits to get into the old file must not get into the new one.
+    // The log of the old file must not be applied to the new one.
     for end in ["-wal", "-shm"] {
         let mut beside = file.as_os_str().to_owned();
         beside.push(end);
@@ -62,7 +62,7 @@ fn salvage(file: &Path) -> Result<Left> {
 }
 
 impl Left {
-    /// Takes over what can be read of a table. Behind a page that cannot be, there is nothing.
+    /// Copies the readable rows of a table, up to the first page that cannot be read.
     fn take(&mut self, table: &Table, from: &Connection, to: &Transaction<'_>) {
         let Ok(mut all) = from.prepare(&table.select("")) else {
             return;
@@ -74,7 +74,7 @@ impl Left {
                 Ok(values) if table.put(to, &values).is_ok() => self.whole += 1,
                 _ => {
                     self.damaged += 1;
-                    // A row that cannot be kept at all is as one that cannot be read.
+                    // If not even its id can be stored, the row is treated as unreadable.
                     let _ = gravestone(table, row).map(|it| table.put(to, &it));
                 }
             }
@@ -82,7 +82,7 @@ impl Left {
     }
 }
 
-/// What is kept of a context that is not whole: that there was one of this id.
+/// What is kept of a damaged context: that one with this id existed.
 fn gravestone(table: &Table, row: &Row<'_>) -> Option<[Value; 3]> {
     let is_context = table.name == CONTEXTS.name;
     let id: String = row.get(0).ok().filter(|_| is_context)?;

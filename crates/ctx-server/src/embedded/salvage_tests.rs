@@ -18,7 +18,7 @@ fn fill(folder: &Path) {
     transaction.commit().unwrap();
 }
 
-/// All contexts by their ids, with their texts if they are whole, and when files were shown.
+/// All contexts by their ids, with the texts of intact ones, and when files were shown.
 fn everything(folder: &Path) -> BTreeMap<String, Option<String>> {
     let contexts = open(folder).unwrap();
     let mut found = BTreeMap::new();
@@ -66,7 +66,7 @@ fn a_file_that_says_it_is_only_to_be_read_makes_room_for_another() {
     let written = everything(folder.path());
     let file = folder.path().join(BUILT_FILE);
     let mut bytes = fs::read(&file).unwrap();
-    // The version that it takes to write it.
+    // The version that is needed to write it.
     assert_eq!(bytes[18], 2);
     bytes[18] |= 4;
     fs::write(&file, bytes).unwrap();

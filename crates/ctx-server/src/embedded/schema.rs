@@ -1,5 +1,5 @@
-//! Databases of sealed rows: what tables they have, how earlier formats are taken over, and whether all is as it was
-//! written. What all seals come to is kept with the rows, so that one that is gone is missed.
+//! The databases of sealed rows: their tables, migrations from earlier formats, and integrity
+//! checks. The combined seals of all rows are stored too, so that a missing row is noticed.
 
 use rusqlite::{Connection, Transaction};
 
@@ -8,22 +8,22 @@ use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, Seals, THREADS, Table, USAGE
 use crate::backend::BackendError;
 use crate::cause::Fact;
 
-/// What a database has in it.
+/// The schema of a database.
 #[derive(Debug)]
 pub(super) struct Schema {
-    /// The format that is written.
+    /// The current format.
     version: i64,
     tables: &'static [&'static Table],
-    /// The tables and their indexes.
+    /// The SQL that creates tables and indexes.
     definitions: &'static str,
     earlier: &'static [Earlier],
 }
 
-/// A format of before.
+/// An earlier format.
 #[derive(Debug)]
 struct Earlier {
     version: i64,
-    /// What gives its tables the columns of today's.
+    /// The SQL that gives its tables the current columns.
     steps: &'static [&'static str],
     seals: Seals,
 }
@@ -38,7 +38,7 @@ impl Earlier {
         }
     }
 
-    /// One whose rows have the columns of today's.
+    /// A format whose rows have the current columns.
     const fn sealed(version: i64, seals: Seals) -> Self {
         Earlier {
             version,
@@ -48,7 +48,7 @@ impl Earlier {
     }
 }
 
-/// From format 1, whose votes were of contexts: what they came to is kept.
+/// From format 1, whose votes were on contexts: only their totals are kept.
 const FROM_1: &str = "
     DROP TABLE votes;
     CREATE TABLE votes (
@@ -61,10 +61,10 @@ const FROM_1: &str = "
 /// From format 2, whose files were never pending.
 const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
 
-/// From the first format of contexts, which may not know when files were shown.
+/// From the first format of contexts, which may not record when files were shown.
 const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;";
 
-/// Threads, messages, votes, and files.
+/// The schema of threads, messages, votes, and file entries.
 pub(super) const STATE: Schema = Schema {
     version: 7,
     tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
@@ -95,16 +95,16 @@ pub(super) const STATE: Schema = Schema {
         Earlier::unsealed(1, &[FROM_1, FROM_2]),
         Earlier::unsealed(2, &[FROM_2]),
         Earlier::unsealed(3, &[]),
-        // Its votes had no index of when they were given.
+        // Its votes had no index on their times.
         Earlier::sealed(4, Seals::OfAll),
-        // One sum was kept of all tables.
+        // It had one sum of all tables.
         Earlier::sealed(5, Seals::OfAll),
-        // No two messages had one id, whatever their threads.
+        // Its message ids were unique across threads.
         Earlier::sealed(6, Seals::OfEach),
     ],
 };
 
-/// Contexts that were built, and when files were shown.
+/// The schema of contexts, and of when files were shown.
 pub(super) const BUILT: Schema = Schema {
     version: 2,
     tables: &[&CONTEXTS, &SHOWN],
@@ -119,7 +119,8 @@ pub(super) const BUILT: Schema = Schema {
     earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1, Seals::OfAll)],
 };
 
-/// Triggers keep the sums of each table, and how often it was changed: nothing is written but by [`Table::put`].
+/// Triggers keep the sums of each table, and how often it was changed. Only [`Table::put`] writes
+/// rows.
 const SUMS: &str = "
     CREATE TABLE IF NOT EXISTS sums (
         name TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL, seals INTEGER NOT NULL,
@@ -127,11 +128,11 @@ const SUMS: &str = "
     ) WITHOUT ROWID;";
 
 impl Schema {
-    /// Makes the tables where there are none, or takes over those of an earlier format, and looks whether they are
-    /// as they were written: O(bytes).
+    /// Creates the tables or migrates those of an earlier format, and checks that all rows are as
+    /// they were written. O(bytes).
     ///
     /// # Errors
-    /// [`BackendError::Damaged`], and then nothing is changed; what keeps them from being read or written.
+    /// [`BackendError::Damaged`], in which case nothing is changed; errors of reading or writing.
     pub(super) fn prepare(&self, connection: &mut Connection) -> Result<()> {
         let transaction = connection.transaction().map_err(write_failed)?;
         let found = transaction.pragma_query_value(None, "user_version", |row| row.get(0));
@@ -148,7 +149,7 @@ impl Schema {
             self.replace(&transaction, earlier)?;
         }
         self.check(&transaction)?;
-        // Writing takes room, which a full disk has not.
+        // Not written needlessly: that takes room, and a full disk has none.
         if found != self.version {
             let version = transaction.pragma_update(None, "user_version", self.version);
             version.map_err(write_failed)?;
@@ -156,23 +157,23 @@ impl Schema {
         transaction.commit().map_err(write_failed)
     }
 
-    /// All tables, indexes and triggers.
+    /// The SQL of all tables, indexes and triggers.
     fn all(&self) -> String {
         let triggers = self.tables.iter().map(|it| it.triggers());
         self.definitions.to_owned() + SUMS + &triggers.collect::<String>()
     }
 
-    /// Makes the tables where there are none.
+    /// Creates the tables that do not exist.
     pub(super) fn create(&self, transaction: &Transaction<'_>) -> Result<()> {
         let created = transaction.execute_batch(&self.all());
         created.map_err(write_failed)
     }
 
-    /// Makes the tables, with what those of an earlier format hold.
+    /// Creates the tables, with the rows of those of an earlier format.
     fn replace(&self, transaction: &Transaction<'_>, earlier: &Earlier) -> Result<()> {
         let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
         check_pages(transaction)?;
-        // What was written is not fewer for being written anew: the mark tells how far it had come.
+        // The count of changes must not fall by rewriting: the mark records how far it had come.
         let mut before = 0;
         match earlier.seals {
             Seals::OfEach => {
@@ -197,12 +198,13 @@ impl Schema {
         let name = self.tables[0].name;
         let more = format!("UPDATE sums SET changes = changes + {before} WHERE name = '{name}'");
         run(&more)?;
-        // Messages refer to threads, and go first.
+        // Messages refer to threads, so they are dropped first.
         let mut tables = self.tables.iter().rev();
         tables.try_for_each(|it| run(&format!("DROP TABLE old_{}", it.name)))
     }
 
-    /// Sees to it that every page, table, index and row is as it was written, and that none is missing. O(bytes).
+    /// Checks that every page, table, index and row is as it was written, and that none is missing.
+    /// O(bytes).
     fn check(&self, connection: &Connection) -> Result<()> {
         check_pages(connection)?;
         let made = Connection::open_in_memory().map_err(read_failed)?;
@@ -222,7 +224,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The same where one sum is kept of all tables, as it was in formats of before.
+    /// The check of rows for earlier formats, which have one sum of all tables.
     fn check_rows_together(&self, connection: &Connection) -> Result<()> {
         let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
@@ -239,7 +241,7 @@ impl Schema {
     }
 }
 
-/// How often rows of any table were written or removed: it never falls.
+/// How often rows of any table were written or removed; never decreases.
 pub(super) fn changes(connection: &Connection) -> Result<i64> {
     let get = "SELECT coalesce(sum(changes), 0) FROM sums";
     let mut get = connection.prepare_cached(get).map_err(read_failed)?;
@@ -262,7 +264,7 @@ fn is_empty(connection: &Connection) -> Result<bool> {
     empty.map_err(read_failed)
 }
 
-/// What removes all indexes and triggers that were made.
+/// The statements that drop all indexes and triggers.
 fn removals(connection: &Connection) -> Result<Vec<String>> {
     let get = "SELECT 'DROP ' || type || ' ' || name FROM sqlite_master
         WHERE type IN ('index', 'trigger') AND sql IS NOT NULL";
@@ -272,7 +274,7 @@ fn removals(connection: &Connection) -> Result<Vec<String>> {
 }
 
 fn schema(connection: &Connection) -> rusqlite::Result<String> {
-    // An earlier format counted with it, and it cannot be removed.
+    // Created by earlier formats for counting; it cannot be removed.
     let get = "SELECT group_concat(type || name || tbl_name || coalesce(sql, ''), ';')
         FROM (SELECT * FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY name)";
     connection.query_row(get, [], |row| row.get(0))

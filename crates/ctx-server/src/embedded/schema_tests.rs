@@ -56,7 +56,7 @@ fn fill_open(database: &Database) {
     filled.unwrap();
 }
 
-/// All that is kept, if it is as it was written.
+/// Everything that is stored, if it is as it was written.
 fn everything(folder: &Path) -> Result<Vec<Value>> {
     let database = Database::open(folder)?;
     let state = database.reader();
@@ -137,7 +137,7 @@ fn an_opening_writes_nothing() {
     drop(database);
 }
 
-/// The files of a process that was killed just now.
+/// The files of a process that was just killed.
 fn crashed(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
     for name in ["state.db", "state.db-wal", "state.mark"] {

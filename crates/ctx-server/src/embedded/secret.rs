@@ -1,5 +1,5 @@
-//! What labels and handles are made with: a file of the data folder, so that they outlive the process. Beside it stands what
-//! keeps the folder from a repository.
+//! The key that signs labels and handles: a file in the data folder, so that they outlive the
+//! process. Beside it, an ignore file keeps the folder out of repositories.
 
 use std::io::{self, Read as _};
 
@@ -12,20 +12,21 @@ use crate::chance::random;
 
 const FILE: &str = "secret";
 
-/// Reads the secret of the data folder, and makes it where there is none. Before that nothing of the folder may get into a
-/// repository by an oversight, unless somebody says otherwise afterwards.
+/// Reads the key of the data folder, and creates it if there is none. Before it is created, the
+/// folder is excluded from repositories, unless a user later decides otherwise.
 pub(super) fn secret(
     dir: &Dir,
     failed: &dyn Fn(io::Error) -> ServerError,
 ) -> Result<Secret, ServerError> {
     let ignored = ignore_in_git(dir);
     match read(dir) {
-        // One that an earlier version made may be on a disk that is full by now, and is used all the same.
+        // A key made by an earlier version may be on a disk that is full by now; it is used all the
+        // same.
         Ok(key) => Ok(Secret::new(key)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             ignored.map_err(failed)?;
             let key = random().map_err(ServerError::Random)?;
-            // A key that is cut short would lock the folder.
+            // Written atomically: a truncated key would lock the folder.
             write_private(dir, FILE, &key).map_err(failed)?;
             Ok(Secret::new(key))
         }
@@ -35,7 +36,7 @@ pub(super) fn secret(
 
 fn read(dir: &Dir) -> io::Result<[u8; 32]> {
     let mut key = Vec::new();
-    // One more tells that there is more.
+    // One byte more shows that the file is too long.
     dir.open(FILE)?.take(33).read_to_end(&mut key)?;
     key.try_into().map_err(|_| {
         let told = "its file `secret` is not 32 bytes long: restore it, or remove it, after which no handle is good that was given out";

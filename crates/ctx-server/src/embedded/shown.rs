@@ -1,4 +1,4 @@
-//! When files were shown: beside the contexts that showed them.
+//! When files were shown, stored beside the contexts that showed them.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::rows::SHOWN;
 use crate::backend::BackendError;
 use crate::cause::cause;
 
-/// Files by their paths, and when each was shown last, in seconds since 1970.
+/// When each file was last shown, in seconds since 1970, by path.
 type Shown<'p> = BTreeMap<&'p str, i64>;
 
-/// When each file of `contexts` was shown last.
+/// When each file of `contexts` was last shown.
 pub(super) fn shown_by<'p>(contexts: impl Iterator<Item = &'p Answered>) -> Shown<'p> {
     let mut shown = BTreeMap::new();
     for answered in contexts {
@@ -27,7 +27,8 @@ pub(super) fn shown_by<'p>(contexts: impl Iterator<Item = &'p Answered>) -> Show
     shown
 }
 
-/// Notes when files were shown, or nothing: what else is in the transaction is as good as before. What is damaged is mended.
+/// Records when files were shown, all or none; the rest of the transaction is not affected. Damaged
+/// rows are repaired.
 pub(super) fn note_beside(transaction: &mut Transaction<'_>, shown: &Shown<'_>) -> Result<()> {
     match by_itself(transaction, |it| note(it, shown)) {
         Err(BackendError::Damaged { .. }) => by_itself(transaction, |it| {
@@ -38,7 +39,8 @@ pub(super) fn note_beside(transaction: &mut Transaction<'_>, shown: &Shown<'_>) 
     }
 }
 
-/// Does all of `work`, or none of it, and leaves the rest of the transaction as it is.
+/// Runs `work` in a savepoint: all of it takes effect or none, without affecting the rest of the
+/// transaction.
 fn by_itself(
     transaction: &mut Transaction<'_>,
     work: impl FnOnce(&Connection) -> Result<()>,
@@ -54,11 +56,11 @@ fn note(transaction: &Connection, shown: &Shown<'_>) -> Result<()> {
         let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
         let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
         let last = match last.optional().map_err(of_contexts) {
-            // One that is damaged is written anew.
+            // A damaged row is written again.
             Err(BackendError::Damaged { .. }) => None,
             last => last?,
         };
-        // Times are in seconds, and what fits one question fits others.
+        // Times are in seconds: contexts answered within the same second need no further write.
         if last.is_none_or(|it| it < at) {
             SHOWN.put(transaction, &[path.to_owned().into(), at.into()])?;
         }
@@ -66,7 +68,7 @@ fn note(transaction: &Connection, shown: &Shown<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes every row anew that is as it was written, and forgets the others. O(rows).
+/// Rewrites every intact row and deletes the others. O(rows).
 fn mend(transaction: &Connection) -> Result<()> {
     let all = SHOWN.select("NOT INDEXED");
     let mut all = transaction.prepare(&all).map_err(of_contexts)?;
@@ -74,7 +76,7 @@ fn mend(transaction: &Connection) -> Result<()> {
     let rows = all.query_map([], row).map_err(of_contexts)?;
     let rows: rusqlite::Result<Vec<Option<Vec<Value>>>> = rows.collect();
     let rows = rows.map_err(of_contexts)?;
-    // The index first: a row that is not in it where it ought to be cannot be removed.
+    // The index is dropped first: a row missing from it cannot be deleted.
     transaction
         .execute_batch("REINDEX shown; DELETE FROM shown")
         .map_err(write_failed)?;
@@ -87,7 +89,7 @@ fn mend(transaction: &Connection) -> Result<()> {
 }
 
 impl Database {
-    /// Notes that files were shown.
+    /// Records that files were shown.
     pub(super) fn note_shown(&self, paths: &[String], at: i64) -> Result<()> {
         let mut contexts = self.contexts();
         let mut transaction = contexts.transaction().map_err(write_failed)?;
@@ -96,7 +98,7 @@ impl Database {
         transaction.commit().map_err(write_failed)
     }
 
-    /// Forgets when files were shown.
+    /// Deletes when files were shown.
     pub(super) fn forget_shown(&self, paths: &[String]) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
@@ -110,9 +112,10 @@ impl Database {
         transaction.commit().map_err(write_failed)
     }
 
-    /// The files that were shown last, the latest first, and when: by contexts that are not written yet, too.
+    /// The most recently shown files, latest first, and when; contexts that are not written yet
+    /// count, too.
     pub(super) fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
-        // First these: what is written meanwhile is found below.
+        // Read first: what is written meanwhile is found below.
         let mut shown: BTreeMap<String, i64> = {
             let unwritten = self.unwritten();
             let shown = shown_by(unwritten.iter()).into_iter();
@@ -128,10 +131,10 @@ impl Database {
         Ok(shown)
     }
 
-    /// Without rows that are damaged.
+    /// The most recently shown files of written contexts, without damaged rows.
     fn shown_last_of_written(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
-        // Which they are is told by the index alone, read from its end: many are shown at once.
+        // The index alone selects the paths, read from its end: many files are shown at once.
         let get = SHOWN.select(
             "WHERE path IN (SELECT path FROM shown ORDER BY shown_at DESC, path DESC LIMIT ?1)
              ORDER BY shown_at DESC, path DESC",
@@ -152,7 +155,8 @@ impl Database {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// Forgets what is damaged of when files were shown, unless somebody is writing: then who asks next does.
+    /// Deletes damaged rows of when files were shown, unless a writer is active: then the next
+    /// reader does.
     fn mend_shown(&self) {
         let Some(mut contexts) = self.contexts_unless_held() else {
             return;

@@ -1,4 +1,4 @@
-//! All that one owner has.
+//! The data folder of one owner.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -29,30 +29,31 @@ use crate::build::{Priming, build, count};
 use crate::cause::cause;
 use crate::chance::random_number;
 
-/// Bytes of texts of files that are kept in memory for one owner.
+/// Bytes of file texts that are cached in memory per owner.
 const CACHE: u64 = 16 << 20;
 
 /// One owner's folder.
 pub(super) struct Store {
     pub(super) files: Dir,
-    /// Files that are about to get there.
+    /// Files that are about to be moved to `files`.
     pub(super) staged: Dir,
     index: Arc<Index>,
     service: Service,
     pub(super) database: Arc<Database>,
-    /// What is known of the texts of files.
+    /// The hashes of stored files.
     pub(super) kept: Arc<Kept>,
     pub(super) quota: Arc<Quota>,
-    /// What is written behind answers, of all stores.
+    /// Tasks that write behind answers, of all stores.
     behind: TaskTracker,
     /// Held while files are written and indexed.
     pub(super) ingesting: Mutex<()>,
-    /// Nobody else uses the data folder. The last field: everything that is open is closed before.
+    /// The lock on the data folder. It is the last field, so that everything open is closed before
+    /// it.
     _lock: Arc<Lock>,
 }
 
 impl Store {
-    /// Opens the folder of `owner` in `owners`, which is at `path`.
+    /// Opens the folder of `owner` in `owners`, whose path is `path`.
     pub(super) fn open(
         owners: &Dir,
         path: &Path,
@@ -73,7 +74,7 @@ impl Store {
         let files = folder.open_dir("files").map_err(failed)?;
         let staged = folder.open_dir("staged").map_err(failed)?;
         files::prepare(&files).map_err(failed)?;
-        // What a user sent was meant to be found.
+        // Everything that a user sent should be searchable.
         let options = ctx_index::Options::default()
             .with_generated(Some(true))
             .with_blank(true)
@@ -102,7 +103,7 @@ impl Store {
         let store = Store {
             files,
             staged,
-            // What a context showed is noted where it is kept.
+            // The service does not record what a context showed: that is stored with the receipt.
             service: service.without_recording(),
             index,
             database,
@@ -112,11 +113,11 @@ impl Store {
             ingesting: Mutex::default(),
             _lock: lock,
         };
-        // A crash may have come between a file and its index.
+        // A crash may have happened after a file was written and before it was indexed.
         match store.resume() {
             Ok(()) => files::clear(&store.staged).map_err(failed)?,
-            // What is kept can be read all the same, and the next batch begins with what is left to do: for that,
-            // what is staged stays.
+            // Stored data can be read all the same, and the next batch first finishes this one; for
+            // that, the staged files stay.
             Err(error) => tracing::error!(cause = cause(&error), "a batch cannot be finished"),
         }
         if damage.is_some() || store.is_behind()? {
@@ -125,14 +126,14 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether files were noted as done that the index does not have.
+    /// Whether files were marked as done that the index does not have.
     fn is_behind(&self) -> Result<bool> {
         let status = self.index.status();
         let status = status.map_err(|error| BackendError::failed("read an index", error))?;
         Ok(status.files < self.database.done()?)
     }
 
-    /// Makes what lies in the folder findable, as it is. What could not be looked at is told, by its path.
+    /// Indexes the folder as it is. Returns the paths that could not be read.
     pub(super) fn update(&self) -> Result<Vec<PathBuf>> {
         let updated = self.index.update(&mut |_| ControlFlow::Continue(()));
         let updated = updated.map_err(|error| BackendError::failed("index files", error))?;
@@ -146,14 +147,14 @@ impl Store {
         Ok(updated.unread)
     }
 
-    /// Builds a context, and keeps its receipt behind the answer.
+    /// Builds a context, and stores its receipt behind the answer.
     pub(super) async fn build(self: &Arc<Self>, request: PrimeRequest, job: &Job) -> Result<Prime> {
         if let Some(id) = request.thread.clone() {
             let store = Arc::clone(self);
             blocking(move || store.database.check_thread(&id)).await?;
         }
         let prime = build(&self.service, request, job).await?;
-        // Held until it is written, so that the folder is not opened anew before.
+        // Held until the receipt is written, so that the folder is not opened a second time before.
         let held = Arc::clone(self);
         keep_behind(&self.database, &prime, &self.quota, &self.behind, held).await;
         Ok(prime)
@@ -164,17 +165,17 @@ impl Store {
         count(&self.service, vote).await
     }
 
-    /// Begins a thread.
+    /// Creates a thread.
     pub(super) fn create_thread(&self, id: String, thread: NewThread) -> Result<Thread> {
         self.database.create_thread(id, thread, &self.quota)
     }
 
-    /// The threads, the latest first.
+    /// The threads, latest first.
     pub(super) fn threads(&self, page: &Page) -> Result<Listing<Thread>> {
         self.database.threads(page)
     }
 
-    /// Pins something else to a thread.
+    /// Replaces the pins of a thread.
     pub(super) fn pin(&self, thread: String, pinned: Vec<String>) -> Result<Thread> {
         self.database.pin(thread, pinned)
     }
@@ -184,18 +185,19 @@ impl Store {
         self.database.append(thread, id, message, &self.quota)
     }
 
-    /// The messages of a thread, the oldest first.
+    /// The messages of a thread, oldest first.
     pub(super) fn messages(&self, thread: &str, page: &Page) -> Result<Listing<Message>> {
         self.database.messages(thread, page)
     }
 
-    /// The context of this id, where it is kept.
+    /// The context with this id, if it is stored.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
         self.database.receipt(id)
     }
 }
 
-/// Sees to it that none of what is opened by its path in an owner's folder is a link: it may lead out of the data folder.
+/// Checks that nothing in an owner's folder that is opened by its path is a link, which might lead
+/// out of the data folder.
 fn check_no_links(folder: &Path) -> io::Result<()> {
     let names = ["index", STATE_FILE, BUILT_FILE, MARK_FILE];
     let mut paths = names.iter().map(|it| folder.join(it));

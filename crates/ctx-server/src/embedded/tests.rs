@@ -10,8 +10,8 @@ use super::rows::SHOWN;
 use super::*;
 use crate::build::now;
 
-/// Calls `look` with a folder for each of about `few` bytes of `file` (or each `step`th, where all are to be tried): one
-/// that `copy` gives, with the file in it and a bit of that byte turned.
+/// Calls `look` for each of about `few` bytes of `file` (or for each `step`th, if all are to be
+/// tried), with a folder that `copy` returns, in which one bit of that byte is flipped.
 pub(super) fn each_flip(
     file: &Path,
     (few, step): (usize, usize),
@@ -41,7 +41,7 @@ fn nobody_else_looks_into_what_is_of_owners() {
 
     let folder = tempfile::tempdir().unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    // One that somebody made for all to see, and one that is made.
+    // One folder that was made readable by all, and one that is created.
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let inner = folder.path().join("a/b");
@@ -67,7 +67,7 @@ async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
         };
         backend.with(&owner, long).await
     });
-    // Whoever asked for it goes, and the server with it, while it is at work.
+    // The caller goes, and the server with it, while the folder is in use.
     tokio::task::spawn_blocking(move || told.recv())
         .await
         .unwrap()
@@ -85,12 +85,12 @@ async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
     }
 }
 
-/// A job that has a minute.
+/// A job with a deadline of a minute.
 fn job() -> Job {
     Job::new(Cancel::new(), Duration::from_mins(1))
 }
 
-/// A context that is like no other.
+/// A context that differs from all others.
 async fn built(backend: &Embedded, owner: &Owner, number: usize) -> Prime {
     let header = Some(format!("context {number}"));
     let options = BuildOptions::default().with_header(header);
@@ -98,7 +98,7 @@ async fn built(backend: &Embedded, owner: &Owner, number: usize) -> Prime {
     backend.build(owner, request, &job()).await.unwrap()
 }
 
-/// A thread that has what contexts are written by: until this is dropped nobody else writes any.
+/// A thread that holds the lock for writing contexts: until this is dropped, none is written.
 struct Writing(Option<(mpsc::Sender<()>, std::thread::JoinHandle<()>)>);
 
 impl Writing {
@@ -146,7 +146,7 @@ async fn receipts_are_let_go_by_bytes_and_by_age_and_not_by_number() {
         .query_row(bytes, [], |row| row.get::<_, i64>(0));
     let bytes = bytes.unwrap().unsigned_abs();
     drop((store, backend));
-    // After it is opened anew, what is kept is known as it was.
+    // After reopening, the stored contexts are known as before.
     quota.contexts.bytes = bytes / 2;
     let backend = Embedded::open(folder.path(), quota.clone()).unwrap();
     ids.push(built(&backend, &owner, 300).await.id().to_owned());
@@ -166,7 +166,7 @@ async fn receipts_are_let_go_by_bytes_and_by_age_and_not_by_number() {
     assert!(backend.receipt(&owner, &ids[0]).await.unwrap().is_none());
 }
 
-/// Also those that were answered again meanwhile.
+/// This includes those that were answered again meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_are_let_go_after_a_restart_as_they_would_have_been_before() {
     let folder = empty();
@@ -194,7 +194,7 @@ async fn receipts_are_let_go_after_a_restart_as_they_would_have_been_before() {
         store.database.write(&store.quota);
     };
     let store = backend.store(&ada).await.unwrap();
-    // At 40 there is time left for the second, and at 55 the first is made the latest.
+    // At 40 the second still has time left, and at 55 the first becomes the latest.
     for (number, second) in [(0, 0), (1, 10), (2, 20), (1, 40), (0, 55)] {
         answer(&store, number, second).await;
     }
@@ -216,7 +216,7 @@ async fn receipts_are_let_go_after_a_restart_as_they_would_have_been_before() {
     }
 }
 
-/// The contexts that are written, in the order in which they are let go.
+/// The written contexts, in the order in which they are deleted.
 fn written(store: &Store) -> Vec<String> {
     let contexts = store.database.contexts_reader();
     let mut get = contexts
@@ -269,7 +269,7 @@ async fn a_context_that_cannot_be_written_takes_no_other_along() {
     );
     store.database.contexts().execute_batch(&refuse).unwrap();
     let mut ids = Vec::new();
-    // They are written together, however long they take to be built.
+    // They are written together, however long they take to build.
     let writing = Writing::begin(&store);
     for number in 0..3 {
         ids.push(built(&backend, &owner, number).await.id().to_owned());
@@ -309,7 +309,7 @@ async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_
         let prime = backend.build(&owner, PrimeRequest::new(question, options), &job);
         let shown = &prime.await.unwrap().context.built.files;
         assert_eq!(shown, expected);
-        // Of those shown at once the last by their paths come first.
+        // Of those shown at once, those with the last paths come first.
         let latest: Vec<&str> = expected.iter().rev().copied().collect();
         if expected.len() == 1 {
             assert_eq!(paths(), latest, "before it is written");
@@ -357,7 +357,7 @@ async fn a_file_whose_row_is_damaged_is_told_to_be() {
     }
 }
 
-/// A batch is in its place, and an index that another has is not behind it yet.
+/// The batch is in its place, and the index does not have it yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_context_names_is_what_it_shows_before_a_batch_is_indexed() {
     let folder = empty();
@@ -434,7 +434,7 @@ async fn a_damaged_row_of_what_was_shown_takes_nothing_along() {
     let how = "UPDATE shown SET shown_at = shown_at - 9 WHERE path = 'a.rs'";
     note(&["a.rs", "b.rs", "c.rs"], 100);
     damage(&database.contexts(), how);
-    // The index still has the row where it was: SQLite does not find it there to remove it.
+    // The index still has the row at its old place: SQLite does not find it there to remove it.
     note(&["a.rs", "b.rs"], 101);
     assert_eq!(
         shown(),
@@ -449,7 +449,7 @@ async fn a_damaged_row_of_what_was_shown_takes_nothing_along() {
     assert_eq!((sum.count, sum), (2, SHOWN.summed(&contexts).unwrap()));
 }
 
-/// Changes rows of what was shown as a disk would: no index and no sum hears of it.
+/// Changes rows of when files were shown as a faulty disk would: neither index nor sum is updated.
 fn damage(contexts: &rusqlite::Connection, how: &str) {
     let script = |sql: &str| contexts.execute_batch(sql).unwrap();
     let hide = "type IN ('index', 'trigger') AND tbl_name = 'shown' AND sql IS NOT NULL";

@@ -1,4 +1,4 @@
-//! Threads, and what is said in them.
+//! Threads and their messages.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
@@ -12,7 +12,7 @@ use crate::build::now;
 use crate::checks;
 
 impl Database {
-    /// Begins a thread.
+    /// Creates a thread.
     pub(super) fn create_thread(
         &self,
         id: String,
@@ -40,7 +40,7 @@ impl Database {
         Ok(thread)
     }
 
-    /// The threads, the latest first.
+    /// The threads, latest first.
     pub(super) fn threads(&self, page: &Page) -> Result<Listing<Thread>> {
         let state = self.reader();
         let get = THREADS.select("WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
@@ -53,12 +53,12 @@ impl Database {
         Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
-    /// The thread of this id, and how many messages it has.
+    /// The thread with this id, and how many messages it has.
     pub(super) fn thread_info(&self, id: &str) -> Result<ThreadInfo> {
         info(&self.reader(), id).map(|it| it.1)
     }
 
-    /// Removes a thread with all that was said in it. What it was.
+    /// Removes a thread with its messages, and returns what it was.
     pub(super) fn remove_thread(&self, id: &str) -> Result<ThreadInfo> {
         self.change(|transaction| {
             let (seq, info) = info(transaction, id)?;
@@ -72,7 +72,7 @@ impl Database {
         })
     }
 
-    /// Sees to it that there is this thread.
+    /// Checks that the thread exists.
     pub(super) fn check_thread(&self, id: &str) -> Result<()> {
         Database::thread(&self.reader(), id, "threadId").map(|_| ())
     }
@@ -86,7 +86,7 @@ impl Database {
         })
     }
 
-    /// Adds a message to a thread, unless it is there.
+    /// Adds a message to a thread, unless it is stored already.
     pub(super) fn append(
         &self,
         thread: &str,
@@ -121,7 +121,7 @@ impl Database {
         })
     }
 
-    /// The messages of a thread, the oldest first.
+    /// The messages of a thread, oldest first.
     pub(super) fn messages(&self, thread: &str, page: &Page) -> Result<Listing<Message>> {
         let state = self.reader();
         let (seq, _) = Database::thread(&state, thread, "threadId")?;
@@ -183,7 +183,7 @@ impl Database {
         placed(&state, seq, rows)
     }
 
-    /// Pins `pinned` to a thread, in the place of what was pinned to it.
+    /// Replaces the pins of a thread by `pinned`.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
         checks::check_pinned(&pinned)?;
         self.change(|transaction| {
@@ -200,14 +200,14 @@ impl Database {
         })
     }
 
-    /// What is pinned to a thread; nothing, where it is not.
+    /// The pins of a thread; empty if it does not exist.
     pub(super) fn pinned_to(&self, thread: &str) -> Result<Vec<String>> {
         let found = find(&self.reader(), thread)?;
         Ok(found.map(|it| it.1.pinned).unwrap_or_default())
     }
 }
 
-/// The number of the thread of this id, and what is told of it.
+/// The number of the thread with this id, and its description.
 fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
     let (seq, thread) = Database::thread(state, id, "threadId")?;
     let count = "SELECT count(*) FROM messages WHERE thread = ?1";
@@ -249,7 +249,7 @@ fn check(table: &Table, state: &Connection, most: u64, field: &'static str) -> R
     Err(BackendError::Quota { field, detail })
 }
 
-/// Writes the thread of this number.
+/// Writes the thread with this number.
 fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()> {
     let pinned = serde_json::to_string(&thread.pinned)
         .map_err(|error| BackendError::failed("write a thread", error))?;
@@ -263,7 +263,7 @@ fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()
     THREADS.put(transaction, &row)
 }
 
-/// The thread of this id, and its number.
+/// The thread with this id, and its number.
 fn find(state: &Connection, id: &str) -> Result<Option<(i64, Thread)>> {
     let get = THREADS.select("WHERE id = ?1");
     let mut get = state.prepare_cached(&get).map_err(read_failed)?;
@@ -282,7 +282,7 @@ fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
     Ok((row.get(0)?, thread))
 }
 
-/// The message of this id in the thread of this number.
+/// The message with this id in the thread with this number.
 fn message(state: &Connection, thread: i64, id: &str) -> Result<Option<Message>> {
     let get = MESSAGES.select("WHERE thread = ?1 AND id = ?2");
     let mut get = state.prepare_cached(&get).map_err(read_failed)?;

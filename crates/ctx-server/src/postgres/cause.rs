@@ -5,7 +5,8 @@ use std::error::Error;
 
 use ctx_postgres::StoreError;
 
-/// What is said of `error`, if it is one of these. What that says quotes nothing of what was sent, but for a path.
+/// Describes `error`, if it is one of these. The description quotes nothing that was sent, except
+/// for a path.
 pub(crate) fn fact(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
     Some(match error.downcast_ref()? {
         StoreError::Place { .. } => "store a file where there is a folder".into(),
@@ -13,12 +14,12 @@ pub(crate) fn fact(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
     })
 }
 
-/// Whether the database's disk has no room.
+/// Whether the database's disk is full.
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref().is_some_and(StoreError::is_full)
 }
 
-/// Whether the database cannot be reached, or was late.
+/// Whether the database is unreachable, or was late.
 pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref().is_some_and(StoreError::is_transient)
 }

@@ -1,4 +1,4 @@
-//! Files that are sent: checked, and stored in one transaction, as far as one goes.
+//! Checks files, and stores them in one transaction, or several if they are too large for one.
 
 use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
 use ctx_retrieve::Hold;
@@ -15,14 +15,15 @@ struct Sent {
     bytes: usize,
 }
 
-/// Stores `files`, with their secrets masked and then of `most` bytes each at most, in place of what was at their paths.
+/// Stores `files`, with their secrets masked, in place of the files at their paths. Each may then
+/// have at most `most` bytes.
 pub(super) async fn ingest(
     store: &OwnedStore,
     files: Vec<NewFile>,
     quota: &Quota,
     most: usize,
 ) -> Result<Ingested> {
-    // All work over texts is off the threads that serve the runtime.
+    // Work on texts does not run on the threads of the runtime.
     let checked = Hold::current().blocking(move || checked(files, most)).await;
     let checked = checked.map_err(|error| BackendError::failed("finish", error))?;
     let (sent, files, masked_secrets) = checked?;
@@ -67,11 +68,12 @@ pub(super) async fn ingest(
     Ok(ingested)
 }
 
-/// What `files` are known by, and as the store takes them, and how many secrets were masked in them. O(bytes).
+/// Checks `files`, and returns their hashes, their form for the store, and how many secrets were
+/// masked in them. O(bytes).
 fn checked(mut files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>, usize)> {
     let masked_secrets = batch::mask(&mut files);
     batch::check(&files)?;
-    // The store would pass it over, and have stored the others.
+    // The store would skip it and store the others.
     if let Some(large) = files.iter().position(|it| it.content.len() > most) {
         let detail = format!("it has more than the {most} bytes that the database takes of a file");
         return Err(batch::refused_content(large, &detail));

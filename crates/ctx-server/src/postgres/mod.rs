@@ -1,8 +1,10 @@
-//! The store of many processes: one PostgreSQL database, in which every row has its owner.
+//! A store that several processes can share: one PostgreSQL database, in which every row has its
+//! owner.
 //!
-//! Of an owner's is kept here between requests: texts of files, by their hash and the generation of files that they were
-//! found at, and their outlines; what the cache of contexts holds; and in the store, what searches have read. Each request looks at the database as it is when it begins, or
-//! later, through a [`View`] of its own.
+//! Between requests, a process caches the texts of files, keyed by hash and the generation at which
+//! they were found, their outlines, and recent contexts; the store caches what searches have read.
+//! Each request sees the database as it is when the request begins, or later, through its own
+//! [`View`].
 
 pub(crate) mod cause;
 mod files;
@@ -36,7 +38,7 @@ use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;
 
-/// No files at all.
+/// A source without files.
 #[derive(Debug)]
 struct Nothing;
 
@@ -48,22 +50,23 @@ impl Files for Nothing {
     }
 }
 
-/// The store of many processes.
+/// A store that several processes can share.
 #[derive(Debug)]
 pub struct Postgres {
     store: Store,
     priming: Priming,
     quota: Quota,
-    /// What the store takes of a file at most.
+    /// The most bytes of a file that the store accepts.
     file_bytes: usize,
     texts: Arc<Texts>,
-    /// Nothing is read through it: it keeps the outlines for those of all requests.
+    /// No files are read through it: it only holds the outlines that the resolvers of all requests
+    /// share.
     outlines: Resolver,
 }
 
 impl Postgres {
-    /// Keeps everything in the database at `url`, whose tables are made or brought up to date. Lists have their 200 entries
-    /// whatever the `rows` of `limits`.
+    /// Stores everything in the database at `url`, whose tables are created or migrated. Lists have
+    /// up to 200 entries whatever the `rows` of `limits`.
     ///
     /// # Errors
     /// [`ServerError::Database`], which names the host, and never the password.
@@ -77,7 +80,7 @@ impl Postgres {
             source: Box::new(source),
         };
         let mut limits = limits;
-        // One more than a part of a list has tells that there is another.
+        // One row more than a page shows that there is another page.
         limits.rows = limits.rows.max(PageLimit::MOST + 1);
         let file_bytes = limits.file_bytes;
         let store = Store::connect(url, limits).await.map_err(failed)?;
@@ -95,25 +98,26 @@ impl Postgres {
         })
     }
 
-    /// What `owner` has.
+    /// The store of `owner`.
     fn owned(&self, owner: &Owner) -> Result<OwnedStore> {
         self.store.owner(owner.as_str()).map_err(failed)
     }
 
-    /// What `owner` has, for one request about `thread`, and whether that was begun.
+    /// The store of `owner` for one request about `thread`, and whether that thread exists.
     async fn opened(&self, owner: &Owner, thread: &str) -> Result<(OwnedStore, bool)> {
         let store = self.owned(owner)?;
-        // As many messages and files as a build asks for.
+        // As many messages and files as a build reads.
         let options = PrimeOptions::default();
         let (messages, recent) = (options.messages_read(), options.recent);
         match store.opened(thread, messages, recent).await {
             Ok(opened) => Ok(opened),
-            // Whoever asks again would wait as long again. That it was silent may be for one table alone, which is locked.
+            // A retry would wait just as long. A silent database is different: possibly only one
+            // table is locked.
             Err(error) if error.is_away() && !matches!(error, StoreError::Silent { .. }) => {
                 Err(failed(error))
             }
             Err(error) => {
-                // A context can do without what was said, which each source is asked for again.
+                // A context can be built without these messages, which each source requests again.
                 tracing::warn!(cause = cause(&error), "a request cannot begin at once");
                 let has_thread = store.has_thread(thread).await.map_err(failed)?;
                 Ok((store.for_request(), has_thread))
@@ -121,7 +125,8 @@ impl Postgres {
         }
     }
 
-    /// What reads the files of one request, as they are then: those that were stored anew after it was told of parts of them, too.
+    /// A resolver for one request. It reads files as they are then, even if they changed after the
+    /// search.
     fn resolver(&self, store: &OwnedStore) -> Resolver {
         let view = Arc::new(View::new(store.clone(), Arc::clone(&self.texts)));
         let resolver = self.outlines.over(Sources::of(view.clone()));
@@ -130,11 +135,11 @@ impl Postgres {
         resolver.with_outlines(view)
     }
 
-    /// What builds contexts for one request, from what the database says while that is served.
+    /// The service for one request, over the database as it is during the request.
     fn service(&self, owner: &Owner, store: OwnedStore) -> Service {
         let store = Arc::new(store);
         let resolver = self.resolver(&store);
-        // What was of use is asked for by the service, once for all that was gathered.
+        // The service asks for usage itself, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
         let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));
         self.priming
@@ -270,7 +275,7 @@ impl Backend for Postgres {
                 return Ok(Appended { message, is_new });
             }
             Added::NoThread => return Err(no_thread(thread)),
-            // Where there is no room for another, it may be there all the same.
+            // Even if there is no room for another, it may exist already.
             Added::Exists | Added::Full => {}
         }
         let kept = store.message(thread, &message.id).await.map_err(failed)?;
@@ -344,7 +349,7 @@ fn full(field: &'static str, most: u64, what: &str) -> BackendError {
     BackendError::Quota { field, detail }
 }
 
-/// What is wrong with a value is the caller's business; all else is the store's.
+/// An invalid value is the caller's error; all other errors are the store's.
 fn failed(error: StoreError) -> BackendError {
     let StoreError::Invalid { what, why } = error else {
         return BackendError::failed("ask the database", error);

@@ -1,4 +1,4 @@
-//! What threads were shown.
+//! What threads were shown, from the stored receipts.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use ctx_testkit::postgres::Server;
 
 use super::*;
 
-/// A hit as a search gives it: lines alone.
+/// A hit as a search returns it: lines without text.
 fn chunk(hit: &Hit) -> Chunk {
     let part = &hit.part;
     let id = format!("{}:{}", part.path, part.span.start());
@@ -73,7 +73,7 @@ async fn what_was_found_is_shown_where_it_is_in_a_file_that_was_stored_meanwhile
     let (line, content) = shown("billing.rs").unwrap();
     assert!(content.starts_with("fn refund_invoice()"), "{content}");
     assert_eq!(line, 201);
-    // What has no name cannot be found again, and what was not stored anew need not be.
+    // A part without a name cannot be found again, and one that was not stored again need not be.
     assert_eq!(shown("notes.txt"), None);
     assert_eq!(found.omitted.len(), 1, "{found:?}");
     assert_eq!(found.omitted[0].reason, OmittedReason::Stale);
@@ -82,7 +82,7 @@ async fn what_was_found_is_shown_where_it_is_in_a_file_that_was_stored_meanwhile
         assert_eq!(line, 1);
         assert!(content.starts_with("one apple"), "{content}");
     }
-    // Who was told of both is not told which lines are whose.
+    // A request that was given hits of both versions is not told which lines belong to which.
     request
         .parts_of(&[PartQuery::new("notes.txt").at(1)], 9)
         .await

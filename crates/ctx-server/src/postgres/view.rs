@@ -15,30 +15,30 @@ use tokio::runtime::Handle;
 
 use crate::cause::cause;
 
-/// Bytes of texts that are kept, of all owners together.
+/// Bytes of texts that are cached, of all owners together.
 const KEPT_BYTES: u64 = 256 << 20;
 /// About how many texts that will be.
 const KEPT: usize = 16_384;
 
-/// An owner, and a path of theirs.
+/// An owner, and one of the owner's paths.
 type Key = (Arc<str>, Arc<str>);
 
-/// What a file said when it was fetched last. Never taken for what it says now unless the files are still of the
-/// generation that it was found at, or the database was asked.
+/// The text of a file when it was last fetched. It counts as current only if the files are still at
+/// the generation at which it was found, or after asking the database.
 struct Fetched {
-    /// By which the database knows that.
+    /// The hash by which the database identifies the text.
     hash: [u8; 32],
     text: Arc<Text>,
-    /// Of the text as it was stored, sealed.
+    /// The sealed outline of the text as it was stored.
     outline: Option<Vec<u8>>,
-    /// Which generation the request began at that found it last; [`NEVER`] where none had begun.
+    /// The generation at which the latest request that found it had begun; [`NEVER`] if none had.
     found_at: AtomicU64,
 }
 
-/// No generation: files are not stored so often.
+/// Stands for no generation; real ones never get that high.
 const NEVER: u64 = u64::MAX;
 
-/// Texts that were fetched: they need not be sent again for as long as the files stay as they are.
+/// A cache of fetched texts, which need not be sent again while the files stay as they are.
 pub(super) struct Texts(Cache<Key, Arc<Fetched>, Bytes>);
 
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl fmt::Debug for Texts {
     }
 }
 
-/// The files of an owner, each as it was when this was first asked for it.
+/// The files of an owner, each as it was when this request first read it.
 pub(super) struct View {
     store: OwnedStore,
     texts: Arc<Texts>,
@@ -71,21 +71,21 @@ pub(super) struct View {
     seen: Mutex<Seen>,
 }
 
-/// A file as it was found.
+/// The result of looking for a file.
 enum File {
     Text(Arc<Fetched>),
-    /// It says something else than was stored.
+    /// Its text differs from what was stored.
     Damaged,
-    /// There is none, or none with a text.
+    /// It does not exist, or has no text.
     None,
 }
 
-/// What was looked at.
+/// The files that were looked up.
 #[derive(Default)]
 struct Seen {
-    /// The text of what was there.
+    /// The result for each path.
     files: BTreeMap<String, File>,
-    /// Why the database has no answer: it is not asked again for one file after the other.
+    /// Why the database does not answer: it is not asked again for each further file.
     failure: Option<(io::ErrorKind, String)>,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Debug for View {
 }
 
 impl View {
-    /// Looks at what `store` has. Waits by the runtime that this is called on.
+    /// A view of the files in `store`. Blocks on the runtime on which this is called.
     pub(super) fn new(store: OwnedStore, texts: Arc<Texts>) -> Self {
         View {
             store,
@@ -110,8 +110,10 @@ impl View {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which text of the file at `path` it is that this request was told of, for [`Resolver::with_indexed`](ctx_resolve::Resolver::with_indexed):
-    /// that which was read, or another. A text may say something else than is stored, as it is without a byte order mark.
+    /// The hash of the text of `path` to which this request's hits refer, for
+    /// [`Resolver::with_indexed`](ctx_resolve::Resolver::with_indexed): that of the text that was
+    /// read, or another. A text that is read may differ from the stored one, for example by having
+    /// no byte order mark.
     pub(super) fn indexed(&self, path: &str) -> Option<[u8; 32]> {
         let told = self.store.indexed(path)?;
         match self.seen().files.get(path) {
@@ -124,8 +126,8 @@ impl View {
         (Arc::from(self.store.owner()), Arc::from(path))
     }
 
-    /// Looks at `paths` together. Texts that are kept here are not sent again, and those that were found at the generation
-    /// that this request began at are not asked for.
+    /// Looks `paths` up together. Cached texts are not sent again, and those found at the
+    /// generation at which this request began are not requested at all.
     fn look(&self, paths: &[&str]) {
         let began_at = self.store.began_at().unwrap_or(NEVER);
         let mut kept: BTreeMap<&str, Arc<Fetched>> = BTreeMap::new();
@@ -164,7 +166,7 @@ impl View {
         for file in found {
             let fetched = match file.text {
                 Some(text) if *blake3::hash(text.as_bytes()).as_bytes() != file.hash => {
-                    // Which one, its owner is told: a path is the owner's too.
+                    // The path is not logged, since it belongs to the owner; the owner is told it.
                     tracing::error!("a file that is kept is damaged");
                     files.insert(file.path, File::Damaged);
                     continue;
@@ -195,7 +197,7 @@ impl View {
     }
 }
 
-/// What a system would call it: whether the same may be read soon is told by that.
+/// The kind of I/O error, by which a caller decides whether a retry may succeed soon.
 fn kind_of(error: &StoreError) -> io::ErrorKind {
     if error.is_away() {
         io::ErrorKind::NotConnected
@@ -206,8 +208,8 @@ fn kind_of(error: &StoreError) -> io::ErrorKind {
     }
 }
 
-/// What is kept of `file`, or of another that says the same: which may be in another language. It was found by a request
-/// that began at `began_at`.
+/// The cached text of `file`, or of another file with equal text, which may be in another language.
+/// It counts as found by a request that began at `began_at`.
 fn known_as(
     file: &StoredText,
     kept: &BTreeMap<&str, Arc<Fetched>>,
@@ -267,7 +269,7 @@ impl Outlines for View {
         let Some(File::Text(file)) = seen.files.get(path) else {
             return None;
         };
-        // What is masked now was not, and names may be among it.
+        // Secrets are masked now that were not before, and names may be among them.
         if file.hash != *hash || !file.text.masked().is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a caller takes for an answer (RFC 9110, section 12.5.1).
+//! Content negotiation by `Accept` (RFC 9110, section 12.5.1).
 
 use axum::extract::FromRequestParts;
 use axum::http::header::ACCEPT;
@@ -7,16 +7,17 @@ use axum::http::request::Parts;
 use crate::problem::Problem;
 use crate::state::Shared;
 
-/// In what form an answer is wanted.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Json,
     Events,
 }
 
-/// What names JSON, the closest first.
+/// The media ranges that match JSON, the most specific first.
 const JSON: [&str; 3] = ["application/json", "application/*", "*/*"];
-/// What names a stream. Who takes anything is sent JSON: a stream is for those who ask for one.
+/// The media ranges that match a stream. `*/*` is not among them: a stream is only sent to clients
+/// that ask for one.
 const EVENTS: [&str; 2] = ["text/event-stream", "text/*"];
 
 impl FromRequestParts<Shared> for Form {
@@ -29,8 +30,8 @@ impl FromRequestParts<Shared> for Form {
     }
 }
 
-/// The form that `said`, each the value of an `Accept`, asks for: that of the larger weight, or of equal ones the first. JSON
-/// where nothing is said, and `None` where both are refused.
+/// The form requested by `said`, the values of `Accept` headers: the one with the larger weight, or
+/// of equal ones the first. JSON if there is no such header, and `None` if both are refused.
 fn form<'v>(said: impl Iterator<Item = &'v str>) -> Option<Form> {
     let ranges = said.flat_map(|it| it.split(',')).map(str::trim);
     let ranges: Vec<&str> = ranges.filter(|it| !it.is_empty()).collect();
@@ -53,13 +54,14 @@ fn form<'v>(said: impl Iterator<Item = &'v str>) -> Option<Form> {
     }
 }
 
-/// How much something is wanted, and where that is said.
+/// The weight of a form, and its position in the header.
 struct Wanted {
     q: f32,
     at: usize,
 }
 
-/// How much is wanted what `names` name, going by the closest of them that is said; `None` for what is refused, or not named.
+/// The weight of a form with the media ranges `names`, taken from the most specific one that is
+/// present; `None` if it is refused or not mentioned.
 fn wanted(ranges: &[(&str, f32)], names: &[&str]) -> Option<Wanted> {
     let said_of = |name: &&str| {
         let mut said = ranges.iter().enumerate();
@@ -69,7 +71,7 @@ fn wanted(ranges: &[(&str, f32)], names: &[&str]) -> Option<Wanted> {
     names.iter().find_map(said_of).filter(|it| it.q > 0.0)
 }
 
-/// A range without its parameters, and its weight; `None` where that is no number from 0 to 1.
+/// A media range without its parameters, and its weight; `None` if that is not from 0 to 1.
 fn weighed(range: &str) -> Option<(&str, f32)> {
     let mut parts = range.split(';').map(str::trim);
     let kind = parts.next()?;

@@ -1,4 +1,4 @@
-//! Contexts.
+//! The routes of contexts.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -38,17 +38,20 @@ use crate::wire::{
     ResolvedMeta,
 };
 
-/// A stream that says nothing for so long says that it is still there.
+/// After this long without an event, a stream sends a keep-alive.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Events that wait for a slow reader; more stages than these there are not.
+/// How many events may wait for a slow reader; there are no more stages than that.
 const EVENTS: usize = 16;
 
-/// Build the context for a message of a thread: what it is about, what was said before, what is pinned.
+/// Build the context for a message of a thread: what it is about, what was said before, what is
+/// pinned.
 ///
-/// With `Accept: text/event-stream` the answer is a stream of events (`BuildEvent`): `progress` as each stage begins, and at
-/// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
-/// that is not, is told so by the status, and gets no stream. Of `application/json` and `text/event-stream` the one of
-/// the larger `q` is sent, of equal ones the first, and JSON where nothing is said. Closing the connection ends the build.
+/// With `Accept: text/event-stream` the answer is a stream of events (`BuildEvent`): `progress` as
+/// each stage begins, and at last either `result`, with the same data as the JSON answer, or
+/// `problem`. If there is no place, or the thread does not exist, the status says so and no stream
+/// is sent. Of `application/json` and `text/event-stream` the one with the larger `q` is sent, of
+/// equal ones the first, and JSON if neither is mentioned. Closing the connection cancels the
+/// build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (schema::BuildEvent = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -104,8 +107,8 @@ fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>
     }
 }
 
-/// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
-/// The request, which began then, has no more time for it.
+/// Checks that the thread exists, since a stream that has begun could not report it by its status.
+/// The time that this takes counts as part of the request, which began at `since`.
 async fn check_thread(
     app: &App,
     identity: &Identity,
@@ -132,14 +135,14 @@ async fn check_thread(
     .await
 }
 
-/// The build as a stream of events. It ends with the stream, whoever ends that.
+/// Runs the build as a stream of events, and cancels it when the stream ends for any reason.
 fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
     let started = from.1.since();
     let telling = sender.clone();
     let told = move |stage: Stage| {
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        // A reader that is too slow for this misses it.
+        // A reader that is too slow misses this event.
         let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
     };
     let outcome = Outcome::default();
@@ -155,7 +158,7 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
                 event("problem", &problem.of_request())
             }
         };
-        // Nobody waits for it, if this fails.
+        // If this fails, nobody waits for it.
         let _ = sender.send(event).await;
     }));
     let events = Events {
@@ -195,7 +198,7 @@ impl Drop for Events {
     }
 }
 
-/// Assemble a context of chunks that come with the request. Nothing is kept.
+/// Assemble a context of chunks that come with the request. Nothing is stored.
 #[utoipa::path(post, path = "/v1/context/assemble", tag = "context", request_body = AssembleRequest, responses(
     (status = 200, description = "The context", body = Reply<schema::BuiltContext, ContextMeta>),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -227,13 +230,14 @@ pub(crate) async fn assemble(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// The chunks with their secrets masked, and what is told of those.
+/// The chunks with their secrets masked, and the warnings about these.
 fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
     let masked = chunks.iter_mut().filter_map(ctx_resolve::mask).collect();
     (chunks, masked)
 }
 
-/// Say whether a context, or a file in it, was of use. Of each context, the first vote on a file counts.
+/// Report whether a context, or a file in it, was useful. Only the first vote on a file per context
+/// counts.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
     (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
@@ -258,11 +262,11 @@ pub(crate) async fn feedback(
     Ok(plain(StatusCode::OK, data))
 }
 
-/// A context that was built before, and why it is what it is.
+/// An earlier context, and why it is as it is.
 ///
-/// Receipts are kept for a day by default, and shorter where those of an owner come to more than 256 MiB: the oldest make room. Older ones go when others are
-/// written.
-/// What a 404 says tells how long.
+/// Receipts are kept for a day by default, and shorter if those of an owner exceed 256 MiB: the
+/// oldest make room. Older ones are deleted when others are written. The detail of a 404 states how
+/// long they are kept.
 #[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "The context", body = Reply<schema::Receipt, ContextMeta>),
@@ -283,8 +287,8 @@ pub(crate) async fn receipt(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// Find what an answer cites of a context: which items it uses, which ids are unknown or malformed, which lines
-/// are out of range, and which quotations are not the item's.
+/// Check the citations of an answer against its context: which items it uses, which ids are unknown
+/// or malformed, which lines are out of range, and which quotations are not the item's.
 #[utoipa::path(post, path = "/v1/context/{id}/resolve", tag = "context", request_body = ResolveRequest,
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "What it cites", body = Reply<schema::Resolved, ResolvedMeta>),
@@ -308,7 +312,7 @@ pub(crate) async fn resolve(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// A context that is kept.
+/// Returns a stored context.
 async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receipt, BackendError> {
     let found = backend.receipt(owner, &id).await?;
     found.ok_or_else(|| match backend.keeping() {

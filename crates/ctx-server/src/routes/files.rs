@@ -1,4 +1,4 @@
-//! Files.
+//! The routes of files.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -42,8 +42,10 @@ pub(crate) async fn ingest(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// Remove files. When this is answered they are gone, and no context that is built from then on shows them; receipts of earlier ones
-/// say what those showed.
+/// Remove files.
+///
+/// When this is answered they are gone, and no context that is built from then on shows them;
+/// receipts of earlier contexts still contain what those showed.
 #[utoipa::path(delete, path = "/v1/files", operation_id = "remove_files", tag = "files", request_body = RemovalRequest, responses(
     (status = 200, description = "None of them is there", body = Reply<Removed, RemovalMeta>),
     (status = "4XX", description = "None of them is removed", body = Problem, content_type = "application/problem+json"),

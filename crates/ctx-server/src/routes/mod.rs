@@ -1,4 +1,4 @@
-//! The routes.
+//! All routes, and helpers to answer them.
 
 mod accept;
 mod context;
@@ -68,7 +68,7 @@ async fn refused() -> Problem {
     Problem::method()
 }
 
-/// What the store answers to `work`, which does that and is given the owner that asks, in a place of those of the store.
+/// Runs `work` on the store for the owner who asks, in a store place of the given kind.
 async fn ask<T, F>(
     app: &App,
     identity: &Identity,
@@ -83,7 +83,7 @@ where
     ask_in(app, identity, place, work).await
 }
 
-/// The same in the place of the request.
+/// Runs `work` on the store for the owner who asks, in the place of the request.
 async fn ask_in<T, F>(
     app: &App,
     identity: &Identity,
@@ -98,14 +98,14 @@ where
     let done = job::run(app, place, Needs::Store, None, move |_| {
         work(backend, owner)
     });
-    // It is the store that has not answered.
+    // Here it is the store that is late.
     done.await.map_err(|problem| match problem.status() {
         StatusCode::GATEWAY_TIMEOUT => Problem::unavailable("the store had no answer in time"),
         _ => problem,
     })
 }
 
-/// Does `work` where it keeps nobody waiting, in the place of the request.
+/// Runs `work` on a blocking thread, in the place of the request.
 async fn aside<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -114,13 +114,13 @@ async fn aside<T: Send + 'static>(
     done.map_err(|error| BackendError::failed(doing, error))
 }
 
-/// `data`, of which there is nothing more to say.
+/// Answers with `data` and an empty `meta`.
 fn plain(status: StatusCode, data: impl Serialize) -> Response {
     let meta = NoMeta {};
     answer(status, &Reply { data, meta })
 }
 
-/// JSON that no cache keeps.
+/// A JSON answer that must not be cached.
 fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     match serde_json::to_vec(body) {
         Ok(body) => {

@@ -1,4 +1,4 @@
-//! Parts of a path and of a query, with the field named that is at fault.
+//! Parses path and query parameters; errors name the parameter at fault.
 
 use std::error::Error;
 
@@ -68,7 +68,7 @@ fn limit_of(given: Option<String>) -> Result<PageLimit, Problem> {
     })
 }
 
-/// What serde had against a query: a value, or a name that is none.
+/// The error of serde for a query: an invalid value, or an unknown name.
 type QueryFault = serde_path_to_error::Error<serde::de::value::Error>;
 
 fn refused(rejection: &QueryRejection) -> Problem {

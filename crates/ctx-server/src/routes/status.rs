@@ -1,4 +1,4 @@
-//! How the server is, and what it can do.
+//! Routes about the server: health, readiness, metrics and documentation.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::Health;
 
-/// Whether the server is there.
+/// Whether the server is running.
 #[utoipa::path(get, path = "/healthz", tag = "status", security(()), responses(
     (status = 200, description = "It is", body = Health),
     (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
@@ -22,7 +22,7 @@ pub(crate) async fn healthz() -> Response {
     answer(StatusCode::OK, &Health { status: "ok" })
 }
 
-/// Whether requests are to be sent to it, as of the last second.
+/// Whether requests should be sent to it, as of the last second.
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
     (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
@@ -40,12 +40,12 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     };
     match app.readiness.of(asking).await {
         Ok(()) => Ok(answer(StatusCode::OK, &Health { status: "ok" })),
-        // Anybody may ask: why is in the log.
+        // Anyone may ask, so the reason is only logged.
         Err(_) => Err(Problem::unavailable("the store is not ready")),
     }
 }
 
-/// What was counted and timed, as Prometheus reads it. For operators.
+/// The metrics in the Prometheus text format. For operators.
 #[utoipa::path(get, path = "/metrics", tag = "status", responses(
     (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
     (status = "4XX", description = "There is no token, or none of an operator's; or the request is at fault", body = Problem, content_type = "application/problem+json"),
@@ -65,12 +65,12 @@ pub(crate) async fn metrics(
     Ok((headers, app.meter.render()).into_response())
 }
 
-/// The description of all routes.
+/// The OpenAPI description of all routes.
 pub(crate) async fn openapi(State(app): State<Shared>) -> Response {
     ([("content-type", "application/json")], app.openapi.clone()).into_response()
 }
 
-/// The same for people. Nothing in it is loaded from elsewhere.
+/// The description of all routes as an HTML page, which loads nothing from elsewhere.
 pub(crate) async fn docs(State(app): State<Shared>) -> Response {
     let headers = [
         ("content-type", "text/html; charset=utf-8"),

@@ -1,4 +1,4 @@
-//! Threads and their messages.
+//! The routes of threads and their messages.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +20,11 @@ use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};
 
-/// Begin a thread.
+/// Create a thread.
 ///
-/// Whoever sends it again with the same `id`, title and pins, as after an answer that was lost, is answered with the one that is kept,
-/// and 200. With others, or where it has other pins by now, that is a conflict.
+/// If the request is repeated with the same `id`, title and pins, for example because its answer
+/// was lost, the existing thread is returned with status 200. With other values, or if the pins
+/// have changed since, it is a conflict.
 #[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
     (status = 201, description = "It has begun", body = Reply<Thread, NoMeta>),
     (status = 200, description = "It had begun before", body = Reply<Thread, NoMeta>),
@@ -47,7 +48,7 @@ pub(crate) async fn create(
     Ok(plain(status, thread))
 }
 
-/// A thread that begins, or the same that had begun before.
+/// Creates a thread, or returns an equal one that exists.
 async fn begin(
     backend: &dyn Backend,
     owner: &Owner,
@@ -65,13 +66,13 @@ async fn begin(
         {
             Ok((StatusCode::OK, thread))
         }
-        // It has gone since: there was one.
+        // The thread existed, and has been removed since.
         Ok(_) | Err(BackendError::NotFound { .. }) => Err(exists),
         Err(error) => Err(error),
     }
 }
 
-/// List threads, the latest first.
+/// List threads, latest first.
 #[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(PageQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
     (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
@@ -106,8 +107,9 @@ pub(crate) async fn get(
     Ok(plain(StatusCode::OK, thread.await?))
 }
 
-/// Remove a thread with its messages and what is pinned to it. The answer is what it was. Receipts of its contexts say what
-/// those showed for as long as they are kept.
+/// Remove a thread with its messages and pins, and return what it was.
+///
+/// Receipts of its contexts still contain what those showed, as long as they are kept.
 #[utoipa::path(delete, path = "/v1/threads/{id}", operation_id = "remove_thread", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
@@ -131,7 +133,7 @@ pub(crate) async fn remove(
     Ok(plain(StatusCode::OK, removed.await?))
 }
 
-/// Pin something else to a thread: all that is pinned to it from now on, in its order, each once.
+/// Replace the pins of a thread, which keep their order; duplicates count once.
 #[utoipa::path(put, path = "/v1/threads/{id}/pinned", tag = "threads", request_body = PinsRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is pinned", body = Reply<Thread, NoMeta>),
@@ -154,8 +156,8 @@ pub(crate) async fn pin(
 
 /// Add a message to a thread.
 ///
-/// Whoever sends it again with the same `id`, role and content, as after an answer that was lost, is answered with the one that is
-/// kept, and 200. With other content that is a conflict.
+/// If the request is repeated with the same `id`, role and content, for example because its answer
+/// was lost, the stored message is returned with status 200. With other content it is a conflict.
 #[utoipa::path(post, path = "/v1/threads/{id}/messages", tag = "threads", request_body = MessageRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 201, description = "It is kept", body = Reply<Message, NoMeta>),
@@ -187,7 +189,7 @@ pub(crate) async fn append(
     Ok(plain(status, message))
 }
 
-/// List the messages of a thread, the oldest first.
+/// List the messages of a thread, oldest first.
 #[utoipa::path(get, path = "/v1/threads/{id}/messages", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), PageQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Message>, ListMeta>),
@@ -207,14 +209,14 @@ pub(crate) async fn messages(
     Ok(listed(messages.await?))
 }
 
-/// What is pinned twice is pinned once, where it stands first.
+/// Removes duplicate pins, keeping the first.
 fn each_once(mut pinned: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     pinned.retain(|it| seen.insert(it.clone()));
     pinned
 }
 
-/// Names the thread that does not exist as the path of these routes does.
+/// Makes the error name the thread id as these routes do: as part of the path.
 fn of_path(error: BackendError) -> BackendError {
     match error {
         BackendError::NotFound { what, id, .. } => BackendError::NotFound {

@@ -1,4 +1,4 @@
-//! What is said of contexts.
+//! The wire form of contexts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,22 +45,23 @@ pub(crate) struct ContextData<'p> {
     warnings: &'p [Warning],
 }
 
-/// Something that is in the context.
+/// An item of the context.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item<'p> {
-    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
+    /// Its id in the context, by which an answer cites it in brackets: `fil-9f2a1c`.
     id: &'p str,
-    /// `reference` for what was named, `chunk` for what was found, `file` for what was shown lately, `message`.
+    /// `reference` for a named item, `chunk` for a search hit, `file` for a recently shown file, or
+    /// `message`.
     #[serde(rename = "type")]
     #[schema(value_type = schema::Origin)]
     kind: Origin,
-    /// What the context shows of it, with `…` on a line of its own where lines are left out; where `itemContent`
-    /// asks for it.
+    /// What the context shows of it, with `…` on a line of its own in place of omitted lines; only
+    /// if `itemContent` requests it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     content: Option<&'p str>,
-    /// How it begins, on one line.
+    /// Its beginning, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     excerpt: Option<&'p str>,
@@ -69,19 +70,20 @@ pub(crate) struct Item<'p> {
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     relevance: Relevance,
-    /// The five signals that it was scored by, where `explain` asks for them. What is named is worth 1 whatever they say, and what says what
-    /// the message quotes may be worth more than they say.
+    /// The five signals of its score, if `explain` requests them. A named item has relevance 1
+    /// whatever its signals, and one that contains what the message quotes may have a higher
+    /// relevance than they give.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     signals: Option<Vec<Signal>>,
-    /// What it costs.
+    /// Its cost in tokens.
     tokens: u32,
-    /// What else is known of it.
+    /// Further data of it.
     #[schema(value_type = schema::Metadata)]
     metadata: &'p Metadata,
-    /// What its receipt cites it by.
+    /// The id by which its receipt cites it.
     citation: &'p str,
-    /// What feedback on it is given with, where it is of a file.
+    /// The handle for feedback on it, if it belongs to a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     handle: Option<&'p str>,
@@ -91,7 +93,7 @@ pub(crate) struct Item<'p> {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CitedSource<'p> {
-    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
+    /// Its id in the context, by which an answer cites it in brackets: `fil-9f2a1c`.
     id: &'p str,
     /// What a reader knows it by: path, name or id.
     source: &'p str,
@@ -99,7 +101,7 @@ pub(crate) struct CitedSource<'p> {
     #[serde(rename = "type")]
     #[schema(value_type = schema::Origin)]
     kind: Origin,
-    /// The file it is in.
+    /// The path of its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     file_path: Option<&'p str>,
@@ -113,16 +115,16 @@ pub(crate) struct CitedSource<'p> {
     end_line: Option<u32>,
     /// BLAKE3 of the text shown: 64 hexadecimal digits.
     content_hash: &'p str,
-    /// How it begins, on one line.
+    /// Its beginning, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     excerpt: Option<&'p str>,
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     relevance: Relevance,
-    /// Whether an answer cites it: not before there is one.
+    /// Whether an answer cites it; false as long as there is no answer.
     used_in_response: bool,
-    /// What the receipt of the context cites it by.
+    /// The id by which the receipt of the context cites it.
     citation: &'p str,
 }
 
@@ -145,7 +147,7 @@ impl<'p> CitedSource<'p> {
     }
 }
 
-/// What of `prime` is in its context, in the order shown.
+/// The items of `prime` that are in its context, in the order shown.
 fn items<'p>(prime: &'p Prime) -> Vec<Item<'p>> {
     let context = &prime.context;
     let cited: BTreeMap<&str, &Cited> = context
@@ -175,10 +177,10 @@ fn items<'p>(prime: &'p Prime) -> Vec<Item<'p>> {
 }
 
 impl<'p> ContextData<'p> {
-    /// That of `prime`, which is told as `built`: [`Prime::built`].
+    /// The wire form of `prime`, whose receipt for the caller is `built`: [`Prime::built`].
     pub(crate) fn new(prime: &'p Prime, built: &'p BuiltContext) -> Self {
         let citations = prime.context.citations.iter();
-        // Its own citations are for who holds the receipt against the files.
+        // The citations of `built` are for checking a receipt against the files.
         let BuiltContext {
             context,
             tokens,
@@ -225,17 +227,17 @@ impl<'p> ContextData<'p> {
     }
 }
 
-/// What is to be known about a context.
+/// Facts about a context.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContextMeta {
     /// The tokens of the context.
     pub(crate) token_usage: u32,
-    /// What is in it.
+    /// The number of items in it.
     pub(crate) source_count: usize,
-    /// What may be cited.
+    /// The number of sources that may be cited.
     pub(crate) citation_count: usize,
-    /// Whether it was kept from before, or made for an equal request at the same time.
+    /// Whether it came from the cache, or from an equal request that was running.
     pub(crate) cached: bool,
 }
 
@@ -258,7 +260,7 @@ impl ContextMeta {
     }
 }
 
-/// What an answer cites.
+/// The citations of an answer.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResolvedData<'c> {
@@ -269,7 +271,7 @@ pub(crate) struct ResolvedData<'c> {
 }
 
 impl<'c> ResolvedData<'c> {
-    /// What `resolved`, an answer to a context with `citations`, uses of those.
+    /// The wire form of `resolved`, the result for an answer to a context with `citations`.
     pub(crate) fn new(resolved: Resolved, citations: &'c [Cited]) -> Self {
         let of = |it: &'c Cited| CitedSource::new(it, resolved.used.contains(&it.id));
         ResolvedData {
@@ -280,13 +282,13 @@ impl<'c> ResolvedData<'c> {
     }
 }
 
-/// How an answer's citations fare.
+/// Counts of an answer's citations.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResolvedMeta {
     /// Citations in the answer.
     pub(crate) citation_count: usize,
-    /// Those of them with nothing wrong.
+    /// Sound citations in the answer.
     pub(crate) sound_count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Files of earlier formats, as they were made then.
+//! Files of earlier formats, made as they were then.
 
 use super::*;
 
@@ -15,7 +15,7 @@ const TALK: &str = "
     );
     CREATE INDEX messages_of_threads ON messages (thread, seq);";
 
-/// Votes of files, in formats 2 and 3.
+/// Votes on files, in formats 2 and 3.
 const VOTES_OF_FILES: &str = "
     CREATE TABLE votes (
         seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
@@ -130,13 +130,13 @@ fn threads_messages_votes_and_files_of_formats_1_and_3_are_all_there() {
         }
         let state = database.reader();
         let count = |sql: &str| state.query_row(sql, [], |row| row.get::<_, i64>(0));
-        // Votes of format 1 were of contexts: what they came to stays.
+        // Votes of format 1 were on contexts: their totals stay.
         let votes = if version == 1 { 0 } else { 2 };
         assert_eq!(count("SELECT count(*) FROM votes"), Ok(votes));
         let uses = |path| count(&format!("SELECT uses FROM usage WHERE path = '{path}'"));
         assert_eq!((uses("src/a.rs"), uses("src/b.rs")), (Ok(3), Ok(0)));
         drop(state);
-        // What comes is numbered after what was.
+        // New rows are numbered after the old ones.
         let message = NewMessage {
             id: None,
             role: "user".to_owned(),
@@ -187,7 +187,8 @@ fn a_later_format_is_left_alone() {
     assert!(matches!(error, BackendError::Failed { .. }), "{error:?}");
 }
 
-/// A file of format 4 or 5, as it was made then: with one sum of all rows. Or of 6, with one of each table and a mark.
+/// A file as formats 4 and 5 made it, with one sum of all rows, or as format 6 did, with one sum
+/// per table and a mark.
 fn sealed(version: i64, folder: &Path) {
     fill(folder);
     if version == 6 {
@@ -233,7 +234,7 @@ fn sealed(version: i64, folder: &Path) {
 fn sealed_formats_are_taken_over_if_they_are_as_they_were_written() {
     let today = tempfile::tempdir().unwrap();
     fill(today.path());
-    // Times of messages and threads are when they were written.
+    // The creation times of messages and threads differ, so they are removed.
     let timeless = |folder: &Path| {
         let said = everything(folder).unwrap();
         let is_time = |it: &Value| matches!(it, Value::Integer(it) if *it > 1_000_000_000_000);
