@@ -1,4 +1,4 @@
-//! The sessions of streamable HTTP, of which there are only so many.
+//! The sessions of streamable HTTP, and a limit on their number.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
-/// For one more the session ends that was used longest ago. Each takes some 110 KB.
+/// The most sessions; a further one ends the least recently used. Each takes some 110 KB.
 const MOST: usize = 256;
 
-/// The sessions of the SDK, which of itself ends none before five minutes after it was used last.
+/// The sessions of the SDK, which by itself ends a session only after five idle minutes.
 #[derive(Debug, Default)]
 pub(crate) struct Connected {
     all: Arc<LocalSessionManager>,
@@ -32,7 +32,8 @@ impl SessionManager for Connected {
         let (id, transport) = self.all.create_session().await?;
         if let Some(oldest) = self.uses.begin(&id, MOST) {
             let all = Arc::clone(&self.all);
-            // One that is about to tell a client what this does not take may be long in hearing of it.
+            // Ending a session may take long if its client does not read a message that is on its
+            // way.
             tokio::spawn(async move { all.close_session(&oldest).await });
         }
         Ok((id, transport))
@@ -93,13 +94,13 @@ impl SessionManager for Connected {
     }
 }
 
-/// Which sessions there are, and when each was used last.
+/// Which sessions exist, and when each was last used.
 #[derive(Debug, Default)]
 struct Uses(Mutex<Order>);
 
 #[derive(Debug, Default)]
 struct Order {
-    /// How many uses there were.
+    /// The number of uses so far.
     now: u64,
     of: HashMap<SessionId, Use>,
 }
@@ -107,13 +108,14 @@ struct Order {
 #[derive(Debug)]
 struct Use {
     last: u64,
-    /// So many answers are sent, and streams open.
+    /// How many answers and streams are being sent.
     going: usize,
 }
 
 impl Uses {
-    /// Notes the session `id`, and forgets the one that ends for it where there are `most`: the one used longest ago of those
-    /// that are sent nothing, and of all if there is none. O(sessions).
+    /// Records the session `id`. If there are `most` already, removes and returns one: the least
+    /// recently used of those to which nothing is being sent or, if there is none, of all.
+    /// O(sessions).
     fn begin(&self, id: &SessionId, most: usize) -> Option<SessionId> {
         let mut order = self.order();
         let is_full = order.of.len() >= most;
@@ -128,12 +130,12 @@ impl Uses {
         oldest
     }
 
-    /// Whether there is the session `id`, which is used.
+    /// Records a use of the session `id`, and returns whether it exists.
     fn note(&self, id: &SessionId) -> bool {
         self.order().change(id, |_| {})
     }
 
-    /// The session `id` is used until what this gives is dropped.
+    /// Marks the session `id` as in use until the returned value is dropped.
     fn go_on(self: &Arc<Self>, id: &SessionId) -> Going {
         self.order().change(id, |going| *going += 1);
         Going {
@@ -157,7 +159,8 @@ impl Order {
         self.now
     }
 
-    /// Whether there is the session `id`, which is used now.
+    /// Applies `change` to the session `id`, counting it as a use. Returns whether the session
+    /// exists.
     fn change(&mut self, id: &SessionId, change: impl FnOnce(&mut usize)) -> bool {
         let now = self.tick();
         let Some(session) = self.of.get_mut(id) else {
@@ -183,7 +186,7 @@ impl Drop for Going {
     }
 }
 
-/// What is sent to a client. Its session is used meanwhile.
+/// A stream to a client; its session is in use meanwhile.
 struct Answer<S> {
     stream: Pin<Box<S>>,
     _going: Going,
@@ -228,17 +231,17 @@ mod tests {
         assert!(uses.note(&"a".into()));
         assert_eq!(begin("d"), ended("b"));
         assert!(!uses.note(&"b".into()));
-        // One that ends by itself makes room.
+        // A session that ends by itself makes room.
         uses.end(&"c".into());
         assert_eq!(begin("e"), None);
-        // What is under way is in use, and was used last once it has ended.
+        // A session with a stream is in use, and counts as used when the stream ends.
         let going = uses.go_on(&"a".into());
         assert!(uses.note(&"d".into()));
         assert_eq!(begin("f"), ended("e"));
         assert_eq!(begin("g"), ended("d"));
         drop(going);
         assert_eq!(begin("h"), ended("f"));
-        // Where all are in use, one of them ends.
+        // If all are in use, one of them is ended.
         let _going = ["a", "g", "h"].map(|id| uses.go_on(&id.into()));
         assert_eq!(begin("i"), ended("a"));
         assert_eq!(begin("j"), ended("i"));

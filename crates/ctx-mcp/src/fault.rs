@@ -1,4 +1,4 @@
-//! What went wrong, told so that an agent can act on it.
+//! Errors, described so that an agent can act on them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use ctx_retrieve::Ended;
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
 
-/// So many characters of what a caller gave are told back.
+/// How many characters of a caller's input are quoted.
 const ECHO: usize = 80;
 
 /// Why a call has no answer, and what to try instead. `Display` is a fragment that follows "failed to …".
@@ -20,21 +20,21 @@ pub struct Fault {
     kind: Kind,
 }
 
-/// What a fault is of.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What was asked for, which is not there.
+    /// The requested thing does not exist.
     NotFound,
-    /// How it was asked for: that names nothing which could be there, or what is not to be read.
+    /// The parameters cannot name anything that exists, or name something that must not be read.
     Parameters,
-    /// A file that could not be written.
+    /// A file could not be written.
     Writing,
-    /// Anything else.
+    /// Any other fault.
     Other,
 }
 
 impl Fault {
-    /// `what` follows "failed to …"; `hint` follows "try: …".
+    /// A fault: `what` follows "failed to …", and `hint` follows "try: …".
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Fault {
             what: what.into(),
@@ -52,12 +52,12 @@ impl Fault {
         self.kind
     }
 
-    /// What to try instead.
+    /// The hint what to try instead.
     pub fn hint(&self) -> &str {
         &self.hint
     }
 
-    /// Whether all was as it should be, and a file could not be written.
+    /// Whether the input was correct and only a file could not be written.
     pub fn is_of_writing(&self) -> bool {
         self.kind == Kind::Writing
     }
@@ -66,7 +66,7 @@ impl Fault {
         Fault::new("finish: the call was cancelled", "the same call again")
     }
 
-    /// For an agent: what failed, and on a line of its own what to try.
+    /// The text for an agent: what failed and, on a line of its own, what to try.
     pub(crate) fn text(&self) -> String {
         format!("failed to {}\ntry: {}", self.what, self.hint)
     }
@@ -80,7 +80,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// `text` as it may be told back: its beginning, on one line and harmless.
+/// The beginning of `text`, on one line and neutralised, so that it may be quoted.
 pub(crate) fn echo(text: &str) -> String {
     let mut short: String = text.chars().take(ECHO).collect();
     if short.len() < text.len() {
@@ -144,7 +144,7 @@ impl From<SourceError> for Fault {
                 ),
                 "another file below the root",
             ),
-            // The path of a folder on the machine is the operator's business.
+            // The path of a folder on the machine is not shown to the caller.
             _ => Fault::new(
                 "open the root folder",
                 "ask the user to check that it exists",

@@ -1,4 +1,4 @@
-//! Streamable HTTP: who may connect, and serving them.
+//! Streamable HTTP: who may connect, and serving the connections.
 
 use std::fmt;
 use std::io;
@@ -28,53 +28,53 @@ use crate::Server;
 use crate::connected::Connected;
 use crate::message::refusal;
 
-/// Where clients find the server.
+/// The path at which clients find the server.
 const PATH: &str = "/mcp";
-/// A larger request is refused.
+/// The most bytes in the body of a request.
 const MOST_BYTES: usize = 8 << 20;
-/// Further connections wait, unless [`Http::with_connections`] says otherwise.
+/// The default limit on connections; see [`Http::with_connections`].
 const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
-/// With the answer to the first request after so long a connection ends, unless [`Http::with_connection_time`] says otherwise.
+/// The default age at which a connection ends; see [`Http::with_connection_time`].
 const CONNECTION_TIME: Duration = Duration::from_mins(10);
-/// The headers of a request must have come by then.
+/// How long the headers of a request may take.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// The body of a request must have come so long after them.
+/// How long the body of a request may take after its headers.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
-/// Who takes nothing of an answer for so long is not there.
+/// How long a client may read nothing of an answer.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long to wait when the system has no more connections to give.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// What pages of sites that were named may send and read.
+/// The methods and headers that pages of allowed sites may use.
 const CORS: Cors = Cors {
     methods: "GET, POST, DELETE",
     headers: "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id",
     readable: "Mcp-Session-Id",
 };
 
-/// What a client must show. `Debug` does not tell it.
+/// The token that a client must present. `Debug` does not print it.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// 256 bits of the system's randomness, in hexadecimal digits.
+    /// Generates a token of 256 random bits, in hexadecimal digits.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system provides no random bytes.
     pub fn generate() -> io::Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         Ok(Token(blake3::Hash::from_bytes(bytes).to_hex().to_string()))
     }
 
-    /// The token itself, to be shown once to whom it is for.
+    /// The token itself, to be shown once to its user.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether `shown` is the token, in time that does not tell how much of it is.
+    /// Whether `shown` is the token. The time does not depend on how much of it matches.
     fn is(&self, shown: &str) -> bool {
-        // Hashes are compared in constant time.
+        // Comparing hashes takes constant time.
         blake3::hash(shown.as_bytes()) == blake3::hash(self.0.as_bytes())
     }
 }
@@ -85,22 +85,24 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Who may connect: with the token, to a name of this server, and from no page of another.
+/// Who may connect: clients that present the token, use a name of this server, and are not pages of
+/// other sites.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Access {
-    /// What a client must show.
+    /// The token that a client must present.
     pub token: Token,
-    /// The names of the server, without a port, besides those of the loopback where it listens there. [`ANY_HOST`](crate::ANY_HOST) is any
-    /// name. A server that listens elsewhere and has none does not start.
+    /// The host names of the server, without a port, besides those of the loopback if it listens
+    /// there. [`ANY_HOST`](crate::ANY_HOST) accepts any name. A server that listens elsewhere and
+    /// has no name does not start.
     pub hosts: Vec<String>,
-    /// Sites whose pages may call it, and read the answers, besides its own: `SCHEME://NAME`, with the port where that is not the
-    /// scheme's.
+    /// Sites whose pages may call the server and read the answers, besides its own:
+    /// `SCHEME://NAME`, with the port unless it is the scheme's default.
     pub origins: Vec<String>,
 }
 
 impl Access {
-    /// With `token`, by the names of the loopback and from no page of another site.
+    /// Access with `token`, under the names of the loopback, and for no pages of other sites.
     pub fn new(token: Token) -> Self {
         Access {
             token,
@@ -109,14 +111,14 @@ impl Access {
         }
     }
 
-    /// Is called so too.
+    /// Sets the host names.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
         self
     }
 
-    /// Lets pages of these sites call it too.
+    /// Sets the sites whose pages may call the server.
     #[must_use]
     pub fn with_origins(mut self, origins: Vec<String>) -> Self {
         self.origins = origins;
@@ -124,7 +126,7 @@ impl Access {
     }
 }
 
-/// A server that waits for clients.
+/// A server that listens for clients.
 #[derive(Debug)]
 pub struct Http {
     listener: TcpListener,
@@ -135,17 +137,19 @@ pub struct Http {
 }
 
 impl Http {
-    /// Listens at `address` for clients that `access` lets in. Their roots must lie in the server's own.
+    /// Listens at `address` for clients that `access` admits. Their roots must lie within the
+    /// server's own.
     ///
     /// # Errors
-    /// The address cannot be had; a name of the server, or a site, is none, or the server has no name
-    /// ([`io::ErrorKind::InvalidInput`], of a [`HostsError`]).
+    /// The address cannot be bound; a name of the server or a site is invalid, or the server has no
+    /// name ([`io::ErrorKind::InvalidInput`], with a [`HostsError`]).
     pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
         Http::bind_with(move || server.connection(), address, access).await
     }
 
-    /// The same for what `connect` makes for each session, and for each request that has none: tools of one's own stand beside
-    /// these where it hands on to a [`Server::connection`] what it does not answer.
+    /// Like [`bind`](Http::bind), with the handlers that `connect` returns: one for each session,
+    /// and for each request without one. Such a handler can add custom tools and pass everything
+    /// else on to a [`Server::connection`].
     ///
     /// # Errors
     /// Those of [`bind`](Http::bind).
@@ -165,11 +169,11 @@ impl Http {
             token: access.token.clone(),
         };
         let config = StreamableHttpServerConfig::default()
-            // Looked at at the door: the SDK's answer is 403, as to a page of another site.
+            // Checked at the door: the SDK would answer 403, as it does for a page of another site.
             .disable_allowed_hosts()
-            // Looked at at the door: the SDK comes after the token.
+            // Checked at the door: the SDK would check it only after the token.
             .disable_allowed_origins()
-            // Looked at before; the SDK would have less.
+            // Checked before; the SDK's default is lower.
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
         let connect = move || Ok(connect());
@@ -187,41 +191,42 @@ impl Http {
         })
     }
 
-    /// Serves at most so many connections at a time, 256 unless said; further ones wait. One address has seven eighths of them at
-    /// most, and further ones are closed at once.
+    /// Sets the most connections at a time, 256 by default; further ones wait. One address has at
+    /// most seven eighths of them, and further ones are closed at once.
     #[must_use]
     pub fn with_connections(mut self, most: NonZeroUsize) -> Self {
         self.connections = most;
         self
     }
 
-    /// Ends a connection with the answer to the first request that comes after so long, ten minutes unless said. [`Duration::MAX`] is never.
+    /// Sets the age after which a connection ends with the answer to the next request, ten minutes
+    /// by default. [`Duration::MAX`] means never.
     #[must_use]
     pub fn with_connection_time(mut self, longest: Duration) -> Self {
         self.connection_time = longest;
         self
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// The address that clients are given.
+    /// The URL for clients.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system does not report the address.
     pub fn url(&self) -> io::Result<String> {
         Ok(format!("http://{}{PATH}", self.address()?))
     }
 
-    /// Serves until `stop` is cancelled; connections that are open then are ended.
+    /// Serves until `stop` is cancelled, which also ends open connections.
     ///
     /// # Errors
-    /// None so far: a connection that cannot be accepted is passed over.
+    /// None so far: a connection that cannot be accepted is skipped.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
         let most = self.connections.get().min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(most));
@@ -238,7 +243,7 @@ impl Http {
             };
             match accepted {
                 Ok((stream, addr)) => {
-                    // Whoever has too many finds this one closed.
+                    // A client with too many connections sees this one closed.
                     let Some(peer) = peers.enter(addr.ip()) else {
                         continue;
                     };
@@ -252,7 +257,8 @@ impl Http {
                         drop((peer, place));
                     });
                 }
-                // Of one connection that failed the others know nothing; where there are too many, some will end.
+                // A single failed connection does not affect the others; if there are too many,
+                // some will end.
                 Err(error) => {
                     tracing::debug!(%error, "a connection was not accepted");
                     tokio::time::sleep(BREATH).await;
@@ -264,8 +270,8 @@ impl Http {
     }
 }
 
-/// Serves one connection to its end, which comes with the answer to the first request after `longest`. Whoever is slow to say what it wants, or
-/// reads nothing of an answer, is cut off.
+/// Serves one connection to its end, which comes with the answer to the first request after
+/// `longest`. Clients that send too slowly, or do not read an answer, are disconnected.
 async fn connection(stream: TcpStream, router: Router, longest: Duration) {
     let age = Arc::new(Age::new(usize::MAX, longest));
     let router = router.layer(middleware::from_fn_with_state(age, until_last));
@@ -285,14 +291,14 @@ async fn connection(stream: TcpStream, router: Router, longest: Duration) {
     }
 }
 
-/// Answers, and says so with the last answer of the connection.
+/// Answers a request, and marks the last answer of the connection as such.
 async fn until_last(State(age): State<Arc<Age>>, request: Request, next: Next) -> Response {
     let is_last = age.is_last();
     let answer = next.run(request).await;
     if is_last { last(answer) } else { answer }
 }
 
-/// What every request passes before its body is read: the door, and then the token.
+/// The checks before a request's body is read: the door, and then the token.
 #[derive(Debug)]
 struct Entry {
     door: Door,
@@ -300,7 +306,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The answer to a request that is not let through.
+    /// The answer to a request that is rejected; `None` if it passes.
     fn answer(&self, request: &Request) -> Option<Response> {
         match self.door.admit(request) {
             Err(refused) => Some((refused.status(), format!("{refused}\n")).into_response()),
@@ -323,11 +329,11 @@ fn unauthorized(shown: Result<&str, NoToken>) -> Response {
     (StatusCode::UNAUTHORIZED, challenge, message).into_response()
 }
 
-/// Lets a request through, or answers it; a page of a site that was named may read either answer.
+/// Passes a request on or answers it; a page of an allowed site may read either answer.
 async fn at_door(State(entry): State<Arc<Entry>>, request: Request, next: Next) -> Response {
     let asking = entry.door.asking(request.headers());
     let mut response = match entry.answer(&request) {
-        // Whoever shows no token keeps no connection from those who do.
+        // A client without a valid token must not occupy a connection.
         Some(response) => last(response),
         None => next.run(request).await,
     };
@@ -335,8 +341,9 @@ async fn at_door(State(entry): State<Arc<Entry>>, request: Request, next: Next) 
     response
 }
 
-/// Lets a request through once its body is there. To one that is no message the SDK answers that it is of another type:
-/// that is said of what is no JSON by its own word alone.
+/// Passes a request on once its body has been read. For a body that is no message the SDK answers
+/// that its media type is unsupported; if the headers declare JSON, a JSON-RPC error is returned
+/// instead.
 async fn with_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let says_json = says_json(&head.headers);
@@ -364,11 +371,11 @@ async fn with_body(request: Request, next: Next) -> Response {
             format!("the body did not come within {} s\n", BODY_WITHIN.as_secs()),
         ),
     };
-    // What is left of the body is no request.
+    // The rest of the body is no request.
     last((status, why).into_response())
 }
 
-/// `answer`, with which its connection ends.
+/// Marks `answer` as the last one of its connection.
 fn last(mut answer: Response) -> Response {
     end_with(answer.headers_mut());
     answer
@@ -384,7 +391,7 @@ fn says_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// What JSON-RPC answers to a body that is no message.
+/// The JSON-RPC error for a body that is no message.
 fn no_message(body: &[u8]) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json")];
     let body = serde_json::to_vec(&refusal("body", body)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a client's configuration says so that it finds the server.
+//! Adds the server to the configuration of an MCP client.
 
 use std::fmt;
 use std::fs::{self, File, Permissions};
@@ -12,10 +12,10 @@ use crate::fault::{Fault, Kind};
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
-/// The table of a configuration in TOML that servers are in.
+/// The table of servers in a TOML configuration.
 const TABLES: &str = "mcp_servers";
 
-/// A program that agents run in.
+/// A program that runs agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Client {
@@ -34,7 +34,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// All of them.
+    /// All clients.
     pub const ALL: [Client; 6] = [
         Client::ClaudeDesktop,
         Client::ClaudeCode,
@@ -44,7 +44,7 @@ impl Client {
         Client::Codex,
     ];
 
-    /// The word for it.
+    /// The name of the client on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Client::ClaudeDesktop => "claude-desktop",
@@ -56,12 +56,12 @@ impl Client {
         }
     }
 
-    /// The client of this word.
+    /// The client of this name.
     pub fn of(word: &str) -> Option<Client> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 
-    /// The member of the configuration that servers are in.
+    /// The member of the configuration that contains servers.
     fn member(self) -> &'static str {
         match self {
             Client::VsCode => "servers",
@@ -77,7 +77,7 @@ impl fmt::Display for Client {
     }
 }
 
-/// One client's configuration.
+/// The entry of this server in one client's configuration.
 #[derive(Clone, Debug)]
 pub struct Installation {
     client: Client,
@@ -87,7 +87,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Has `client` start `program` for the folder `root`. Both are absolute paths.
+    /// Makes `client` start `program` for the folder `root`. Both are absolute paths.
     pub fn new(client: Client, program: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
         Installation {
             client,
@@ -97,14 +97,14 @@ impl Installation {
         }
     }
 
-    /// Has the program keep its indexes in the folder `index`, an absolute path.
+    /// Makes the program keep its indexes in the folder `index`, an absolute path.
     #[must_use]
     pub fn with_index(mut self, index: impl Into<PathBuf>) -> Self {
         self.index = Some(index.into());
         self
     }
 
-    /// The file it belongs in; `home` is the user's folder.
+    /// The path of the configuration file; `home` is the user's folder.
     pub fn file(&self, home: &Path) -> PathBuf {
         match self.client {
             Client::ClaudeDesktop if cfg!(target_os = "macos") => {
@@ -122,7 +122,7 @@ impl Installation {
         }
     }
 
-    /// What is to stand in that file.
+    /// The text of a configuration file with this entry only.
     pub fn text(&self) -> String {
         if self.client == Client::Codex {
             return self.toml();
@@ -157,11 +157,12 @@ impl Installation {
         empty.expect("in an empty file nothing is in the way")
     }
 
-    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`, or `.bak1` and so on
-    /// where that says something else. Where the file is a link, all of this is where it leads. Returns the file.
+    /// Adds the entry to the configuration file and returns the file's path. The previous content
+    /// is kept beside it as `.bak`, or as `.bak1` and so on if that exists with other content. If
+    /// the file is a link, all of this happens where it leads.
     ///
     /// # Errors
-    /// The file cannot be read or written, or is not what it ought to be: then it stays as it is.
+    /// The file cannot be read or written, or has an unexpected form; then it is left as it was.
     pub fn write(&self, home: &Path) -> Result<PathBuf, Fault> {
         let file = self.file(home);
         let failed = |what: &str, error: &dyn fmt::Display| {
@@ -173,7 +174,7 @@ impl Installation {
                 ),
             )
         };
-        // What is there and leads nowhere is not begun anew.
+        // A dangling link is not replaced by a new file.
         let is_there = file.symlink_metadata().is_ok();
         let target = if is_there {
             let target = file.canonicalize();
@@ -194,7 +195,7 @@ impl Installation {
         Ok(file)
     }
 
-    /// `before` with this server in it.
+    /// Returns `before` with the entry of this server added.
     fn merged(&self, before: Option<&str>) -> Result<String, String> {
         let before = before.unwrap_or_default();
         if self.client == Client::Codex {
@@ -217,7 +218,8 @@ impl Installation {
         Ok(pretty(&document))
     }
 
-    /// `before` with this server in its table, however that is written; what else stands in the table is the user's.
+    /// Adds the entry of this server to its table in `before`, however the table is written; other
+    /// keys of the table are the user's and stay.
     fn merged_toml(&self, before: &str) -> Result<String, String> {
         let mut document = parsed(before)?;
         let servers = table_in(document.as_table_mut(), TABLES)?;
@@ -231,14 +233,14 @@ impl Installation {
     }
 }
 
-/// The table `name` of `tables`, which is begun where there is none.
+/// The table `name` of `tables`, created if it does not exist.
 fn table_in<'t>(
     tables: &'t mut dyn TableLike,
     name: &str,
 ) -> Result<&'t mut dyn TableLike, String> {
     if !tables.contains_key(name) {
         let mut table = Table::new();
-        // It has no header of its own as long as there is nothing else in it than tables.
+        // It gets no header of its own as long as it contains nothing but tables.
         table.set_implicit(true);
         tables.insert(name, Item::Table(table));
     }
@@ -246,7 +248,7 @@ fn table_in<'t>(
     table.ok_or_else(|| format!("its {name} is no table"))
 }
 
-/// Has `key` say `value`, with the comments that stand about it.
+/// Sets `key` to `value`, keeping the comments around it.
 fn put(table: &mut dyn TableLike, key: &str, value: toml_edit::Value) -> Result<(), String> {
     match table.get_mut(key) {
         None => drop(table.insert(key, Item::Value(value))),
@@ -275,7 +277,8 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// Written beside the file first, so that the file is whole at any moment, and never for more people to read than the file is.
+/// Writes to a file beside it first, so that the file is complete at any moment; its permissions
+/// are never wider than the file's.
 fn write(file: &Path, before: Option<&str>, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
@@ -291,7 +294,7 @@ fn write(file: &Path, before: Option<&str>, text: &str) -> io::Result<()> {
     fs::rename(&new, file).inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
-/// Keeps what `file` says under a name that nothing else has.
+/// Keeps the content of `file` under a name that is not used yet.
 fn keep(file: &Path, text: &str, permissions: Option<&Permissions>) -> io::Result<()> {
     for name in beside(file, ".bak") {
         let is_there = fs::read(&name).is_ok_and(|it| it == text.as_bytes());
@@ -302,7 +305,7 @@ fn keep(file: &Path, text: &str, permissions: Option<&Permissions>) -> io::Resul
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Names beside `file`: with `end`, and with a number after it.
+/// Names beside `file`: with `end`, then with `end` and a number.
 fn beside(file: &Path, end: &'static str) -> impl Iterator<Item = PathBuf> {
     let numbers = (1_u32..).map(|it| it.to_string());
     std::iter::once(String::new())
@@ -315,7 +318,7 @@ fn beside(file: &Path, end: &'static str) -> impl Iterator<Item = PathBuf> {
         })
 }
 
-/// Makes the file `name`, which says `text`; `None` where there is something of that name, also a link.
+/// Creates the file `name` with the content `text`; `None` if that name exists, even as a link.
 fn made(
     name: PathBuf,
     text: &str,
@@ -325,7 +328,7 @@ fn made(
     options.write(true).create_new(true);
     #[cfg(unix)]
     if permissions.is_some() {
-        // For nobody else, until it is known for whom.
+        // Readable by the user only, until the intended permissions are set.
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     let mut file = match options.open(&name) {

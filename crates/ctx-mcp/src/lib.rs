@@ -30,7 +30,7 @@ pub use fault::Fault;
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
-/// The protocol, in the version that [`Server::connection`] and [`tools`] are of.
+/// The version of the protocol crate whose types [`Server::connection`] and [`tools`] return.
 pub use rmcp;
 pub use roots::Place;
 pub use server::{Options, Server, serve_stdio};

@@ -1,4 +1,4 @@
-//! Which files there are.
+//! Lists the files of a folder.
 
 use ctx_assemble::Cancel;
 use ctx_format::{Slot, neutralise};
@@ -7,25 +7,25 @@ use ctx_source::{EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::fault::{Fault, Kind, echo};
 
-/// Files that one walk lists.
+/// The most files that one walk lists.
 const MOST: usize = 100_000;
 
-/// What one walk lists.
+/// The result of one walk.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
-    /// By the bytes of their paths.
+    /// The paths, ordered by their bytes.
     pub(crate) files: Vec<String>,
-    /// What is missing there or is there in vain, in sentences.
+    /// Notes on files that are missing from the list, and on faults of the walk, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
-/// The files below `within`, which is relative to `root` and may be empty: as ignore files say, links not followed, so
-/// that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say. Files that
-/// are not read because they hold secrets by their names are counted alone.
-/// O(files below the root that are not passed over).
+/// The files below `within`, which is relative to `root` and may be empty. Ignore files apply, and
+/// links are not followed, so that nothing outside the root is listed. A file that is itself named
+/// by `within` is listed whatever ignore files say. Files that are not read because of their names,
+/// which suggest secrets, are only counted. O(files below the root that are not ignored).
 ///
 /// # Errors
-/// `within` is no path below a root; the caller cancelled.
+/// `within` is not a path below a root; the caller cancelled.
 pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed, Fault> {
     let within = clean(within)?;
     let mut listed = Listed::default();
@@ -64,7 +64,7 @@ pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed
     Ok(listed)
 }
 
-/// How many files are there that none of the tools reads.
+/// A note on how many files exist that none of the tools reads.
 fn note_of_secrets(files: usize) -> Option<String> {
     match files {
         0 => None,
@@ -75,7 +75,7 @@ fn note_of_secrets(files: usize) -> Option<String> {
     }
 }
 
-/// The first fault, and how many there are besides: a reply has little room.
+/// A note with the first fault and the number of others: a reply has little room.
 fn note(faults: &[WalkFault]) -> Option<String> {
     let first = faults
         .iter()
@@ -91,7 +91,7 @@ fn note(faults: &[WalkFault]) -> Option<String> {
     })
 }
 
-/// Whether `path` lies in `folder`, or the other way round.
+/// Whether one of `path` and `folder` contains the other.
 fn is_on_the_way(path: &str, folder: &str) -> bool {
     let is_in = |inner: &str, outer: &str| {
         outer.is_empty()

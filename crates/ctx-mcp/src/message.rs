@@ -1,4 +1,4 @@
-//! What is no message, and what JSON-RPC answers to it.
+//! JSON-RPC errors for input that is no message.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 use crate::fault::Fault;
 
-/// What JSON-RPC answers to `text`, the `what` of a client, which is no message.
+/// The JSON-RPC error for `text`, which is no message; `what` names the kind of input.
 pub(crate) fn refusal(what: &str, text: &[u8]) -> JsonRpcError {
     let syntax = serde_json::from_slice::<IgnoredAny>(text).err();
     let why = syntax.or_else(|| serde_json::from_slice::<ClientJsonRpcMessage>(text).err());
@@ -31,13 +31,14 @@ pub(crate) fn refusal(what: &str, text: &[u8]) -> JsonRpcError {
     JsonRpcError::new(id, ErrorData::new(code, fault.text(), None))
 }
 
-/// Whether `text`, which is JSON and no message, would be a notification: to that there is no answer.
+/// Whether `text`, which is JSON but no message, would be a notification: those are not answered.
 pub(crate) fn is_notification(text: &[u8]) -> bool {
     let members = Members::of(text);
     members.method.is_some() && matches!(members.id, Id::Absent)
 }
 
-/// What is read of what is no message, so that its sender knows which is meant.
+/// The members that are read of an invalid message, so that its sender can be told which one is
+/// meant.
 #[derive(Default, Deserialize)]
 struct Members {
     #[serde(default)]
@@ -67,7 +68,8 @@ impl Members {
         serde_json::from_slice(text).unwrap_or_default()
     }
 
-    /// The id of a request. That of an answer is of a request of ours, and the client may have one of its own by it.
+    /// The id of a request. An answer's id is none: it belongs to a request of ours, and the client
+    /// may have a request with the same id.
     fn id(self) -> Option<RequestId> {
         match self.id {
             Id::Given(id) if self.result.is_none() && self.error.is_none() => Some(id),

@@ -1,4 +1,4 @@
-//! As many lines as a reply holds, and where to go on.
+//! Splits long results into pages that fit into a reply, with cursors for the rest.
 
 use std::ops::Range;
 
@@ -7,34 +7,34 @@ use ctx_tokens::TokenCounter;
 use crate::fault::{Fault, echo};
 use crate::reply::{Limit, Reply};
 
-/// The fact that there is more, and where it is.
+/// The key of the fact with the cursor for the rest.
 const CURSOR: &str = "cursor";
-/// The fact that a line is shown in part; the cursor leads to the rest of it.
+/// The key of the fact that a line is shown in part; the cursor continues within it.
 const CUT: &str = "cut";
 
-/// Lines of which a beginning is shown.
+/// A list of lines, of which a reply shows as many as fit.
 pub(crate) struct Page<'a> {
-    /// What the lines are of, to tell whether they changed between two pages.
+    /// A digest of the source of the lines, by which a change between two pages is detected.
     pub(crate) digest: String,
-    /// What is before it was shown before.
+    /// Where the page begins.
     pub(crate) from: Start,
-    /// Says in a reply what is above the lines that it shows, which are told by their numbers from 0.
+    /// Adds the heading to a reply, given the indexes from 0 of the lines shown.
     pub(crate) head: &'a dyn Fn(&mut Reply, Range<usize>),
-    /// Which tool shows more.
+    /// The tool that shows the next page.
     pub(crate) tool: &'a str,
 }
 
-/// Where a page begins.
+/// The position at which a page begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The number of its first line, from 0.
+    /// The index of its first line, from 0.
     line: usize,
-    /// So many bytes of that line were shown before.
+    /// How many bytes of that line were shown before.
     byte: usize,
 }
 
 impl Start {
-    /// `LINE`, or `LINE.BYTE` within a line.
+    /// Parses `LINE`, or `LINE.BYTE` for a position within a line.
     fn of(text: &str) -> Option<Self> {
         let (line, byte) = text.split_once('.').unwrap_or((text, "0"));
         Some(Start {
@@ -43,12 +43,12 @@ impl Start {
         })
     }
 
-    /// The number of the line that it is within; `None` where it is before one.
+    /// The index of the line that the position is within; `None` if it is at the beginning of one.
     pub(crate) fn within(self) -> Option<usize> {
         (self.byte > 0).then_some(self.line)
     }
 
-    /// The first of the lines that `text` is, where it goes on behind that.
+    /// The first line of `text`, which stands for several, if the position is behind it.
     pub(crate) fn behind_first(self, text: &str) -> Option<&str> {
         let (first, _) = text.split_once('\n')?;
         let is_behind = self.byte > first.len() && text.is_char_boundary(self.byte);
@@ -56,10 +56,10 @@ impl Start {
     }
 }
 
-/// Where `cursor` goes on.
+/// The position at which `cursor` continues.
 ///
 /// # Errors
-/// It is none of this tool's, or of another text than that of `digest`.
+/// The cursor does not belong to this tool, or to a text with another digest.
 pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> {
     let Some(cursor) = cursor else {
         return Ok(Start::default());
@@ -83,7 +83,7 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> 
     }
 }
 
-/// Twelve digits that tell one text from another.
+/// Twelve hexadecimal digits of a hash of the text.
 pub(crate) fn digest<T: AsRef<str>>(parts: &[T]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts.iter().map(AsRef::as_ref) {
@@ -93,14 +93,15 @@ pub(crate) fn digest<T: AsRef<str>>(parts: &[T]) -> String {
     hasher.finalize().to_hex()[..12].to_owned()
 }
 
-/// Whether `reply` is all that there is.
+/// Whether `reply` is complete.
 pub(crate) fn is_whole(reply: &Reply) -> bool {
     !reply.facts.contains_key(CURSOR)
 }
 
 impl Page<'_> {
-    /// As many of the lines as fit beside what `reply` says already, and a cursor for the others. `line` gives
-    /// the text of a line by its number from 0, and `None` after the last; it is asked for few more than fit.
+    /// Adds as many lines as fit to `reply`, and a cursor for the others. `line` returns the text
+    /// of a line by its index from 0, and `None` after the last; it is called for few more lines
+    /// than fit.
     pub(crate) fn fill(
         &self,
         reply: &Reply,
@@ -108,7 +109,8 @@ impl Page<'_> {
         counter: &dyn TokenCounter,
         line: &mut dyn FnMut(usize) -> Option<String>,
     ) -> Reply {
-        // Bytes of the first line that were shown before; of one that has changed since, which is shown from its beginning, none.
+        // The bytes of the first line that were shown before; none if it has changed since and is
+        // shown from its beginning.
         let mut before = Before::default();
         let mut line = |at: usize| {
             let text = line(at)?;
@@ -123,7 +125,7 @@ impl Page<'_> {
         };
         let mut lines: Vec<String> = Vec::new();
         let mut is_all = false;
-        // Twice as many each time, until there are no more or they do not fit.
+        // Doubles the number of lines until there are no more or they do not fit.
         let mut wanted = 64;
         loop {
             while lines.len() < wanted && !is_all {
@@ -156,7 +158,7 @@ impl Page<'_> {
         self.cut(reply, limit, counter, (before, &lines[0]))
     }
 
-    /// The first `count` of `lines`, and how to go on where they are not all.
+    /// Adds the first `count` of `lines`, and a cursor if they are not all.
     fn with(&self, reply: &Reply, lines: &[String], count: usize, is_all: bool) -> Reply {
         let mut reply = reply.clone();
         (self.head)(&mut reply, self.from.line..self.from.line + count);
@@ -180,8 +182,9 @@ impl Page<'_> {
         reply.fact(CURSOR, cursor);
     }
 
-    /// The beginning of a line of which not all fits, and of which `before` was shown: where it is several, as all that a file
-    /// defines is, whole ones if it can be.
+    /// Adds the beginning of a line that does not fit, of which `before` was shown already. If its
+    /// text consists of several lines, as the outline of a file does, it is cut between them where
+    /// possible.
     fn cut(
         &self,
         reply: &Reply,
@@ -189,7 +192,7 @@ impl Page<'_> {
         counter: &dyn TokenCounter,
         (before, line): (Before, &str),
     ) -> Reply {
-        // No token has more characters than fit here for each that there may be.
+        // An upper bound: no token has more characters per token of the limit than this.
         let most = limit.tokens().get() as usize * 128;
         let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
         let ends: Vec<usize> = ends.skip(1).take(most).collect();
@@ -221,21 +224,21 @@ impl Page<'_> {
                 high = middle - 1;
             }
         }
-        // Where not one character fits, neither does this, and the caller is told so.
+        // If not even one character fits, this does not fit either, and the caller gets an error.
         beginning(ends.get(low).copied().unwrap_or(0))
     }
 }
 
-/// What was shown before of the line that a page begins within, which may be several.
+/// How much of the first line of a page, which may have several lines of text, was shown before.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     bytes: usize,
-    /// So many of them are of the last.
+    /// How many of these bytes belong to the last of its lines.
     of_line: usize,
 }
 
 impl Before {
-    /// That of `bytes` of `text`.
+    /// The counts for the first `bytes` of `text`.
     fn of(text: &str, bytes: usize) -> Self {
         let ended = text[..bytes].rfind('\n').map_or(0, |at| at + 1);
         Before {

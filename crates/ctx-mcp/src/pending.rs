@@ -1,4 +1,4 @@
-//! What did not fit, kept for whoever comes back with its cursor.
+//! Keeps the chunks that did not fit into a reply, by cursor.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -8,41 +8,42 @@ use ctx_model::{Chunk, Rendition, Warning};
 use crate::fault::{Fault, echo};
 use crate::sent::state_of;
 
-/// Cursors that are remembered, the latest.
+/// The most cursors that are remembered; the latest stay.
 const MOST: usize = 64;
-/// What their chunks may take in all.
+/// The most bytes of all their chunks.
 const BYTES: usize = 64 << 20;
 
-/// What did not fit, of several contexts.
+/// The chunks that did not fit into several contexts.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The oldest first.
+    /// The remaining chunks, oldest first.
     rests: VecDeque<Rest>,
     bytes: usize,
 }
 
-/// What of one context did not fit.
+/// The chunks that did not fit into one context.
 #[derive(Clone, Debug)]
 pub(crate) struct Rest {
     pub(crate) cursor: String,
-    /// The folders that it is from: it is for nobody who may not read them.
+    /// The folders that they come from; only a client that may read these gets them.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) chunks: Vec<Chunk>,
-    /// What was found out of them before.
+    /// Warnings that were found for them before.
     pub(crate) warnings: Vec<Warning>,
     pub(crate) given: Given,
 }
 
-/// What no file tells of chunks, and their client did: which of them it is of, by their ids.
+/// What the client supplied and no file can give back: for each kind, the ids of the chunks that
+/// had it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
-    /// They were shown as they were stored: their files said something else from the beginning.
+    /// Chunks shown as stored, because their files differed from the beginning.
     pub(crate) stored: BTreeSet<String>,
-    /// They came with renditions,
+    /// Chunks that came with renditions.
     pub(crate) renditions: BTreeSet<String>,
-    /// imports,
+    /// Chunks that came with imports.
     pub(crate) imports: BTreeSet<String>,
-    /// or relations.
+    /// Chunks that came with relations.
     pub(crate) relations: BTreeSet<String>,
 }
 
@@ -61,7 +62,7 @@ impl Rest {
     }
 }
 
-/// What a chunk takes, about.
+/// About how many bytes a chunk takes.
 fn bytes_of(chunk: &Chunk) -> usize {
     let optional = [
         &chunk.name,
@@ -85,7 +86,7 @@ fn bytes_of(chunk: &Chunk) -> usize {
     size_of::<Chunk>() + chunk.kind.as_str().len() + bytes + renditions.sum::<usize>()
 }
 
-/// The cursor of what `chunks` are left of the context of `digest`.
+/// The cursor for `chunks`, which are left of the context with this digest.
 pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(digest.as_bytes());
@@ -99,8 +100,8 @@ pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
 }
 
 impl Pending {
-    /// Keeps `rest`, and forgets the oldest where there are too many. Renditions, imports and relations are found anew, but for those that
-    /// were given.
+    /// Keeps `rest`, and drops the oldest ones if there are too many. Renditions, imports and
+    /// relations are not kept, since they can be computed again, unless the client supplied them.
     pub(crate) fn keep(&mut self, mut rest: Rest) {
         let given = &rest.given;
         for chunk in &mut rest.chunks {
@@ -123,10 +124,11 @@ impl Pending {
         }
     }
 
-    /// What `cursor` stands for, for one who reads `roots`. It stays: a reply may get lost.
+    /// Returns what `cursor` stands for, for a client that reads `roots`. It is kept, since a reply
+    /// may get lost.
     ///
     /// # Errors
-    /// Nothing is known of it.
+    /// The cursor is unknown.
     pub(crate) fn get(&self, cursor: &str, roots: &[PathBuf]) -> Result<Rest, Fault> {
         let found = self
             .rests

@@ -1,4 +1,4 @@
-//! How far indexing is, as a client is told that asks for it.
+//! Reports the progress of indexing to clients that request it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::workspace::Report;
 
-/// Tells the client how far indexing is, where it asked for that.
+/// Returns a callback that reports the progress of indexing to the client, if it requested that.
 pub(crate) fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<()>>) {
     let Some(token) = context.meta.get_progress_token() else {
         return (Arc::new(|_| {}), None);
@@ -37,25 +37,25 @@ pub(crate) fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<
         }
     });
     let report = move |progress| {
-        // A client that is gone needs no progress.
+        // A client that has gone needs no progress.
         let _ = sender.send(progress);
     };
     (Arc::new(report), Some(forward))
 }
 
-/// What was told of folders that are indexed one after another.
+/// What was reported so far, for folders that are indexed one after another.
 #[derive(Debug, Default)]
 struct Told {
     /// Files of the folders before.
     before: usize,
-    /// Files of this one.
+    /// Files of this folder.
     done: usize,
-    /// Of all of them, as it was told last.
+    /// The count that was reported last, over all folders.
     last: Option<usize>,
 }
 
 impl Told {
-    /// How many files are done, and of how many; `None` where they are no more than was told.
+    /// How many files are done, and of how many; `None` if that is no more than was reported.
     fn next(&mut self, progress: Progress) -> Option<(usize, usize)> {
         if progress.is_waiting {
             return None;

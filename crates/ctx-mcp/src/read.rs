@@ -1,4 +1,4 @@
-//! Files and what they define, as far as a reply holds them.
+//! The tools that read files and their outlines, as far as a reply has room.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::reply::{Limit, Reply, o200k};
 use crate::tools::{OUTLINE, OutlineArguments, READ, ReadArguments};
 use crate::workspace::{Folder, Workspace};
 
-/// A path is told up to so many characters.
+/// The most characters of a path that a reply shows.
 const TITLE: usize = 200;
 
-/// So many others of the name that was asked for are told.
+/// The most other definitions of the requested name that a reply lists.
 const MOST_OTHERS: usize = 5;
 
 /// A file's text and its outline.
@@ -27,7 +27,7 @@ struct File {
     text: Arc<Text>,
     language: Option<Language>,
     outline: Arc<Outline>,
-    /// What is to be known of how it is shown, in sentences.
+    /// Notes on how it is shown.
     notes: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl File {
     }
 }
 
-/// `context_read`.
+/// The tool `context_read`.
 pub(crate) fn read(
     workspace: &Workspace,
     arguments: &ReadArguments,
@@ -119,8 +119,9 @@ pub(crate) fn read(
     Ok(page.fill(&reply, limit, &*o200k(), &mut line))
 }
 
-/// The lines of the file that those of a page stand for, `shown` of the `lines` that show `span`: each that has a number for itself, and a
-/// mark for what it leaves out. `None` of a page without lines.
+/// The lines of the file that a page covers: `shown` are the indexes of `lines`, which render
+/// `span`. A line with a number covers itself, and a mark covers the lines that it stands for.
+/// `None` for a page without lines.
 fn on_page(lines: &[Line<'_>], span: LineSpan, shown: Range<usize>) -> Option<LineSpan> {
     let (first, last) = (shown.start, shown.end.checked_sub(1)?);
     let own = |at: usize| lines.get(at)?.number;
@@ -133,7 +134,7 @@ fn on_page(lines: &[Line<'_>], span: LineSpan, shown: Range<usize>) -> Option<Li
     span.filter(|_| first < lines.len())
 }
 
-/// The lines that are asked for.
+/// The requested lines.
 fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Fault> {
     match (&arguments.lines, &arguments.symbol) {
         (None, None) => Ok(source.whole()),
@@ -176,7 +177,7 @@ fn span_of(lines: &str) -> Option<LineSpan> {
     LineSpan::new(start.trim().parse().ok()?, end.trim().parse().ok()?).ok()
 }
 
-/// `context_outline`.
+/// The tool `context_outline`.
 pub(crate) fn outline(
     workspace: &Workspace,
     arguments: &OutlineArguments,
@@ -262,7 +263,7 @@ fn of_folder(
     limit: &Limit,
     cancel: &Cancel,
 ) -> Result<Reply, Fault> {
-    // Of which files there are: what they define is known of those alone that are shown.
+    // The digest covers the list of files only: files are parsed as they are shown.
     let paths = files
         .iter()
         .map(|(_, prefix, path)| format!("{prefix}{path}"));
@@ -276,7 +277,7 @@ fn of_folder(
     }
     reply.fact("files", files.len());
     reply.fact("digest", digest.as_str());
-    // Files are parsed as they are needed: one entry a file.
+    // Files are parsed when needed; there is one entry per file.
     let mut entry = |at: usize| {
         let (folder, prefix, path) = files.get(at).filter(|_| !cancel.is_cancelled())?;
         let shown = neutralise(&format!("{prefix}{path}"), Slot::Line).into_owned();
@@ -300,7 +301,7 @@ fn of_folder(
     };
     let continued = file.map(|it| format!("{title}\n{}, continued", self::title(it)));
     let continued = continued.map(|it| page_under(&it));
-    // A long name leaves room for nothing else.
+    // The continued file's name is dropped if it is so long that nothing else fits.
     let continued = continued.filter(|it| limit.fits(&it.result(), &*o200k()));
     let reply = continued.unwrap_or_else(|| page_under(&title));
     if cancel.is_cancelled() {
@@ -309,7 +310,7 @@ fn of_folder(
     Ok(reply)
 }
 
-/// A line for each symbol at most `depth` deep.
+/// A line for each symbol with a depth of at most `depth`.
 fn symbols(outline: &Outline, depth: usize, indent: usize) -> Vec<String> {
     let symbols = outline.symbols.iter().enumerate();
     symbols

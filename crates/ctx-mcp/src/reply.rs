@@ -1,4 +1,4 @@
-//! Replies, measured as they are sent.
+//! Replies, whose tokens are counted as they are sent.
 
 use std::sync::Arc;
 
@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 
 use crate::fault::{Fault, echo};
 
-/// What a reply may take when nothing is said of it: tokens of `o200k_base`.
+/// The default of `max_tokens`, in tokens of `o200k_base`.
 pub const DEFAULT_TOKENS: u32 = 8_000;
-/// What no reply takes more than; a larger `max_tokens` means this.
+/// The most tokens of any reply; a larger `max_tokens` is reduced to this.
 pub const MOST_TOKENS: u32 = 25_000;
-/// A smaller `max_tokens` is refused: not even a refusal would fit.
+/// The least `max_tokens`; a smaller one is refused, since not even a refusal would fit.
 pub const LEAST_TOKENS: u32 = 256;
 
-/// What a transport may add to a reply: a member of the result, and the framing of an event.
+/// Tokens that a transport may add to a reply: a member of the result, and the framing of an event.
 const FRAMING: u32 = 16;
 
-/// What a resource takes besides its text, its address and the id of the call.
+/// Tokens of a resource besides its text, its address and the id of the call.
 const RESOURCE: u32 = 64;
 
-/// No token of the encoding has so many bytes.
+/// No token of the encoding has this many bytes.
 const LONGEST_TOKEN: usize = 256;
 
-/// The counter of the wire.
+/// The token counter for replies.
 pub(crate) fn o200k() -> Arc<dyn TokenCounter> {
     ctx_tokens::counter(&CounterName::default()).expect("the encoding is built in")
 }
 
-/// Counts text as it is sent: escaped as in a JSON string. What is priced is what is paid.
+/// Counts text as it is sent, which is escaped as in a JSON string: the counts are the true cost.
 pub(crate) struct Escaped<C>(pub(crate) C);
 
 impl<C: TokenCounter> TokenCounter for Escaped<C> {
@@ -57,14 +57,14 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// What is between the quotes.
+/// The text between the quotes.
 fn escaped(quoted: &str) -> &str {
     let inner = quoted.strip_prefix('"');
     let inner = inner.and_then(|it| it.strip_suffix('"'));
     inner.unwrap_or_default()
 }
 
-/// The most that one reply may take, and who it is for.
+/// The most tokens of one reply, and the request that it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     id: RequestId,
@@ -72,7 +72,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// What `asked` means.
+    /// The limit for the requested number of tokens.
     ///
     /// # Errors
     /// It is smaller than [`LEAST_TOKENS`].
@@ -95,7 +95,9 @@ impl Limit {
         self.tokens
     }
 
-    /// A file with more bytes is no resource, whatever it says: each character has two at most that a text of it has not.
+    /// The size in bytes above which a file is no resource, whatever its content: twice the most
+    /// bytes that this many tokens can have, since another encoding may take two bytes for a
+    /// character of one byte in UTF-8.
     pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.tokens.get()) * LONGEST_TOKEN as u64 * 2
     }
@@ -103,7 +105,7 @@ impl Limit {
     /// Whether `text` fits as the resource at `uri`.
     pub(crate) fn takes(&self, text: &str, uri: &str, counter: &dyn TokenCounter) -> bool {
         let id = serde_json::to_string(&self.id).unwrap_or_default();
-        // No token is of less than a byte.
+        // Each token has at least one byte.
         let beside = u32::try_from(id.len() + uri.len()).unwrap_or(u32::MAX);
         let beside = Tokens::new(beside.saturating_add(RESOURCE + FRAMING));
         let left = self.tokens.saturating_sub(beside);
@@ -115,7 +117,7 @@ impl Limit {
         quoted.len() <= most || counter.count_up_to(&quoted, left).is_some()
     }
 
-    /// What the whole reply takes: the message as it is sent, its envelope and escapes included.
+    /// The tokens of the whole reply: the message as it is sent, with envelope and escapes.
     pub(crate) fn cost(&self, result: &CallToolResult, counter: &dyn TokenCounter) -> Tokens {
         let message = Message {
             jsonrpc: "2.0",
@@ -133,7 +135,7 @@ impl Limit {
             .filter_map(|it| it.as_text())
             .map(|it| it.text.len())
             .sum();
-        // No token is so long: what is certainly too much is not counted.
+        // No token is that long, so a text that is certainly too long is not counted.
         bytes <= self.tokens.get() as usize * LONGEST_TOKEN
             && self.cost(result, counter) <= self.tokens
     }
@@ -146,14 +148,14 @@ struct Message<'a> {
     result: &'a CallToolResult,
 }
 
-/// A reply in the making.
+/// A reply being written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reply {
-    /// What was asked for.
+    /// The requested text.
     pub(crate) text: String,
-    /// What to know besides, a sentence each; the first matter most.
+    /// Notes, a sentence each, most important first.
     pub(crate) notes: Vec<String>,
-    /// The same for programs; small.
+    /// Small facts for programs.
     pub(crate) facts: Map<String, Value>,
 }
 
@@ -166,7 +168,8 @@ impl Reply {
         self.facts.insert(name.to_owned(), value.into());
     }
 
-    /// As it is sent. Notes have a block of their own, so that no text of a file can pass for one.
+    /// The reply as it is sent. Notes have their own content block, so that no text of a file can
+    /// pass for one.
     pub(crate) fn result(&self) -> CallToolResult {
         let mut content = Vec::new();
         if !self.text.is_empty() || self.notes.is_empty() {
@@ -182,8 +185,8 @@ impl Reply {
     }
 }
 
-/// The reply that tells of a fault: never more than [`LEAST_TOKENS`], but for an `id` that is long itself, which is sent back as it
-/// came.
+/// The reply for a fault. It has at most [`LEAST_TOKENS`], unless the `id`, which is sent back as
+/// it came, is long itself.
 pub(crate) fn refusal(fault: &Fault, id: &RequestId) -> CallToolResult {
     let limit = Limit {
         id: id.clone(),
@@ -199,7 +202,7 @@ pub(crate) fn refusal(fault: &Fault, id: &RequestId) -> CallToolResult {
     if limit.fits(&whole, &*counter) {
         return whole;
     }
-    // What a caller gave is long in tokens: less of it.
+    // The caller's input may have many tokens: less of it is quoted.
     let short = Fault::new(echo(&fault.to_string()), fault.hint());
     let short = of(short.text());
     if limit.fits(&short, &*counter) {

@@ -18,9 +18,9 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "ctx://file/";
 const OUTLINE: &str = "ctx://outline/";
-/// Resources of one page.
+/// Resources per page.
 const PAGE: usize = 100;
-/// Files that are read for one page, at most.
+/// The most files that are read for one page.
 const LOOKED_AT: usize = 1_000;
 
 pub(crate) const PROMPT: &str = "answer";
@@ -36,8 +36,9 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// One page of the files that [`read`] takes, those after the path `after`, and the path that the next page comes after. O(files), and
-/// O(bytes) of those on the page and of what is passed over among them.
+/// One page of the files that [`read`] accepts, beginning after the path `after`, and the path
+/// after which the next page begins. O(files), and O(bytes) of the files that are on the page or
+/// skipped.
 pub(crate) fn list(
     workspace: &Workspace,
     after: Option<&str>,
@@ -54,7 +55,7 @@ pub(crate) fn list(
     let rest = paths.partition_point(|path| after.is_some_and(|after| &**path <= after));
     let (mut page, mut last) = (Vec::new(), None);
     let mut rest = paths.drain(rest..).peekable();
-    // A page may be short: most of what a folder has may be pictures.
+    // A page may be short: most files of a folder may be pictures.
     let mut left = LOOKED_AT;
     while page.len() < PAGE
         && left > 0
@@ -65,7 +66,7 @@ pub(crate) fn list(
             return Err(Fault::cancelled());
         }
         let uri = format!("{FILE}{}", escape(&path));
-        // What cannot be read is none.
+        // A file that cannot be read is no resource.
         if let Ok(text) = file(workspace, &path, &uri, &limit) {
             let name = neutralise(&path, Slot::Line);
             let resource = Resource::new(uri, name).with_mime_type("text/plain");
@@ -77,7 +78,7 @@ pub(crate) fn list(
     Ok((page, next))
 }
 
-/// The text of a resource: whole, or a fault.
+/// The complete text of a resource, or a fault.
 pub(crate) fn read(
     workspace: &Workspace,
     uri: &str,
@@ -111,7 +112,8 @@ pub(crate) fn read(
     }
 }
 
-/// The text of the file at `path` with its line ends, secrets masked and what could harm a reader replaced.
+/// The text of the file at `path` with its line ends, with secrets masked and harmful characters
+/// replaced.
 fn file(workspace: &Workspace, path: &str, uri: &str, limit: &Limit) -> Result<String, Fault> {
     let (folder, _, path) = workspace.at(path)?;
     let sources = folder.resolver().sources();

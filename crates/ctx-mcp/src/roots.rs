@@ -1,4 +1,4 @@
-//! Which folders a client may read: those it declares as its roots, else the server's own.
+//! Which folders a client may read: those it declares as its roots, or else the server's own.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,20 +10,20 @@ use ctx_source::Root;
 use crate::fault::Fault;
 use crate::workspace::{Folder, Workspace};
 
-/// Folders that stay open.
+/// The most folders that stay open.
 const OPEN: usize = 32;
-/// Roots of one client that are looked at.
+/// The most roots of one client that are considered.
 const MOST: usize = 16;
 
-/// Where the index of a folder is kept. The folder's path is canonical. Asked when there is a first question, so that it may make
-/// the place, too.
+/// Returns where the index of a folder is kept, given its canonical path. It is called at the first
+/// question about the folder, so that it may also create the place.
 pub type Place = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
-/// How far the roots of a client may lie. A process that a client starts is the client's to point anywhere; a server that waits
-/// for clients on a socket is not.
+/// Where the roots of a client may lie. A client that starts the server itself may choose any
+/// folder; one that connects to a socket may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// In the server's own.
+    /// Only within the server's own root.
     Own,
     Anywhere,
 }
@@ -32,15 +32,17 @@ pub(crate) enum Reach {
 pub(crate) struct Roots {
     own: Arc<Folder>,
     place: Place,
-    /// How far those lie that clients may declare, whatever they come by.
+    /// Where the roots of any client may lie, whatever its transport.
     reach: Reach,
-    /// The latest used last.
+    /// The opened folders, most recently used last.
     opened: Mutex<VecDeque<Arc<Folder>>>,
 }
 
 impl Roots {
+    /// Opens the server's own folder.
+    ///
     /// # Errors
-    /// `own` is no folder that can be opened.
+    /// `own` is not a folder that can be opened.
     pub(crate) fn new(own: &Path, reach: Reach, place: Place) -> Result<Self, Fault> {
         let path = own.canonicalize().map_err(|error| {
             Fault::new(
@@ -56,16 +58,16 @@ impl Roots {
         })
     }
 
-    /// For a client that declares none.
+    /// The folders for a client that declares none.
     pub(crate) fn own(&self) -> Workspace {
         Workspace::new(vec![Arc::clone(&self.own)])
     }
 
-    /// For a client that declares `uris`, and nothing beside them. A root that is no folder here, or that is
-    /// out of `reach`, is as if it had not been declared.
+    /// The folders for a client that declares `uris`. A root that is not a folder here, or is out
+    /// of `reach`, is ignored.
     ///
     /// # Errors
-    /// There is no folder among them.
+    /// None of them can be read.
     pub(crate) fn declared<'u>(
         &self,
         uris: impl Iterator<Item = &'u str>,
@@ -105,7 +107,8 @@ impl Roots {
             opened.push_back(Arc::clone(&folder));
             return Some(folder);
         }
-        // What was compared is a name; what lies in the server's own folder is opened beneath its handle.
+        // Only names were compared, so a folder within the server's own is opened relative to its
+        // handle.
         let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
         let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.place)).ok()?);
         if opened.len() >= OPEN {
@@ -125,20 +128,21 @@ impl fmt::Debug for Roots {
     }
 }
 
-/// `.ctx` in the folder, which is for nobody else to look into, and for no repository: it says what the files say.
+/// `.ctx` in the folder. It is readable by the user only and excluded from repositories, since it
+/// contains the texts of the files.
 pub(crate) fn default_place(root: &Path) -> PathBuf {
     let folder = root.join(".ctx");
-    // Where that cannot be done, the index cannot be written either, which is told.
+    // If that fails, the index cannot be written either, which is reported.
     let _ = ctx_index::begin_in(&folder);
     folder
 }
 
-/// The path that a `file:` address of this machine names.
+/// The path of a `file:` URL of this machine.
 fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     let path = unescape(path.split(['?', '#']).next()?)?;
-    // A drive: file:///C:/folder.
+    // With a drive: `file:///C:/folder`.
     let path = match path.as_bytes() {
         [b'/', drive, b':', ..] if cfg!(windows) && drive.is_ascii_alphabetic() => &path[1..],
         [b'/', ..] => &path,
@@ -147,7 +151,7 @@ fn path_of(uri: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// `text` with each `%XX` replaced by the byte it stands for; `None` where that is no text.
+/// Replaces each `%XX` in `text` by its byte; `None` if the result is not UTF-8.
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -166,7 +170,7 @@ pub(crate) fn unescape(text: &str) -> Option<String> {
         .filter(|it| !it.contains('\0'))
 }
 
-/// `text` as a part of an address.
+/// Escapes `text` as a part of a URL.
 pub(crate) fn escape(text: &str) -> String {
     use std::fmt::Write as _;
     let mut escaped = String::with_capacity(text.len());

@@ -9,23 +9,25 @@ use ctx_model::{
 };
 use ctx_syntax::is_mark;
 
-/// Sessions that are remembered, the latest used.
+/// The most sessions that are remembered; the most recently used stay.
 const SESSIONS: usize = 128;
-/// Chunks that are remembered of a session.
+/// The most chunks that are remembered per session.
 const CHUNKS: usize = 20_000;
-/// Lines that are remembered of chunks that a session has in part. What is shown of others may come again.
+/// The most lines that are remembered per session, of chunks sent in part. Parts of further chunks
+/// may be sent again.
 const LINES: usize = 50_000;
-/// Chunks and lines that are remembered of all sessions, in some 70 MB: of those used the longest ago nothing is, where there would be more.
+/// The most chunks and lines that are remembered of all sessions, which takes some 70 MB. Beyond
+/// that, the least recently used sessions are forgotten.
 const ALL: usize = 400_000;
 
-/// Who a session is of.
+/// Identifies a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    /// The connection; empty where there is none.
+    /// The connection; empty if there is none.
     pub(crate) connection: String,
-    /// The folders it reads: a path is another file in others.
+    /// The folders it reads: the same path is another file in others.
     pub(crate) roots: Vec<PathBuf>,
-    /// What the agent calls it.
+    /// The name that the agent gave it.
     pub(crate) name: String,
 }
 
@@ -33,22 +35,22 @@ pub(crate) struct Key {
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     sessions: BTreeMap<Key, Session>,
-    /// The latest used last.
+    /// The sessions, most recently used last.
     order: VecDeque<Key>,
 }
 
 #[derive(Debug, Default)]
 struct Session {
-    /// By the hashes of their ids, which may be of any length.
+    /// The chunks by the hashes of their ids, which may be of any length.
     chunks: BTreeMap<[u8; 32], Had>,
-    /// How many lines are remembered of chunks that were sent in part.
+    /// How many lines are remembered, of chunks sent in part.
     lines: usize,
 }
 
-/// What a session has of a chunk.
+/// What was sent of a chunk.
 #[derive(Debug)]
 struct Had {
-    /// What the chunk was then.
+    /// The state of the chunk when it was sent.
     state: [u8; 32],
     shown: Shown,
 }
@@ -60,16 +62,16 @@ pub(crate) enum Shown {
     Part(Part),
 }
 
-/// Lines of a chunk that say something.
+/// The lines of a chunk that were sent, without blank ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// Those that are there from their beginning to their end, by their numbers within the chunk, from 0.
+    /// The lines sent completely, by their indexes within the chunk, from 0.
     lines: BTreeSet<u32>,
-    /// The hashes of all others, which are parts of lines, or of no source.
+    /// The hashes of all other lines: parts of lines, or lines that are not in the source.
     texts: BTreeSet<u64>,
 }
 
-/// Chunks, less what a session has.
+/// Chunks without what was sent already.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
     pub(crate) chunks: Vec<Chunk>,
@@ -86,8 +88,8 @@ pub(crate) struct Already {
 }
 
 impl Sent {
-    /// `chunks` without those of which all was sent, and that have not changed since. Of one that was sent in part, the
-    /// renditions are left out that show no line beyond that.
+    /// Returns `chunks` without those that were sent completely and have not changed since. Of a
+    /// chunk sent in part, the renditions that show no further line are removed.
     pub(crate) fn unsent(&mut self, key: &Key, chunks: Vec<Chunk>) -> Unsent {
         if self.sessions.contains_key(key) {
             self.touch(key);
@@ -109,7 +111,7 @@ impl Sent {
                     });
                     continue;
                 }
-                // One that is pinned has to be there in some way, and all of it may not fit.
+                // A pinned chunk must appear in some rendition, and its full text may not fit.
                 Some(Shown::Part(had)) if !chunk.pinned => {
                     let mut renditions = std::mem::take(&mut chunk.renditions);
                     renditions.retain(|it| had.lacks_some_of(&Part::of(&chunk, it)));
@@ -124,7 +126,7 @@ impl Sent {
         unsent
     }
 
-    /// Notes that so much was sent of these chunks.
+    /// Records how much of these chunks was sent.
     pub(crate) fn note<'c>(
         &mut self,
         key: &Key,
@@ -138,7 +140,7 @@ impl Sent {
         self.make_room();
     }
 
-    /// Forgets the sessions that were used the longest ago, as long as there are too many, or too much of them.
+    /// Forgets the least recently used sessions while there are too many sessions, chunks or lines.
     fn make_room(&mut self) {
         let mut all: usize = self.sessions.values().map(Session::len).sum();
         while self.order.len() > SESSIONS || all > ALL {
@@ -161,12 +163,12 @@ impl Sent {
 }
 
 impl Session {
-    /// How much is remembered of it: chunks and lines.
+    /// How many chunks and lines are remembered of it.
     fn len(&self) -> usize {
         self.chunks.len() + self.lines
     }
 
-    /// What there is of `chunk` as it is.
+    /// What was sent of `chunk` in its present state.
     fn had(&self, chunk: &Chunk) -> Option<&Shown> {
         let had = self.chunks.get(&hash_of(&chunk.id))?;
         (had.state == state_of(chunk)).then_some(&had.shown)
@@ -192,7 +194,7 @@ impl Session {
 }
 
 impl Shown {
-    /// How much there is to remember.
+    /// How many lines are remembered of it.
     fn lines(&self) -> usize {
         match self {
             Shown::Whole => 0,
@@ -233,7 +235,7 @@ impl Part {
         other
     }
 
-    /// The same, or all of `chunk`, where that is no more.
+    /// Returns `Whole` if these are all lines of `chunk`, otherwise the part.
     fn of_all(self, chunk: &Chunk) -> Shown {
         let mut lines = (0..).zip(chunk.full_text().lines());
         if lines.all(|(number, text)| text.trim().is_empty() || self.lines.contains(&number)) {
@@ -244,8 +246,9 @@ impl Part {
     }
 }
 
-/// How much `built` shows of each of `chunks`, which it was built from. A chunk that was left out is one of them where all that
-/// it says stands in another: near duplicates do not. O(bytes of what the chunks can be shown as).
+/// How much `built` shows of each of `chunks`, from which it was built. An omitted chunk is among
+/// them if another one contains all that it says; near duplicates do not count. O(bytes of all
+/// renditions of the chunks).
 pub(crate) fn shown<'c>(chunks: &'c [Chunk], built: &BuiltContext) -> Vec<(&'c Chunk, Shown)> {
     let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (&*it.id, it)).collect();
     let citations = built.citations.iter();
@@ -262,7 +265,7 @@ pub(crate) fn shown<'c>(chunks: &'c [Chunk], built: &BuiltContext) -> Vec<(&'c C
         let how = match rendition {
             _ if is_it(chunk.full_text()) => Shown::Whole,
             Some(rendition) => Shown::Part(Part::of(chunk, rendition)),
-            // Merged with others, for which it speaks.
+            // Merged with others, which it represents.
             None if included.rendition == RenditionKind::Full => Shown::Whole,
             None => continue,
         };
@@ -285,7 +288,7 @@ pub(crate) fn shown<'c>(chunks: &'c [Chunk], built: &BuiltContext) -> Vec<(&'c C
     shown.into_values().chain(within).collect()
 }
 
-/// What tells `chunk` from whatever else has its id: its text, and where that is.
+/// A hash of what distinguishes `chunk` from others with its id: its text and its location.
 pub(crate) fn state_of(chunk: &Chunk) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let (start, end) = chunk.span.map_or((0, 0), |it| (it.start(), it.end()));
@@ -320,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Lines 11 and on, which say their numbers.
+    /// Lines from 11 on, each with its number as its text.
     fn chunk(id: &str, lines: u32) -> Chunk {
         let content: Vec<String> = (11..11 + lines).map(|it| format!("line {it}")).collect();
         Chunk::new(id, content.join("\n"), Relevance::ONE)
@@ -364,7 +367,7 @@ mod tests {
         sent.note(&key(SESSIONS), []);
         assert!(sent.sessions.contains_key(&key(0)));
         assert!(!sent.sessions.contains_key(&key(1)));
-        // What asks and was sent nothing is no session yet.
+        // A query to which nothing was sent does not create a session.
         sent.unsent(&key(SESSIONS + 1), Vec::new());
         assert_eq!(sent.sessions.len(), SESSIONS);
         assert_eq!(sent.order.len(), SESSIONS);
@@ -392,7 +395,7 @@ mod tests {
         sent.note(&key(0), []);
         let all: usize = sent.sessions.values().map(Session::len).sum();
         assert_eq!(all, most * (CHUNKS + LINES));
-        // The one that was used the longest ago.
+        // The least recently used one.
         assert!(!sent.sessions.contains_key(&key(1)));
         assert_eq!(sent.order.len(), sent.sessions.len());
     }
@@ -410,7 +413,7 @@ mod tests {
         assert_eq!(left(&mut sent, &chunk, &all), [[0; 0]; 0]);
         let whole = sent.unsent(&key(0), vec![chunk.clone()]);
         assert_eq!((whole.chunks.len(), whole.already.len()), (1, 0));
-        // What is pinned has to be there.
+        // A pinned chunk must appear.
         let pinned = chunk.clone().with_pin();
         assert_eq!(left(&mut sent, &pinned, &all), all);
         sent.note(&key(0), [(&chunk, part(&[14]))]);
@@ -463,7 +466,7 @@ mod tests {
             let session = &sent.sessions[&key(0)];
             assert_eq!((session.chunks.len(), session.lines), (50, LINES));
         }
-        // All of one is less to remember than a part of it.
+        // A complete chunk takes less to remember than a part of it.
         sent.note(&key(0), chunks.iter().map(|it| (it, Shown::Whole)));
         let session = &sent.sessions[&key(0)];
         assert_eq!((session.chunks.len(), session.lines), (60, 0));

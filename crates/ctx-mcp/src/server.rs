@@ -1,4 +1,4 @@
-//! The protocol: what a client asks, and who answers it.
+//! The protocol: the requests of a client, and the code that answers them.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -39,14 +39,15 @@ use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
 use crate::turns::{self, Turns};
 use crate::workspace::{Report, Workspace};
 
-/// How long a client may take to say which roots it has.
+/// How long a client may take to answer which roots it has.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// So many calls are worked on at once. More than there are cores, since they read files and wait for the disk.
+/// The default number of calls that run at once. It exceeds the number of cores, since calls wait
+/// for the disk.
 const CALLS: NonZeroUsize = NonZeroUsize::new(32).expect("32 is not 0");
 /// The name under which a client is asked for its roots.
 const ROOTS: &str = "roots";
 
-/// What a client may ask.
+/// The methods that a client may call.
 const METHODS: [&str; 10] = [
     "initialize",
     "server/discover",
@@ -68,20 +69,23 @@ nothing is sent twice.";
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The folder that a client reads which declares no roots of its own.
+    /// The folder for clients that declare no roots.
     pub root: PathBuf,
-    /// Where the index of a folder is kept; by default in `.ctx` in it. The command line gives the place where
-    /// `ctx query` keeps it.
+    /// Where the index of a folder is kept; by default in `.ctx` within it. The command line uses
+    /// the place where `ctx query` keeps it.
     pub place: Place,
-    /// Whether the roots that a client declares must lie in [`root`](Options::root), whatever it comes by. Over HTTP they must in
-    /// any case, as far as the feature `http` tells that. A client that starts the server itself may point it anywhere; one that comes by another socket should not.
+    /// Whether the roots that a client declares must lie within [`root`](Options::root), whatever
+    /// its transport. Over HTTP they must in any case, if the feature `http` is on to detect it. A
+    /// client that starts the server itself may choose any folder; one that connects by another
+    /// socket should not.
     pub bounded: bool,
-    /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
+    /// Calls that run at once, over all connections. Four times as many may wait; further ones are
+    /// refused.
     pub calls: NonZeroUsize,
 }
 
 impl Options {
-    /// For the folder `root`, and clients that may declare any other, unless they come over HTTP.
+    /// Options for the folder `root`; clients may declare any other, unless they connect over HTTP.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Options {
             root: root.into(),
@@ -91,21 +95,21 @@ impl Options {
         }
     }
 
-    /// Keeps indexes where `place` says.
+    /// Sets where indexes are kept.
     #[must_use]
     pub fn with_place(mut self, place: Place) -> Self {
         self.place = place;
         self
     }
 
-    /// Holds clients to the root whatever they come by, or those over HTTP alone.
+    /// Sets whether the bounds apply to all clients, or only to those over HTTP.
     #[must_use]
     pub fn with_bounds(mut self, bounded: bool) -> Self {
         self.bounded = bounded;
         self
     }
 
-    /// Works on so many calls at once.
+    /// Sets how many calls run at once.
     #[must_use]
     pub fn with_calls(mut self, calls: NonZeroUsize) -> Self {
         self.calls = calls;
@@ -123,7 +127,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) roots: Roots,
@@ -134,15 +138,16 @@ pub(crate) struct Shared {
     connections: AtomicU64,
 }
 
-/// The server of one folder. Cheap to clone: clones share what was indexed, read and sent.
+/// The server of one folder. Cheap to clone: clones share indexes, caches and the record of what
+/// was sent.
 #[derive(Clone, Debug)]
 pub struct Server(Arc<Shared>);
 
 impl Server {
-    /// Opens the root. Nothing is indexed before it is asked for.
+    /// Opens the root. Nothing is indexed before the first question.
     ///
     /// # Errors
-    /// The root is no folder that can be opened.
+    /// The root is not a folder that can be opened.
     pub fn new(options: Options) -> Result<Self, Fault> {
         let reach = if options.bounded {
             Reach::Own
@@ -158,8 +163,8 @@ impl Server {
         })))
     }
 
-    /// What answers one connection, whose roots and sessions are its own. Over HTTP, where a request may have none, such requests
-    /// share their sessions.
+    /// A handler for one connection, with its own roots and sessions. Over HTTP, where a request
+    /// may belong to no connection, such requests share their sessions.
     pub fn connection(&self) -> impl ServerHandler + use<> {
         Connection {
             shared: Arc::clone(&self.0),
@@ -169,12 +174,13 @@ impl Server {
     }
 }
 
-/// Serves the client on standard input and output until it hangs up.
+/// Serves the client on standard input and output until it closes the connection.
 ///
 /// # Errors
-/// What comes in is not the protocol.
+/// The input is not the protocol.
 pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
-    // The vocabulary takes some hundredths of a second to load: meanwhile the client says hello.
+    // Loading the vocabulary takes some hundredths of a second, in parallel with the client's
+    // handshake.
     std::thread::spawn(|| o200k().count("a"));
     let failed = |error: String| {
         Fault::new(
@@ -198,9 +204,9 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
 #[derive(Debug)]
 struct Connection {
     shared: Arc<Shared>,
-    /// Which of all connections it is.
+    /// The number of the connection.
     number: u64,
-    /// What it declared, since it last said that this changed.
+    /// The roots it declared, until it reports that they changed.
     declared: tokio::sync::Mutex<Option<Workspace>>,
 }
 
@@ -209,11 +215,11 @@ pub(crate) struct Call {
     pub(crate) shared: Arc<Shared>,
     pub(crate) workspace: Workspace,
     pub(crate) report: Report,
-    /// [`Call::gone`] for what computes, and looks instead of waiting: raised a moment after it.
+    /// Follows [`Call::gone`], for code that polls instead of waiting; raised a moment later.
     pub(crate) cancel: Cancel,
-    /// Tells connections apart, where they last longer than a call; else empty.
+    /// Identifies the connection if it outlives the call; otherwise empty.
     pub(crate) connection: String,
-    /// Its place among those that are worked on or wait for their turn.
+    /// Its place among the calls that run or wait for their turn.
     place: turns::Place,
     /// Raised when nobody waits for the reply.
     gone: CancellationToken,
@@ -222,14 +228,14 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// What the reply may take.
+    /// The limit on the reply, given the requested one.
     pub(crate) fn limit(&self, asked: Option<u64>) -> Result<Limit, Fault> {
         let limit = Limit::of(asked, self.id.clone())?;
         Ok(self.limit.get_or_init(|| limit).clone())
     }
 
-    /// A turn to compute, which lasts as long as anything that is begun within it. Not to be had while waiting for what
-    /// others compute.
+    /// Waits for a turn to compute, which lasts as long as anything begun within it. A call must
+    /// not hold a turn while it waits for the computation of another.
     ///
     /// # Errors
     /// The call was cancelled.
@@ -238,7 +244,7 @@ impl Call {
         Ok(Hold::default().with(turn))
     }
 
-    /// Has a thread that may block do `work`, once it is its turn.
+    /// Runs `work` on a blocking thread when its turn comes.
     ///
     /// # Errors
     /// The call was cancelled, or `work` panicked.
@@ -249,7 +255,7 @@ impl Call {
         Ok(self.turn().await?.blocking(work).await?)
     }
 
-    /// Waits for `other`, as long as somebody waits for the reply.
+    /// Waits for `other` as long as the reply is wanted.
     ///
     /// # Errors
     /// The call was cancelled.
@@ -257,6 +263,8 @@ impl Call {
         unless_cancelled(&self.gone, other).await
     }
 
+    /// Returns an error if the call was cancelled.
+    ///
     /// # Errors
     /// The call was cancelled.
     pub(crate) fn check(&self) -> Result<(), Fault> {
@@ -267,7 +275,7 @@ impl Call {
         }
     }
 
-    /// The reply, or why there is none; never more than was asked for.
+    /// The reply, or why there is none; never larger than the limit.
     fn result(&self, outcome: Result<Reply, Fault>) -> CallToolResult {
         let fault = match outcome {
             Ok(reply) => {
@@ -287,7 +295,7 @@ impl Call {
     }
 }
 
-/// What a client may read, or what it has to be asked first.
+/// The folders that a client may read, or a question that it must answer first.
 enum Known {
     Workspace(Workspace),
     Ask(InputRequiredResult),
@@ -315,7 +323,7 @@ impl From<NotBegun> for ErrorData {
     }
 }
 
-/// A call, or what its client has to be asked first.
+/// A call, or a question that its client must answer first.
 enum Begun {
     Call(Call, Helpers),
     Ask(InputRequiredResult),
@@ -323,7 +331,7 @@ enum Begun {
 
 #[cfg(test)]
 impl Call {
-    /// One of a client without roots, which goes when `gone` is raised.
+    /// A call of a client without roots, cancelled when `gone` is raised.
     pub(crate) fn of(server: &Server, gone: CancellationToken) -> Self {
         let shared = Arc::clone(&server.0);
         Call {
@@ -341,7 +349,8 @@ impl Call {
 }
 
 impl Connection {
-    /// The folders that the client may read: its roots where it declares that it has some, else our own.
+    /// The folders that the client may read: its roots if it declares the capability, otherwise the
+    /// server's own.
     async fn workspace(
         &self,
         context: &RequestContext<RoleServer>,
@@ -363,7 +372,7 @@ impl Connection {
         Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
     }
 
-    /// The folders that the client declares when it is asked. One asks at a time, for all that wait.
+    /// The folders that the client declares when asked. Concurrent callers share one question.
     async fn declared(
         &self,
         context: &RequestContext<RoleServer>,
@@ -379,7 +388,7 @@ impl Connection {
         Ok(workspace)
     }
 
-    /// What the client answered when it was asked for its roots; else the question.
+    /// The client's answer to the question for its roots, or else the question.
     async fn answered(
         &self,
         context: &RequestContext<RoleServer>,
@@ -404,11 +413,11 @@ impl Connection {
         Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
-    /// The folders of `uris`, or why they are none. `place` is taken until they are open, also where nobody waits for it any
-    /// more.
+    /// The folders of `uris`, or why none of them can be read. `place` is held until they are open,
+    /// even if the caller has gone.
     ///
     /// # Errors
-    /// Looking at them panicked.
+    /// Opening them panicked.
     async fn open(
         &self,
         uris: Vec<String>,
@@ -421,10 +430,10 @@ impl Connection {
         Ok(hold.blocking(work).await?)
     }
 
-    /// A call to work on, or what to ask the client first.
+    /// A call that can begin, or a question that its client must answer first.
     ///
     /// # Errors
-    /// There are too many, it was cancelled, or the client may read nothing.
+    /// There are too many calls, it was cancelled, or the client may read nothing.
     async fn begin(
         &self,
         context: &RequestContext<RoleServer>,
@@ -461,7 +470,7 @@ impl Connection {
     }
 }
 
-/// Waits for `other` until `gone` is raised.
+/// Waits for `other`, or until `gone` is raised.
 async fn unless_cancelled<T>(
     gone: &CancellationToken,
     other: impl Future<Output = T>,
@@ -473,16 +482,16 @@ async fn unless_cancelled<T>(
     }
 }
 
-/// What runs beside a call.
+/// The tasks that run beside a call.
 struct Helpers {
     watch: JoinHandle<()>,
     progress: Option<JoinHandle<()>>,
 }
 
 impl Helpers {
-    /// Ends them. No progress is told after the reply.
+    /// Ends the tasks. No progress is reported after the reply.
     async fn end(self, call: Call) {
-        // Its reply is held until it is sent.
+        // The place is held until the reply is sent.
         let place = call.place.clone();
         drop(call);
         self.watch.abort();
@@ -495,7 +504,8 @@ impl Helpers {
     }
 }
 
-/// A question to a client. Dropped before it is answered, it is taken back: until then the SDK keeps it.
+/// A question to a client. If it is dropped before it is answered, the question is withdrawn, since
+/// the SDK would keep it.
 struct Question(Option<RequestHandle<RoleServer>>);
 
 impl Drop for Question {
@@ -506,7 +516,7 @@ impl Drop for Question {
     }
 }
 
-/// The roots that a client tells when it is asked.
+/// Asks the client for its roots.
 #[expect(deprecated, reason = "clients that have roots still declare them")]
 async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Fault> {
     let question = ServerRequest::ListRootsRequest(rmcp::model::ListRootsRequest::default());
@@ -517,7 +527,7 @@ async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Faul
         return Err(no_roots());
     };
     let told = (&mut asked.rx).await;
-    // It was answered, or nobody is there: there is nothing to take back.
+    // It was answered, or the client has gone: there is nothing to withdraw.
     question.0 = None;
     match told {
         Ok(Ok(ClientResult::ListRootsResult(told))) => {
@@ -534,7 +544,7 @@ fn no_roots() -> Fault {
     )
 }
 
-/// How far the roots of a client may lie by what it comes by.
+/// Where the roots of a client may lie, by its transport.
 fn reach(context: &RequestContext<RoleServer>) -> Reach {
     match connection_of(context) {
         Some(_) => Reach::Own,
@@ -542,7 +552,7 @@ fn reach(context: &RequestContext<RoleServer>) -> Reach {
     }
 }
 
-/// What a connection over HTTP is called, empty where each request is its own; `None` for any other.
+/// The id of a connection over HTTP, empty if each request is its own; `None` for other transports.
 #[cfg(feature = "http")]
 fn connection_of(context: &RequestContext<RoleServer>) -> Option<String> {
     let request = context.extensions.get::<axum::http::request::Parts>()?;
@@ -576,7 +586,7 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
     }
 }
 
-/// There is no such method here, or its parameters are such that the SDK does not know it by them.
+/// The error for an unknown method, or for a known one whose parameters the SDK could not parse.
 fn no_method(method: &str) -> ErrorData {
     if METHODS.contains(&method) {
         let what = format!("answer {method}: its parameters are not what it takes");
@@ -587,12 +597,12 @@ fn no_method(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, fault.text(), None)
 }
 
-/// None of the parameters is at fault.
+/// An error for which no parameter is at fault.
 fn internal_error(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.text(), None)
 }
 
-/// Why a resource is not read. Of what is there nobody is told that it is not.
+/// Why a resource is not read. A resource that exists is never reported as not found.
 fn resource_error(fault: &Fault) -> ErrorData {
     match fault.kind() {
         Kind::NotFound => ErrorData::resource_not_found(fault.text(), None),
@@ -657,7 +667,7 @@ impl ServerHandler for Connection {
         let begun = self.begin(&context, None).await;
         let (call, helpers) = match begun? {
             Begun::Call(call, helpers) => (call, helpers),
-            // Nothing can be asked here: what may be read is told by the templates.
+            // Nothing can be asked here; the templates show what may be read.
             Begun::Ask(_) => return Ok(ListResourcesResult::default()),
         };
         let (workspace, cancel, id) =

@@ -1,7 +1,8 @@
 //! Messages as lines, over standard input and output.
 //!
-//! The SDK passes over a line that is no JSON, and answers a request that it cannot read without its id: whoever sent one would wait
-//! for ever. So each line is read here before the SDK sees it, and what is no message is answered.
+//! The SDK ignores a line that is not JSON, and answers a request that it cannot read without its
+//! id, so a client would wait forever. So each line is parsed here before the SDK sees it, and a
+//! line that is no message is answered.
 
 use std::io;
 
@@ -15,32 +16,32 @@ use tokio::task::JoinHandle;
 use crate::fault::Fault;
 use crate::message::{is_notification, refusal};
 
-/// What editors on some systems begin a text with.
+/// The byte order mark, with which some editors begin a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A client that sends a message a line, and is answered so.
+/// A transport with one message per line.
 pub(crate) struct Lines<R, W: AsyncWrite> {
     reader: BufReader<R>,
-    /// As much as came of a line.
+    /// The bytes of the current line so far.
     line: Vec<u8>,
-    /// Whether it is too long, and passed over.
+    /// Whether the line is too long, and skipped.
     is_too_long: bool,
-    /// What writes; nothing is read by it.
+    /// The writer; nothing is read through it.
     writer: AsyncRwTransport<RoleServer, Empty, W>,
-    /// A refusal on its way. Who is waiting for the next line may be interrupted, this not.
+    /// A refusal being sent. Waiting for the next line may be cancelled; sending this may not.
     refusing: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// What a line is.
+/// A parsed line.
 enum Line {
     Message(Box<ClientJsonRpcMessage>),
     Refused(JsonRpcError),
-    /// Nothing that is answered.
+    /// A line that needs no answer.
     Nothing,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
-    /// Reads lines of `reader`, and writes into `writer`.
+    /// Reads lines from `reader`, and writes to `writer`.
     pub(crate) fn new(reader: R, writer: W) -> Self {
         Lines {
             reader: BufReader::new(reader),
@@ -51,7 +52,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
         }
     }
 
-    /// The next line; `None` at the end, also where that is within a line. One that waits for it may go: what came stays.
+    /// Returns the next line; `None` at the end, even within a line. It is cancel-safe: the bytes
+    /// read so far are kept.
     async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let came = self.reader.fill_buf().await?;
@@ -97,7 +99,7 @@ where
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            // Who sends what is no message, and takes no answer, is not read on.
+            // If the client sends lines that are no messages and reads no answers, reading stops.
             if let Some(refusing) = &mut self.refusing {
                 let refused = refusing.await;
                 self.refusing = None;
@@ -151,7 +153,7 @@ mod tests {
 
     type Ours = Lines<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
-    /// One that serves, and the client, with so many bytes between them.
+    /// A server and its client, with a buffer of this many bytes between them.
     fn pair(bytes: usize) -> (Ours, DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(bytes);
         let (reader, writer) = tokio::io::split(ours);
@@ -162,7 +164,7 @@ mod tests {
         json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
     }
 
-    /// What comes to the SDK of `sent`, and what is answered before.
+    /// What the SDK receives of `sent`, and what is answered before that.
     async fn received(sent: &[u8]) -> (Vec<Value>, Vec<Value>) {
         let (mut lines, theirs) = pair(16);
         let (mut reader, mut writer) = tokio::io::split(theirs);
@@ -178,7 +180,7 @@ mod tests {
             answered.collect::<Vec<Value>>()
         });
         let mut messages = Vec::new();
-        // Whoever waits is interrupted all the time.
+        // Waiting is cancelled all the time.
         loop {
             match tokio::time::timeout(Duration::from_micros(50), lines.receive()).await {
                 Ok(Some(message)) => messages.push(serde_json::to_value(message).unwrap()),
@@ -214,7 +216,7 @@ mod tests {
                 -32600,
                 Value::Null,
             ),
-            // What it answers is told by its own ids.
+            // The id of an answer is that of a request of the server's own.
             (
                 b"{\"jsonrpc\": \"1.0\", \"id\": 7, \"result\": {}}",
                 -32600,
@@ -229,7 +231,7 @@ mod tests {
             assert_eq!(answered[0]["jsonrpc"], "2.0", "{shown}");
             assert_eq!(answered[0]["error"]["code"], code, "{shown}: {answered:?}");
             assert_eq!(answered[0]["id"], id, "{shown}: {answered:?}");
-            // Were it sent back, that would be all.
+            // If it were sent back, nothing else would follow.
             let (_, again) = received(format!("{}\n", answered[0]).as_bytes()).await;
             assert_eq!(again, [] as [Value; 0], "{shown}");
         }
@@ -245,7 +247,7 @@ mod tests {
         ] {
             let sent = format!("{line}\n\u{feff}{}\n{}", ping(1), ping(2));
             let (messages, answered) = received(sent.as_bytes()).await;
-            // The last line has no end.
+            // The last line has no line end.
             assert_eq!(messages, [ping(1)], "{line}");
             assert_eq!(answered, [] as [Value; 0], "{line}");
         }

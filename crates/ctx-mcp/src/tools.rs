@@ -18,10 +18,10 @@ pub(crate) const ASSEMBLE: &str = "context_assemble";
 pub(crate) const READ: &str = "context_read";
 pub(crate) const OUTLINE: &str = "context_outline";
 
-/// More parts are not looked for.
+/// The most parts that a query looks for.
 pub(crate) const MOST_FOUND: u64 = 500;
 
-/// Arguments of [`QUERY`].
+/// The arguments of [`QUERY`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueryArguments {
@@ -38,7 +38,7 @@ pub(crate) struct QueryArguments {
     pub(crate) cursor: Option<String>,
 }
 
-/// Arguments of [`ASSEMBLE`].
+/// The arguments of [`ASSEMBLE`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AssembleArguments {
@@ -51,7 +51,7 @@ pub(crate) struct AssembleArguments {
     pub(crate) cursor: Option<String>,
 }
 
-/// Arguments of [`READ`].
+/// The arguments of [`READ`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadArguments {
@@ -64,7 +64,7 @@ pub(crate) struct ReadArguments {
     pub(crate) cursor: Option<String>,
 }
 
-/// Arguments of [`OUTLINE`].
+/// The arguments of [`OUTLINE`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutlineArguments {
@@ -74,10 +74,10 @@ pub(crate) struct OutlineArguments {
     pub(crate) cursor: Option<String>,
 }
 
-/// Reads the arguments of `tool`.
+/// Parses the arguments of `tool`.
 ///
 /// # Errors
-/// They are not what its schema says, and where.
+/// They do not match its schema; the error names the field.
 pub(crate) fn arguments<T: DeserializeOwned>(
     tool: &str,
     given: Option<JsonObject>,
@@ -91,7 +91,7 @@ pub(crate) fn arguments<T: DeserializeOwned>(
     })
 }
 
-/// What `given` says, or of which field it says nothing that can be read, and why.
+/// Parses `given`; the error names the field and says what is wrong with it.
 pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(Wire(given)).map_err(|error| {
         let why = error.inner().to_string();
@@ -103,16 +103,16 @@ pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
     })
 }
 
-/// An error's text, in which a caller's own words are short and harmless.
+/// An error message in which the caller's own words are shortened and neutralised.
 pub(crate) fn plain(error: &str) -> String {
     let text: String = error.chars().take(200).collect();
     ctx_format::neutralise(&text, ctx_format::Slot::Line).into_owned()
 }
 
-/// The strategies of these words; all where there are none.
+/// The strategies with these names; all if there are none.
 ///
 /// # Errors
-/// A word is none of a strategy.
+/// A name is not that of a strategy.
 pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fault> {
     let Some(words) = words.filter(|it| !it.is_empty()) else {
         return Ok(offered().collect());
@@ -137,16 +137,16 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
     Ok(strategies)
 }
 
-/// What a part of a file can be.
+/// The kinds that a part of a file can have.
 pub(crate) fn kinds() -> Vec<&'static str> {
     let symbols = SymbolKind::ALL.into_iter().map(SymbolKind::as_str);
     symbols.chain(["lines"]).collect()
 }
 
-/// The kinds of these words; none stands for all.
+/// The kinds with these names; an empty list means all.
 ///
 /// # Errors
-/// A word is none of a kind.
+/// A name is not that of a kind.
 pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<String>, Fault> {
     let mut words = words.unwrap_or_default();
     let kinds = kinds();
@@ -161,7 +161,7 @@ pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<String>, F
     Ok(words)
 }
 
-/// All strategies but that of a search of somebody's own, which there is none of here.
+/// All strategies except the custom semantic search, which does not exist here.
 fn offered() -> impl Iterator<Item = Strategy> {
     let all = Strategy::ALL.into_iter();
     all.filter(|it| *it != Strategy::Semantic)
@@ -171,7 +171,8 @@ fn names() -> Vec<&'static str> {
     offered().map(Strategy::as_str).collect()
 }
 
-/// All tools, in the order they are listed. All of them together take fewer than 1,500 tokens of `o200k_base`.
+/// All tools, in the order in which they are listed. Together they take fewer than 1,500 tokens of
+/// `o200k_base`.
 pub fn tools() -> Vec<Tool> {
     vec![query(), assemble(), read(), outline()]
 }

@@ -1,4 +1,4 @@
-//! How many calls are worked on at once.
+//! A limit on how many calls run at once.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::fault::Fault;
 
-/// So many wait for each that is worked on.
+/// How many calls may wait, per call that runs.
 const WAITING: usize = 4;
 
 /// The turns of all connections of a server.
@@ -17,7 +17,7 @@ pub(crate) struct Turns {
     running: Arc<Semaphore>,
 }
 
-/// A place among the calls that are worked on or wait, until the last clone of it and the last turn are dropped.
+/// A place among the calls that run or wait, until its last clone and its last turn are dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     _place: Arc<OwnedSemaphorePermit>,
@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 }
 
 impl Turns {
-    /// `running` at once, and four times as many that wait.
+    /// Lets `running` calls run at once, and four times as many wait.
     pub(crate) fn new(running: NonZeroUsize) -> Self {
         let running = running.get().min(Semaphore::MAX_PERMITS / (WAITING + 1));
         Turns {
@@ -41,10 +41,10 @@ impl Turns {
         }
     }
 
-    /// A place, at once.
+    /// Takes a place without waiting.
     ///
     /// # Errors
-    /// Too many wait already.
+    /// Too many calls wait already.
     pub(crate) fn place(&self) -> Result<Place, Fault> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         Ok(Place {
@@ -55,7 +55,7 @@ impl Turns {
 }
 
 impl Place {
-    /// Waits for a turn; whoever waited longest has the next.
+    /// Waits for a turn, in the order of arrival.
     pub(crate) async fn turn(&self) -> Turn {
         let running = Arc::clone(&self.running).acquire_owned().await;
         Turn {
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// The turn, if there is one at once.
+    /// The turn, if it is available at once.
     fn poll(turn: Pin<&mut impl Future<Output = Turn>>) -> Option<Turn> {
         match turn.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(turn) => Some(turn),
@@ -99,17 +99,17 @@ mod tests {
             .filter_map(|it| poll(it.as_mut()))
             .collect();
         assert_eq!(running.len(), 2);
-        // A turn ends: the next is that of whoever waited longest, and of nobody else.
+        // A turn ends: the next goes to the call that has waited longest, and to no other.
         drop(running.pop());
         assert!(poll(asked[3].as_mut()).is_none());
         let third = poll(asked[2].as_mut()).unwrap();
         assert!(poll(asked[3].as_mut()).is_none());
         drop(asked);
-        // One that waited goes: there is a place.
+        // A waiting call that leaves frees its place.
         assert!(turns.place().is_err());
         drop(places.pop());
         drop(turns.place().unwrap());
-        // So there is when a call ends; but not as long as it has a turn.
+        // So does a call that ends, but not while it has a turn.
         places.clear();
         let free: Vec<Place> = std::iter::from_fn(|| turns.place().ok()).collect();
         assert_eq!(free.len(), 10 - 2, "{third:?} {running:?}");
