@@ -18,7 +18,7 @@ use crate::report::Verbosity;
 use search::{INDEX_HELP, QUERY_HELP};
 pub(crate) use search::{IndexArgs, Indexed, QueryArgs, Search};
 
-/// The longest line of a help, in characters.
+/// The width of help texts, in characters.
 const WIDTH: usize = 100;
 
 const EXIT_CODES: &str = "\
@@ -43,13 +43,13 @@ pub(crate) struct Cli {
     pub(crate) talk: Talk,
 }
 
-/// How much is said on standard error.
+/// How much is written to standard error.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Talk {
-    /// Name each file that was passed over, and why, but those that ignore files name and those that are hidden
+    /// Name each skipped file, and why, except ignored and hidden files
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Say nothing but errors and warnings
+    /// Write nothing but errors and warnings
     #[arg(short, long, global = true)]
     quiet: bool,
 }
@@ -64,10 +64,11 @@ impl Talk {
     }
 }
 
-/// `error` about the command line `words`. Where a question that begins with `-` was taken for flags, it says how to ask it.
+/// Adds to `error`, about the command line `words`, how to ask a question that begins with `-`, if
+/// one was taken for flags.
 pub(crate) fn with_question(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let words = words.iter().skip(1).map(|it| it.to_string_lossy());
-    // Before the verb there are flags alone.
+    // Before the verb there are only flags.
     let mut words = words.skip_while(|it| it.starts_with('-'));
     if words.next().as_deref() != Some("query") {
         return error;
@@ -75,11 +76,11 @@ pub(crate) fn with_question(mut error: clap::Error, words: &[OsString]) -> clap:
     let flags: Vec<Cow<'_, str>> = words.filter(|it| it.starts_with('-')).collect();
     let flags = flags.iter().take_while(|it| *it != "--");
     let is_refused = |it: &&Cow<'_, str>| match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        // Of several letters in one word, it is one.
+        // The flag is one letter of a word of several.
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => {
             it.starts_with(&**flag) || is_text(it)
         }
-        // Its first letter is a flag, whose value the others are not.
+        // The first letter is a flag, but the rest is not its value.
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, _) => is_text(it),
         _ => false,
     };
@@ -98,7 +99,7 @@ pub(crate) fn with_question(mut error: clap::Error, words: &[OsString]) -> clap:
     error
 }
 
-/// Whether what looks like flags is rather a text of several words.
+/// Whether a word that looks like flags is rather a text of several words.
 fn is_text(word: &str) -> bool {
     !word.contains('=') && word.contains(char::is_whitespace)
 }
@@ -123,25 +124,25 @@ pub(crate) enum Verb {
     /// List what files define, and where
     #[command(after_help = OUTLINE_HELP)]
     Outline(OutlineArgs),
-    /// Show a file or a part of it, from all of it down to a mention
+    /// Show a file or a part of it, from its full text down to a mention
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
-    /// Tell what a symbol or file refers to, and what refers to it
+    /// Show what a symbol or file refers to, and what refers to it
     #[command(after_help = RELATIONS_HELP)]
     Relations(RelationsArgs),
     /// Check a context against its receipt, and against the files it was made from
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
-    /// Serve contexts over HTTP, and print the token that lets one in
+    /// Serve contexts over HTTP, and print the token that clients need
     #[command(after_help = crate::serve::HELP)]
     Serve(crate::serve::ServeArgs),
-    /// Serve agents by the Model Context Protocol
+    /// Serve agents over the Model Context Protocol
     #[command(after_help = crate::mcp::HELP)]
     Mcp(crate::mcp::McpArgs),
 }
 
 impl Verb {
-    /// Whether its answer is JSON, as `--json` has it.
+    /// Whether the verb answers in JSON, because of `--json`.
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Verb::Query(args) => args.output.json,
@@ -246,27 +247,27 @@ Examples:
   ctx verify receipt.json --context context.md
   ctx assemble hits.json --json | ctx verify - --json | jq .holds";
 
-/// What comes out beside, or instead of, the context.
+/// What is written besides the context, or instead of it.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Write the whole result, context and receipt, as one JSON value
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say on standard error what came in, what stayed out, and why
+    /// Explain on standard error what was included and omitted, and why
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AssembleArgs {
-    /// Where the chunks are; - or nothing is standard input
+    /// The file with the chunks; - or nothing is standard input
     #[arg(value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Take the text of chunks from the files they name below this folder, and check what they say
+    /// Read the text of chunks from the files they name below this folder, and check what they say
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// With --root, show so many lines more before and after each hit
+    /// With --root, show this many more lines before and after each hit
     #[arg(
         long,
         value_name = "LINES",
@@ -286,7 +287,7 @@ pub(crate) struct AssembleArgs {
 /// Whether secrets are shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SecretFlags {
-    /// Show secrets as they are, and files of keys and settings such as .env
+    /// Show secrets unmasked, and files of keys and settings such as .env
     #[arg(long)]
     keep_secrets: bool,
 }
@@ -301,14 +302,14 @@ impl SecretFlags {
     }
 }
 
-/// Which files are read.
+/// The files to read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct Files {
     /// Files and folders [default: the current folder]
     #[arg(value_name = "PATH", default_value = ".", hide_default_value = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Pass over files larger than this, in bytes or with K, M or G
+    /// Skip files larger than this, in bytes or with K, M or G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_hyphen_values = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
@@ -319,7 +320,7 @@ pub(crate) struct Files {
 pub(crate) struct PackArgs {
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Leave files out that do not fit, and show none of them in part
+    /// Omit files that do not fit, instead of showing them in part
     #[arg(long)]
     pub(crate) whole_files: bool,
     #[command(flatten)]
@@ -332,10 +333,10 @@ pub(crate) struct PackArgs {
 pub(crate) struct TokensArgs {
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Who counts: an encoding, a model, character-based or word-based
+    /// The token counter: an encoding, a model, character-based or word-based
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
     pub(crate) counter: CounterName,
-    /// Show folders and files at most so deep
+    /// Show folders and files down to this depth
     #[arg(short, long, value_name = "N", value_parser = options::whole, allow_negative_numbers = true)]
     pub(crate) depth: Option<usize>,
     /// Write the tree as one JSON value
@@ -357,19 +358,19 @@ pub(crate) struct ShowArgs {
     /// What to show
     #[arg(value_name = "PLACE")]
     pub(crate) place: String,
-    /// How much of it
+    /// How much of it to show
     #[arg(short, long, value_name = "KIND", default_value = "full", value_parser = Words::<RenditionKind>::of(&["full", "excerpt", "skeleton", "signature", "mention"]))]
     pub(crate) rendition: RenditionKind,
-    /// With --rendition excerpt, a line that it is about; may be given more than once
+    /// With --rendition excerpt, a line that it must show; may be given more than once
     #[arg(long = "match", value_name = "LINE", allow_negative_numbers = true)]
     pub(crate) matches: Vec<u32>,
-    /// Show no more than so many tokens
+    /// Show at most this many tokens
     #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
-    /// Which lines matter most then
+    /// Which lines to prefer then
     #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) strategy: String,
-    /// Who counts them: an encoding, a model, character-based or word-based
+    /// The token counter for that: an encoding, a model, character-based or word-based
     #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter, requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) counter: CounterName,
     /// Write the number of each line before it
@@ -392,10 +393,10 @@ pub(crate) struct RelationsArgs {
     pub(crate) symbol: String,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// How many steps away
+    /// The most steps away
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = steps, allow_negative_numbers = true)]
     pub(crate) depth: usize,
-    /// Which way
+    /// The direction of the relations
     #[arg(long, value_name = "WAY", default_value = "both", value_parser = direction)]
     pub(crate) direction: Direction,
     /// Write the relations as one JSON value
@@ -421,7 +422,7 @@ fn direction(word: &str) -> Result<Direction, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// What an earlier run wrote with --json; - is standard input
+    /// The output of an earlier run with --json; - is standard input
     #[arg(value_name = "RECEIPT")]
     pub(crate) receipt: PathBuf,
     /// Check this context instead of the one in the receipt
@@ -473,7 +474,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// One below zero is refused as what it is, and taken for no flag.
+    /// A negative number is refused as a number, and not taken for a flag.
     #[test]
     fn every_number_is_read_with_its_sign() {
         const NUMBERS: [&str; 10] = [
@@ -536,7 +537,7 @@ mod tests {
         assert!(seen > 40, "{seen}");
     }
 
-    /// Longer lines of a help are broken once more, and what is left of each stands alone.
+    /// Longer lines of a help text would be wrapped, with their last words on lines of their own.
     #[test]
     fn no_line_of_a_help_is_broken_twice() {
         let verbs: Vec<_> = Cli::command().get_subcommands().cloned().collect();

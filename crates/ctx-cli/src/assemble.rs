@@ -75,7 +75,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     emit::result(&built, args.output, report)
 }
 
-/// The chunks with what the files below `root` say.
+/// Gives the chunks the text of the files below `root`.
 fn resolve_below(
     root: &Path,
     chunks: Vec<Chunk>,
@@ -113,15 +113,15 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
     }
 }
 
-/// What chunks are assembled by.
+/// The function that assembles chunks.
 type How =
     fn(&[Chunk], &BuildOptions, &dyn TokenCounter, &Control) -> Result<BuiltContext, AssembleError>;
 
-/// Assembles `chunks`, with the counter that `options` name. Choosing takes the best that it has
-/// once `deadline` is over.
+/// Assembles `chunks` with the counter that `options` name. After `deadline`, the best selection so
+/// far is used.
 ///
 /// # Errors
-/// Those of [`ctx::assemble::assemble`], each with what to do about it.
+/// Those of [`ctx::assemble::assemble`], each with a hint.
 pub(crate) fn build(
     chunks: &[Chunk],
     options: &BuildOptions,
@@ -158,7 +158,7 @@ fn build_by(
     })
 }
 
-/// Says which two chunks share an id.
+/// Reports which two chunks have the same id.
 fn duplicate(chunks: &[Chunk], id: &str) -> Failure {
     let places: Vec<_> = chunks
         .iter()

@@ -1,4 +1,5 @@
-//! What is read whole has a bound: a device, or a pipe that never ends, takes no more memory than that; one of zeros, none.
+//! Reads whole inputs with a limit on their size: a device, or a pipe that never ends, takes no
+//! more memory than the limit; one that yields zeros is refused at once.
 
 use std::fs::File;
 use std::io::{self, Read, Take};
@@ -10,39 +11,39 @@ use crate::walk::cause;
 
 /// The most bytes of a receipt, of a context, and of the chunks of one.
 pub(crate) const CONTEXT: u64 = 256 << 20;
-/// The most bytes of a question, and of what another search found.
+/// The most bytes of a question, and of the results of another search.
 pub(crate) const QUESTION: u64 = 16 << 20;
 
-/// What has more may have much more, in bytes.
+/// The size in bytes from which an input may be very large.
 pub(crate) const MUCH: usize = 1 << 20;
-/// No text begins so, in whatever encoding.
+/// No text of any encoding begins with these bytes.
 const NO_TEXT: [u8; 2] = [0; 2];
 
-/// What is read whole, and what to do where it cannot be.
+/// The limit and the hints for an input that is read whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whole<'a> {
-    /// What errors call it.
+    /// The name of the input in errors.
     pub(crate) name: &'a str,
-    /// The most bytes it may have.
+    /// The most bytes that it may have.
     pub(crate) most: u64,
-    /// The hint where it has more.
+    /// The hint if it has more.
     pub(crate) fewer: &'a str,
-    /// The hint where it cannot be read.
+    /// The hint if it cannot be read.
     pub(crate) other: &'a str,
 }
 
 impl Whole<'_> {
-    /// All of the file at `path`.
+    /// Reads the whole file at `path`.
     ///
     /// # Errors
-    /// It cannot be read, or has more bytes than it may.
+    /// It cannot be read, or has too many bytes.
     pub(crate) fn file(self, path: &Path) -> Result<Vec<u8>, Failure> {
         let read = Bounded::open(path, self.most);
         let read = read.and_then(all);
         read.map_err(|error| self.failure(&error, &cause(path, &error)))
     }
 
-    /// All of standard input.
+    /// Reads standard input to its end.
     ///
     /// # Errors
     /// Those of [`Whole::file`].
@@ -60,7 +61,7 @@ impl Whole<'_> {
     }
 }
 
-/// All that `reader` has.
+/// Reads everything that `reader` has.
 fn all(mut reader: Bounded<impl Read>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = reader.most;
@@ -68,24 +69,24 @@ fn all(mut reader: Bounded<impl Read>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Adds the rest of `reader` to `bytes`, which may come to `most`.
+/// Appends the rest of `reader` to `bytes`, which may grow to `most`.
 pub(crate) fn read_rest(reader: &mut impl Read, bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
     reader.by_ref().take(MUCH as u64).read_to_end(bytes)?;
     make_room(bytes, most);
     reader.read_to_end(bytes).map(drop)
 }
 
-/// Where `bytes` are many, room for as many as there may be. It takes no memory before it is filled; and bytes that grow would be
-/// copied, and be there twice.
+/// Reserves room for `most` bytes if there are many already. Reserved memory is not used before it
+/// is filled; growing instead would copy the bytes, and hold them twice meanwhile.
 pub(crate) fn make_room(bytes: &mut Vec<u8>, most: u64) {
     if bytes.len() >= MUCH {
-        // Where there is no such room, they grow.
+        // If that much cannot be reserved, they grow as usual.
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let _ = bytes.try_reserve_exact(most.saturating_sub(bytes.len()));
     }
 }
 
-/// A reader that fails where there is more than there may be, and where it is seen at once that there is no text.
+/// A reader that fails if there is more input than allowed, or if its beginning cannot be text.
 #[derive(Debug)]
 pub(crate) struct Bounded<R> {
     reader: Take<R>,
@@ -93,7 +94,7 @@ pub(crate) struct Bounded<R> {
 }
 
 impl Bounded<File> {
-    /// The file at `path`, of which nothing is read if it is too large.
+    /// Opens the file at `path`; fails before reading if it is too large.
     pub(crate) fn open(path: &Path, most: u64) -> io::Result<Self> {
         let file = File::open(path)?;
         if file.metadata()?.len() > most {
@@ -105,7 +106,7 @@ impl Bounded<File> {
 
 impl<R: Read> Bounded<R> {
     pub(crate) fn new(reader: R, most: u64) -> Self {
-        // One more tells that there is more.
+        // One byte more shows that there is too much.
         let reader = reader.take(most + 1);
         Bounded { reader, most }
     }
@@ -166,7 +167,7 @@ mod tests {
         let mut zeros = Bounded::new(io::repeat(0), 16 << 20);
         let error = zeros.read(&mut [1; 100]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        // Text in another encoding is told to be that, and where a text has them later that is told.
+        // Text in another encoding is reported as that, and so are zeros later in a text.
         for text in ["\0{\0}".as_bytes(), b"{\0\0}", b"\0", b""] {
             assert_eq!(all(Bounded::new(text, 16)).unwrap(), text);
         }

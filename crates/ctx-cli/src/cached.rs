@@ -1,4 +1,5 @@
-//! `ctx index --list` and `ctx index --prune`: the indexes in the cache folder, one for each folder that was asked about.
+//! `ctx index --list` and `ctx index --prune`: the indexes in the cache folder, one for each
+//! indexed folder.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -19,14 +20,14 @@ use crate::walk::shown;
 
 const DAY: i64 = 86_400;
 
-/// What is in a cache folder.
+/// The indexes in a cache folder.
 struct Cache {
     folder: PathBuf,
     indexes: Vec<Found>,
     passed: Vec<Passed>,
 }
 
-/// An index, and what has become of the folder that it is of.
+/// An index, and the state of its folder.
 struct Found {
     stored: Stored,
     state: State,
@@ -35,13 +36,13 @@ struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum State {
-    /// It is there.
+    /// The folder exists.
     There,
-    /// It is not, or is no folder any more.
+    /// The folder does not exist, or is no folder any more.
     Gone,
-    /// It cannot be looked at.
+    /// The folder cannot be accessed.
     Unreadable,
-    /// The index does not tell which it is.
+    /// The index does not say which folder it belongs to.
     Unknown,
 }
 
@@ -68,12 +69,12 @@ impl State {
     }
 }
 
-/// What is in the cache folder and is left alone.
+/// An entry of the cache folder that is left alone.
 #[derive(Serialize)]
 struct Passed {
     path: String,
     reason: String,
-    /// Whether it is called as an index is.
+    /// Whether its name is that of an index.
     #[serde(skip)]
     is_named: bool,
 }
@@ -89,12 +90,12 @@ struct Told<'t> {
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'t str>,
-    /// In seconds since 1970.
+    /// When it was written, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     used_at: Option<i64>,
-    /// Why it would be begun anew, or is removed or not.
+    /// Why it would be rebuilt, or why it is removed or kept.
     #[serde(flatten)]
     why: Why,
 }
@@ -123,7 +124,7 @@ impl Found {
         }
     }
 
-    /// What people know it by.
+    /// The name of the index in messages.
     fn name(&self) -> String {
         let stored = &self.stored;
         match &stored.root {
@@ -132,8 +133,8 @@ impl Found {
         }
     }
 
-    /// Why it is to be removed, if it is. Its folder is looked for once more: others were looked at and removed since, and it may
-    /// be there again, with the drive that it is on.
+    /// Why it should be removed, if so. The state of its folder is checked again: other indexes
+    /// were removed since, and the folder may be back, with the drive that it is on.
     fn is_unwanted(&self, unused_for: Option<u32>, now: i64) -> Option<String> {
         let is_gone_still = || State::of(self.stored.root.as_deref()) == State::Gone;
         if self.state == State::Gone && is_gone_still() {
@@ -145,7 +146,7 @@ impl Found {
     }
 }
 
-/// Tells which indexes there are, and changes nothing.
+/// Lists the indexes, and changes nothing.
 ///
 /// # Errors
 /// There is no cache folder, or it cannot be read.
@@ -195,10 +196,12 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Removes the indexes of folders that are gone and, where that is asked for, those that were not used for long.
+/// Removes the indexes of folders that are gone and, if requested, those that were not used for
+/// long.
 ///
 /// # Errors
-/// There is no cache folder, it cannot be read, or an index in it cannot be removed: the others are.
+/// There is no cache folder, it cannot be read, or an index in it cannot be removed; the others are
+/// removed all the same.
 pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     let cache = Cache::look()?;
     cache.tell_passed(report);
@@ -218,7 +221,7 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
         match remove(&found.stored, args.dry_run) {
             Ok(true) => {
                 let line = pruned.removed(found, why);
-                // Who does not read it wants the others removed all the same.
+                // If standard output is closed, the remaining indexes are removed all the same.
                 if !args.json && written.is_ok() {
                     written = emit::write(|out| writeln!(out, "{line}"));
                 }
@@ -257,7 +260,7 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     .with_hint("can the folder be written, and is there nothing in it but indexes?"))
 }
 
-/// Whether it was removed, or would be.
+/// Removes an index, unless `is_dry`. Returns whether it was, or would be, removed.
 fn remove(stored: &Stored, is_dry: bool) -> Result<bool, IndexError> {
     if is_dry {
         stored.is_removable(&past::is_file).map(|()| true)
@@ -266,21 +269,21 @@ fn remove(stored: &Stored, is_dry: bool) -> Result<bool, IndexError> {
     }
 }
 
-/// What came of it, as `--json` writes it.
+/// The result of `--prune`, as `--json` writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Pruned<'p> {
     folder: String,
     dry_run: bool,
     removed: Vec<Told<'p>>,
-    /// What was to be removed and was not.
+    /// Indexes that should have been removed and were not.
     kept: Vec<Told<'p>>,
-    /// Of what was removed.
+    /// The total size of the removed ones.
     bytes: u64,
 }
 
 impl<'p> Pruned<'p> {
-    /// Takes note of it, and tells it on a line.
+    /// Records a removed index, and returns the line that reports it.
     fn removed(&mut self, found: &'p Found, why: String) -> String {
         self.bytes += found.stored.bytes;
         let did = if self.dry_run {
@@ -318,7 +321,7 @@ struct Listed<'l> {
 }
 
 impl Cache {
-    /// Looks at what is called as an index is.
+    /// Reads the entries of the cache folder whose names are those of indexes.
     fn look() -> Result<Self, Failure> {
         let folder = place::cache()?;
         let mut cache = Cache {
@@ -349,7 +352,7 @@ impl Cache {
                 Err(passed) => cache.passed.push(passed),
             }
         }
-        // By what they are of; those that do not tell come last.
+        // By their folders; indexes without a known folder come last.
         let key = |it: &Found| (it.stored.root.is_none(), it.stored.root.clone());
         cache.indexes.sort_by_key(key);
         Ok(cache)
@@ -390,7 +393,7 @@ impl Cache {
     }
 }
 
-/// The index at `path`, or why there is none to be told of.
+/// The index at `path`, or why there is none to list.
 fn found(path: &Path) -> Result<Found, Passed> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_named = place::is_name(&name);
@@ -408,13 +411,13 @@ fn found(path: &Path) -> Result<Found, Passed> {
     }
     let stored = Stored::at(path).map_err(|it| passed(indexing::why(&it)))?;
     let mut stored = stored.ok_or_else(|| passed("there is no index in it".to_owned()))?;
-    // What names another folder was copied, or is not as it was written.
+    // An index that names another folder was copied, or is damaged.
     stored.root = stored.root.filter(|root| place::name_of(root) == name);
     let state = State::of(stored.root.as_deref());
     Ok(Found { stored, state })
 }
 
-/// Why an index would be begun anew. One that cannot be read is told by what the system says.
+/// Why an index would be rebuilt. If it cannot be read, this is the system's error.
 fn fault(stored: &Stored) -> Option<String> {
     stored
         .fault()

@@ -1,4 +1,4 @@
-//! A JSON document, cut into the texts of its chunks.
+//! Splits a JSON document into the texts of its chunks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What a document is.
+/// The form of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// An array of chunks.
@@ -18,15 +18,15 @@ pub(crate) enum Form {
     Other,
 }
 
-/// The parts of a document, as far as it could be read: what was found before an error is what
-/// tells where the error is.
+/// The parts of a document, as far as it could be read: the parts before an error show where the
+/// error is.
 #[derive(Debug, Default)]
 pub(crate) struct Trace<'de> {
-    /// Each chunk's text.
+    /// The text of each chunk.
     pub(crate) elements: Vec<&'de RawValue>,
     /// The text of the options.
     pub(crate) options: Option<&'de RawValue>,
-    /// A field of the envelope that it should not have.
+    /// An unknown field of the envelope.
     pub(crate) unknown: Option<String>,
     /// Where the chunks begin: at their array, or at the key before it.
     begin: Option<Begin<'de>>,
@@ -42,18 +42,18 @@ enum Begin<'de> {
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Trace<'de> {
-    /// Cuts `document`, in one pass and without copying it.
+    /// Splits `document` in one pass, without copying it.
     pub(crate) fn read(&mut self, document: &'de str) -> Result<Form, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(document);
         let form = DeserializeSeed::deserialize(&mut *self, &mut deserializer)?;
-        // After an object that is no envelope there may be another.
+        // After an object that is not an envelope there may be another one.
         if form != Form::Other || is_one_line(document) {
             deserializer.end()?;
         }
         Ok(form)
     }
 
-    /// The text of `document` from the chunk that could not be read, if it is one that could not.
+    /// The text of `document` from the chunk that could not be read, if it failed at a chunk.
     pub(crate) fn rest(&self, document: &'de str) -> Option<&'de str> {
         let from = match (self.elements.last(), self.begin.as_ref()?) {
             (Some(last), _) => offset(document, last.get())? + last.get().len(),
@@ -70,7 +70,7 @@ fn is_one_line(document: &str) -> bool {
     !document.trim_end().contains('\n')
 }
 
-/// Where `part` begins in `whole`, when it is a part of it.
+/// The offset of `part` in `whole`, if it is a part of it.
 pub(crate) fn offset(whole: &str, part: &str) -> Option<usize> {
     let at = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     (at + part.len() <= whole.len()).then_some(at)
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for &mut Trace<'de> {
     }
 }
 
-/// Keeps what it has when the sequence breaks off.
+/// Keeps the elements read so far if the sequence breaks off.
 struct Elements<'t, 'de>(&'t mut Vec<&'de RawValue>);
 
 impl<'de> DeserializeSeed<'de> for Elements<'_, 'de> {

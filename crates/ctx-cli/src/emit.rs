@@ -1,4 +1,4 @@
-//! A result onto standard output, and what is said about it beside.
+//! Writes results to standard output, and remarks about them to standard error.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,18 +13,19 @@ use crate::explain;
 use crate::failure::Failure;
 use crate::report::{self, Report};
 
-/// Writes what was asked for; nothing was written before, so it is all or nothing.
+/// Writes the requested result. Nothing was written before, so the output is all or nothing.
 ///
 /// # Errors
-/// Standard output does not take it.
+/// Standard output cannot be written.
 pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Result<(), Failure> {
     result_with(built, built, &BTreeSet::new(), output, report)
 }
 
-/// The same, with `whole` as the JSON; parts of each of `documents` have one row in the tables for people.
+/// Same as [`result`], with `whole` as the JSON; in the tables for people, the parts of each of
+/// `documents` share one row.
 ///
 /// # Errors
-/// Standard output does not take it.
+/// Standard output cannot be written.
 pub(crate) fn result_with(
     built: &BuiltContext,
     whole: &impl serde::Serialize,
@@ -45,7 +46,8 @@ pub(crate) fn result_with(
     Ok(())
 }
 
-/// Tells what the assembler has to say besides what is `told` already, and when not even one chunk fits.
+/// Reports the assembler's warnings that are not in `told` yet, and whether not even one chunk
+/// fits.
 pub(crate) fn warnings(built: &BuiltContext, told: &[Warning], report: Report) {
     for warning in built.warnings.iter().filter(|it| !told.contains(it)) {
         match &warning.id {
@@ -88,7 +90,7 @@ pub(crate) fn warnings(built: &BuiltContext, told: &[Warning], report: Report) {
     }
 }
 
-/// What is said of parts that are not as they were when they were found.
+/// A message about parts that have changed since they were found.
 fn of_gone(built: &BuiltContext) -> Option<String> {
     let is_gone = |reason| matches!(reason, OmittedReason::Stale | OmittedReason::Unreadable);
     let gone = built.omitted.iter().filter(|it| is_gone(it.reason)).count();
@@ -98,17 +100,17 @@ fn of_gone(built: &BuiltContext) -> Option<String> {
     })
 }
 
-/// Whether it tells of secrets.
+/// Whether it is about masked secrets.
 pub(crate) fn is_masked(warning: &Warning) -> bool {
     warning.code == WarningCode::Masked
 }
 
-/// Who reads standard output.
+/// The kind of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
-    /// A screen, which obeys what it is shown.
+    /// A terminal, which interprets control characters.
     Terminal,
-    /// A program or a file, for which bytes stay as they are.
+    /// A program or a file, which gets the bytes unchanged.
     Program,
 }
 
@@ -122,7 +124,7 @@ impl Reader {
     }
 }
 
-/// Writes lines, with what a terminal would obey made visible where it is one that shows them.
+/// Writes lines; for a terminal, control characters are made visible.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let text = for_reader(text, Reader::of_output());
     write(|out| out.write_all(text.as_bytes()))
@@ -135,7 +137,8 @@ fn for_reader(text: &str, reader: Reader) -> Cow<'_, str> {
     }
 }
 
-/// Writes `value` as one JSON value and a line feed. For a terminal, what it would obey is written as an escape of JSON.
+/// Writes `value` as one JSON value and a line feed; for a terminal, control characters become JSON
+/// escapes.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let reader = Reader::of_output();
     write(|out| {
@@ -150,7 +153,8 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     })
 }
 
-/// The same value: outside its strings JSON is ASCII, and within them every character may be an escape.
+/// Escapes control characters without changing the value: outside its strings JSON is ASCII, and
+/// within them every character may be escaped.
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -165,7 +169,7 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// Writes through one buffer under one lock. Not `print!`: a closed pipe is an answer, not a panic.
+/// Writes through one buffer under one lock. Not `print!`, which would panic on a closed pipe.
 pub(crate) fn write(
     with: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -175,12 +179,12 @@ pub(crate) fn write(
         .map_err(Failure::output)
 }
 
-/// How many chunks are shown, and how many are not, as the notice of the context has it.
+/// How many chunks are shown and how many are not, counted as in the notice of the context.
 pub(crate) struct Counts {
-    /// A chunk that was merged into another, or says what another says, is shown with it.
+    /// Chunks shown, including those merged into another and duplicates.
     pub(crate) shown: usize,
     pub(crate) left_out: usize,
-    /// What did not come to the choice, and why: the notice tells of none of these.
+    /// Chunks omitted before the selection, by reason; the notice does not count these.
     pub(crate) before: BTreeMap<OmittedReason, usize>,
     blocks: usize,
 }
@@ -204,7 +208,7 @@ impl Counts {
         counts
     }
 
-    /// `2 of 4 chunks in 1 block`: of those that the notice speaks of.
+    /// The counts of the notice as text: `2 of 4 chunks in 1 block`.
     pub(crate) fn of_all(&self) -> String {
         let all = counted((self.shown + self.left_out) as u64, "chunk");
         let blocks = if self.shown == self.blocks {
@@ -216,7 +220,7 @@ impl Counts {
     }
 }
 
-/// Whether what is left out for it does not come to where chunks are chosen.
+/// Whether this reason omits chunks before the selection.
 fn is_before(reason: OmittedReason) -> bool {
     matches!(
         reason,
@@ -224,7 +228,7 @@ fn is_before(reason: OmittedReason) -> bool {
     )
 }
 
-/// One line of what came out.
+/// The result in one line.
 fn summary(built: &BuiltContext) -> String {
     let counts = Counts::of(built);
     let unlikely = counts.before.get(&OmittedReason::BelowMinChance);
@@ -242,11 +246,11 @@ fn summary(built: &BuiltContext) -> String {
     )
 }
 
-/// The ids of the chunks that are in the context: by themselves, as a part of what they were merged into, or because another
-/// that says the same is.
+/// The ids of the chunks that the context contains: by themselves, merged into another, or as a
+/// duplicate of another.
 pub(crate) fn shown(built: &BuiltContext) -> BTreeSet<&str> {
     let mut shown: BTreeSet<&str> = built.included.iter().map(|it| &*it.id).collect();
-    // What says the same as another may have been merged, and so may that.
+    // A chunk may have been merged into one that duplicates another, and the other way round.
     for reason in [OmittedReason::MergedInto, OmittedReason::DuplicateOf] {
         let is_shown = |it: &&Omitted| {
             let other = it.other.as_deref();
@@ -259,7 +263,7 @@ pub(crate) fn shown(built: &BuiltContext) -> BTreeSet<&str> {
     shown
 }
 
-/// How counts relate to the truth, in words.
+/// How counts relate to the true ones, in words.
 pub(crate) fn exactness(exactness: Exactness) -> &'static str {
     match exactness {
         Exactness::Exact => "exact",
@@ -281,7 +285,7 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// `n` with what it is a number of: `1 file`, `2,000 files`.
+/// `n` with its unit: `1 file`, `2,000 files`.
 pub(crate) fn counted(n: u64, one: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {one}{plural}", grouped(n))

@@ -1,4 +1,4 @@
-//! What came in, what stayed out, and why: tables for people.
+//! Tables for people: what was included and omitted, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,10 +8,12 @@ use ctx::model::{BuiltContext, Included, Omitted, SharedPrefix};
 use crate::emit::{Counts, counted, exactness, grouped};
 use crate::report::clean;
 
-/// No column is padded beyond this: one long name does not push the rest off the screen.
+/// The widest that a column is padded to, so that one long name does not push the rest off the
+/// screen.
 const WIDEST: usize = 48;
 
-/// The receipt of `built` as text, in time linear in its length. What is shown of each of `documents` has one row.
+/// The receipt of `built` as text, in time linear in its length. The parts of each of `documents`
+/// share one row.
 pub(crate) fn table(built: &BuiltContext, documents: &BTreeSet<String>) -> String {
     let mut out = String::new();
     if !built.included.is_empty() {
@@ -31,7 +33,8 @@ pub(crate) fn table(built: &BuiltContext, documents: &BTreeSet<String>) -> Strin
     out
 }
 
-/// `rows` in their order, those of one of `documents` where the first of them stands. O(rows).
+/// Groups `rows`, keeping their order; the rows of one of `documents` form a group at the place of
+/// the first. O(rows).
 pub(crate) fn together<'r, T>(
     rows: &'r [T],
     documents: &BTreeSet<String>,
@@ -51,8 +54,8 @@ pub(crate) fn together<'r, T>(
     groups
 }
 
-/// Where parts of the file at `path` are, of the first and last `lines`, which need not be in their order: from the first line of
-/// any of them to the last.
+/// The location of parts of the file at `path`, given their first and last lines in any order: from
+/// the first line of any part to the last.
 pub(crate) fn place(path: &str, lines: impl Iterator<Item = (u32, u32)>) -> String {
     let whole = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     match whole {
@@ -65,7 +68,7 @@ fn lines(chunk: &Included) -> Option<(u32, u32)> {
     chunk.start_line.zip(chunk.end_line)
 }
 
-/// The row of what is shown of a document that was asked for as a whole, or of a chunk.
+/// The row of a chunk, or of all shown parts of a document that was requested as a whole.
 fn included(chunks: &[&Included]) -> [String; 6] {
     let [first, _, ..] = chunks else {
         return chunks.first().map(|it| row(it)).unwrap_or_default();
@@ -156,7 +159,7 @@ fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
     rows
 }
 
-/// How many there are: those that the notice counts, and those that did not come to the choice.
+/// The numbers of chunks: those that the notice counts, and those omitted before the selection.
 fn chunks(built: &BuiltContext) -> Vec<[String; 2]> {
     let counts = Counts::of(built);
     let row = |count: usize, what: String| [grouped(count as u64), what];
@@ -182,7 +185,8 @@ fn shared(prefix: &SharedPrefix) -> [String; 2] {
     ]
 }
 
-/// Writes rows under their titles, the first column to the right and the others to the left.
+/// Writes rows under their titles, the first column aligned to the right and the others to the
+/// left.
 pub(crate) fn aligned<const N: usize>(
     out: &mut String,
     titles: [&str; N],

@@ -1,4 +1,4 @@
-//! How the program ends when it cannot do what it was asked.
+//! How the program ends when it cannot do what it was asked to.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 pub(crate) enum Exit {
     /// Output or the index could not be written, or the program itself failed.
     Failure = 1,
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Usage = 2,
-    /// The input is not what it should be.
+    /// The input is invalid.
     Input = 3,
-    /// No context keeps the budget.
+    /// No context fits the budget.
     Budget = 4,
     /// The user cancelled.
     Cancelled = 5,
-    /// A receipt does not hold.
+    /// A receipt does not match.
     Refuted = 6,
 }
 
-/// Why there is no answer: what failed, what to do about it, and the exit code.
+/// Why there is no answer: what failed, a hint, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -35,7 +35,7 @@ pub(crate) struct Failure {
 }
 
 impl Exit {
-    /// What kind of failure it is, in one word.
+    /// The kind of failure, in one word.
     fn word(self) -> &'static str {
         match self {
             Exit::Failure => "failure",
@@ -49,7 +49,8 @@ impl Exit {
 }
 
 impl Failure {
-    /// The same as JSON, with what a budget lacks, where that is it: as the server's problems have it.
+    /// The failure as JSON. If a budget is too small, it has the same fields as the server's
+    /// problems.
     pub(crate) fn json(&self) -> Value {
         let mut told = json!({
             "type": self.exit.word(),
@@ -85,7 +86,7 @@ impl Failure {
         told
     }
 
-    /// A failure with the chain of causes that `error` brings.
+    /// A failure with the chain of causes of `error`.
     fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Failure {
             exit,
@@ -106,7 +107,7 @@ impl Failure {
         Failure::message(Exit::Usage, message)
     }
 
-    /// Something beyond the input failed: the disk, another process.
+    /// A failure of something other than the input: the disk, another process.
     pub(crate) fn program(message: impl fmt::Display) -> Self {
         Failure::message(Exit::Failure, message)
     }
@@ -115,7 +116,7 @@ impl Failure {
         Failure::message(Exit::Cancelled, "cancelled")
     }
 
-    /// What was verified does not hold, for these checks.
+    /// What was verified does not match, according to these checks.
     pub(crate) fn refuted(checks: &str) -> Self {
         let message = format!("the receipt does not hold: {checks}");
         Failure::message(Exit::Refuted, message)
@@ -127,13 +128,13 @@ impl Failure {
         self
     }
 
-    /// Standard output did not take the answer.
+    /// Standard output could not be written.
     pub(crate) fn output(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("failed to write to standard output");
         Failure::new(Exit::Failure, error).with_hint("is the disk full?")
     }
 
-    /// Whether the reader of our output went away, as `head` does: no failure of ours.
+    /// Whether the reader of the output closed it, as `head` does, which is not an error.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         self.error
             .downcast_ref::<std::io::Error>()

@@ -1,4 +1,5 @@
-//! How an answer was found: what was asked, how each strategy fared, and what each part of a file is worth.
+//! How an answer was found: the question, the results of each strategy, and the score of each part
+//! of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,10 +19,10 @@ use crate::report::clean;
 use crate::settings::Told;
 use crate::visible::Visible;
 
-/// So many terms of a question are told to people; all of them stand in the JSON.
+/// The most terms of a question that are listed for people; the JSON has all of them.
 const TERMS: usize = 16;
 
-/// The signal that only what a part says tells.
+/// The signal that can only be computed from the text of a part.
 const KEYWORD_MATCH: &str = "keywordMatch";
 
 /// How `worth` comes of `score`, and `value` of `worth`.
@@ -38,20 +39,20 @@ pub(crate) struct Whole<'a> {
     pub(crate) retrieval: &'a Findings<'a>,
 }
 
-/// What the JSON has under `retrieval`.
+/// The JSON under `retrieval`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Findings<'a> {
     query: Asked<'a>,
     settings: Vec<Setting<'a>>,
     strategies: Vec<Fared<'a>>,
-    /// Of the parts that were found the best, best first.
+    /// The best parts that were found, best first.
     items: Vec<Item<'a>>,
-    /// Parts that were found and are none of the items: beyond the limit, below the least score, or of another
-    /// type.
+    /// The number of parts that were found and are not among the items: beyond the limit, below the
+    /// least score, or of another type.
     left_out: usize,
     took_ms: Took,
-    /// The documents that are all that was asked for: people are told each in one row.
+    /// The documents that were requested as a whole: in the tables for people each has one row.
     #[serde(skip)]
     documents: &'a BTreeSet<String>,
 }
@@ -63,7 +64,8 @@ struct Asked<'a> {
     names: Vec<&'a str>,
     places: Vec<Place<'a>>,
     frames: Vec<Frame<'a>>,
-    /// What may name folders, and files without a known extension or by a pattern: some of it may be words.
+    /// Words that may name folders, files without a known extension, or patterns; some may just be
+    /// words.
     folders: &'a [String],
     file_names: &'a [String],
     patterns: &'a [String],
@@ -83,15 +85,15 @@ struct Place<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
-    /// The last of several lines.
+    /// The last line, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<u32>,
-    /// What is defined there.
+    /// The name defined there.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
 
-/// A call of a stack trace, and the parts that it was taken for: none where it was not found.
+/// A call of a stack trace, and the parts that it was taken for; empty if it was not found.
 #[derive(Serialize)]
 struct Frame<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +152,7 @@ struct Item<'a> {
     signals: Vec<Signal>,
     /// Whether it is in the context.
     shown: bool,
-    /// What of its text answers the question best.
+    /// The line of its text that answers the question best.
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<Snippet>,
     /// Whether its text was read.
@@ -168,12 +170,12 @@ struct Raise {
 
 #[derive(Serialize)]
 struct Snippet {
-    /// Of its file, from 1.
+    /// The line number in its file, from 1.
     line: u32,
     /// Whether the line is in the context.
     shown: bool,
     text: String,
-    /// Bytes of `text`.
+    /// Byte ranges of `text`.
     matches: Vec<Range<usize>>,
 }
 
@@ -186,7 +188,7 @@ struct Share {
 #[derive(Serialize)]
 struct Signal {
     name: &'static str,
-    /// Nothing where it was not looked up.
+    /// `None` if it was not looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
     weight: f64,
@@ -219,7 +221,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// With what of each item's text answers the question best, and the share of its keywords, as far as that was read. O(bytes of what was found).
+    /// Adds to each item the line that answers the question best, and the share of its keywords, as
+    /// far as its text was read. O(bytes of what was found).
     pub(crate) fn with_snippets(mut self, answer: &Answer) -> Self {
         let shown = emit::shown(&answer.built);
         let chunks = answer.chunks.iter().chain(&answer.unlikely);
@@ -250,7 +253,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Which of a question's keywords texts have.
+/// Finds which of a question's keywords a text contains.
 struct Matched<'q> {
     keywords: BTreeSet<&'q str>,
     analyzer: Analyzer,
@@ -264,7 +267,7 @@ impl<'q> Matched<'q> {
         }
     }
 
-    /// The share of them that `text` has. O(bytes of `text`).
+    /// The share of the keywords that `text` contains. O(bytes of `text`).
     fn in_text(&mut self, text: &str) -> f64 {
         let mut has: BTreeSet<&str> = BTreeSet::new();
         self.analyzer.words(text, &mut |term, _, _| {
@@ -289,7 +292,8 @@ impl Snippet {
     }
 }
 
-/// `text` as contexts show it; `places` in it, ascending and disjoint, become places in what is returned.
+/// Neutralises `text` as contexts show it, and maps `places` in it, which are ascending and
+/// disjoint, to the result.
 fn neutralised(text: &str, places: &mut [Range<usize>]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut at = 0;
@@ -407,7 +411,7 @@ fn milliseconds(took: Duration) -> f64 {
     took.as_secs_f64() * 1e3
 }
 
-/// All of it as text, in time linear in its length.
+/// The findings as text, in time linear in its length.
 pub(crate) fn table(findings: &Findings<'_>) -> String {
     let mut out = String::new();
     out.push_str("question\n");
@@ -497,7 +501,7 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
         .collect()
 }
 
-/// A call of a trace.
+/// The row of a call of a stack trace.
 fn frame(frame: &Frame<'_>) -> [String; 3] {
     let at_lines = |it: &Where<'_>| {
         let lines = (it.start_line, it.end_line);
@@ -514,7 +518,7 @@ fn frame(frame: &Frame<'_>) -> [String; 3] {
     ]
 }
 
-/// A file, and a line of it where one is named.
+/// A file, with a line if there is one.
 fn at(path: &str, line: Option<u32>) -> String {
     match line {
         Some(line) => format!("{}:{line}", clean(path)),

@@ -1,4 +1,4 @@
-//! What another search found, which has a say beside the searches here.
+//! The hits of another search, which are ranked together with those of the searches here.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::report;
 const FORM: &str = "give an array, or one object a line: \
      {\"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 9, \"relevance\": 0.7}; lines may be left out";
 
-/// A hit. What else is said of it is for others.
+/// A hit; other fields are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Hit {
@@ -26,10 +26,10 @@ struct Hit {
     relevance: f64,
 }
 
-/// The hits in the file at `path`, or on standard input.
+/// Reads the hits in the file at `path`, or on standard input.
 ///
 /// # Errors
-/// It cannot be read, or is not what it should be, and where.
+/// It cannot be read or is invalid; the error says where.
 pub(crate) fn read(path: &Path) -> Result<Vec<Near>, Failure> {
     let name = if path == Path::new("-") {
         "<stdin>".to_owned()
@@ -39,7 +39,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Near>, Failure> {
     hits(&text(path, &name)?, &name)
 }
 
-/// Tells of those of `near` that `is_indexed` does not know the files of.
+/// Warns of those of `near` whose files are not indexed.
 pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
     let unknown: Vec<&Near> = near.iter().filter(|it| !is_indexed(&it.path)).collect();
     if let Some(first) = unknown.first() {
@@ -93,13 +93,14 @@ fn hits(text: &str, name: &str) -> Result<Vec<Near>, Failure> {
     read.collect()
 }
 
-/// What `text` says, or why it says nothing, and of which field: without the place, as it may be one line of many.
+/// Parses `text`. An error names the field, but not the position, as the text may be one line of
+/// many.
 fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, (serde_json::Error, String)> {
     let told = |path: &str, error: serde_json::Error| {
         let why = locate::message(&error);
         match path.trim_matches('?').trim_matches('.') {
             "" => (error, why),
-            // All of a hit, of which the reason says more.
+            // The error concerns a whole hit, and its reason says more.
             path if path.ends_with(']') => (error, why),
             path => (error, format!("field `{path}`: {why}")),
         }
@@ -111,7 +112,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, (serde_json::Error, Stri
     Ok(read)
 }
 
-/// The place of `hit`.
+/// The file and lines of `hit`.
 fn near(hit: &Hit) -> Result<Near, String> {
     let path = hit.file_path.strip_prefix("./").unwrap_or(&hit.file_path);
     let span = match (hit.start_line, hit.end_line) {
@@ -168,7 +169,7 @@ mod tests {
                 r#"{"filePath": "a", "relevance": "1"}"#,
                 "field `relevance`: invalid type: string \"1\", expected a number",
             ),
-            // On any scale, and always a number.
+            // Any scale is allowed, but it must be a number.
             (r#"{"filePath": "a", "relevance": 1e999}"#, "out of range"),
             (
                 r#"{"filePath": "a", "relevance": NaN}"#,

@@ -1,4 +1,4 @@
-//! `ctx index`: the index of a folder, made and kept up to date.
+//! `ctx index`: builds the index of a folder and keeps it up to date.
 
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
@@ -25,7 +25,7 @@ use crate::settings::{self, Settings};
 use crate::skipped;
 use crate::walk::shown;
 
-/// How soon an interrupt is noticed.
+/// The interval at which a watch checks for an interrupt.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Runs the verb.
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     Ok(())
 }
 
-/// Tells what there is, and changes nothing.
+/// Shows the state of the index, and changes nothing.
 fn look(
     root: &Path,
     options: Options,
@@ -106,22 +106,22 @@ fn look(
     }
 }
 
-/// A folder whose index follows what changes in it.
+/// A folder whose index follows its changes.
 struct Watched<'w> {
     root: &'w Path,
     index: &'w Index,
-    /// What flags say.
+    /// The settings given by flags.
     indexed: Indexed,
-    /// As they were read before the last update.
+    /// The settings as they were read before the last update.
     settings: RefCell<Settings>,
     options: Cell<Options>,
-    /// Why they could not be read then.
+    /// Why they could not be read then, if so.
     fault: RefCell<Option<String>>,
     report: Report,
 }
 
 impl Watched<'_> {
-    /// Goes on until cancelled, which is how it is meant to end.
+    /// Runs until it is cancelled, which is its normal end.
     fn watch(&self, cancel: &Cancel) -> Result<(), Failure> {
         let stop = AtomicBool::new(false);
         let mut failed = None;
@@ -155,8 +155,8 @@ impl Watched<'_> {
         }
     }
 
-    /// What the settings say now, as each question reads them. Where they cannot be read, that is told once, and what they said
-    /// last holds.
+    /// Reads the settings again, as each question does. If they cannot be read, that is reported
+    /// once, and the last valid ones apply.
     fn options(&self) -> Options {
         let fault = match Settings::load(self.root) {
             Ok(mut settings) => {
@@ -200,23 +200,23 @@ impl Watched<'_> {
     }
 }
 
-/// What came of an update.
+/// The result of an update.
 struct Done<'d> {
     updated: &'d Updated,
-    /// What is known of git commits, if there is a repository that is asked.
+    /// The known git commits, if there is a repository that is searched.
     past: Option<&'d Past>,
-    /// `None` where nobody waited for it.
+    /// `None` if nobody waited for it.
     took: Option<Duration>,
 }
 
-/// What is indexed, as `--json` writes it.
+/// The state of the index, as `--json` writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'t> {
     root: String,
     folder: String,
     indexed: bool,
-    /// What is wrong with the index that there is.
+    /// What is wrong with the existing index.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<&'t str>,
     #[serde(flatten)]
@@ -227,7 +227,7 @@ struct Told<'t> {
     updated: Option<ToldUpdate<'t>>,
 }
 
-/// What the next update would look at.
+/// What the next update would process.
 #[derive(Serialize)]
 struct ToldPending {
     changed: usize,
@@ -244,16 +244,16 @@ struct Totals {
     generation: u64,
     include_generated: bool,
     max_file_bytes: u64,
-    /// How many files are passed over as they are generated or vendored.
+    /// How many files are skipped because they are generated or vendored.
     #[serde(skip_serializing_if = "Option::is_none")]
     passed_generated: Option<usize>,
     /// How many changes of a git repository are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<usize>,
-    /// Why none is.
+    /// Why no changes are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes_failure: Option<String>,
-    /// In seconds since 1970.
+    /// When the index was written, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_at: Option<i64>,
 }
@@ -272,7 +272,7 @@ struct ToldUpdate<'t> {
     took_ms: f64,
 }
 
-/// A file that is passed over, and why.
+/// A skipped file, and why.
 #[derive(Serialize)]
 struct ToldPassed {
     path: String,
@@ -280,7 +280,7 @@ struct ToldPassed {
 }
 
 impl<'t> Told<'t> {
-    /// Nothing is known of what is indexed.
+    /// The state if nothing is known of the index.
     fn of_none(root: &Path, folder: &Path) -> Self {
         Told {
             root: shown(root),

@@ -20,13 +20,13 @@ use crate::settings::{self, Settings};
 use crate::skipped;
 use crate::walk::shown;
 
-/// So many files that could not be read are named, unless all are wanted.
+/// The most unreadable files that are named, unless all are requested.
 const NAMED: usize = 5;
 
-/// Waiting that is shorter is not worth a line.
+/// Waits shorter than this are not reported.
 const NOTICED: Duration = Duration::from_millis(500);
 
-/// The folder at `path` by the one path that it has.
+/// The canonical path of the folder at `path`.
 ///
 /// # Errors
 /// There is no such folder.
@@ -44,8 +44,8 @@ pub(crate) fn root(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Opens the index of `root`, and makes an empty one where there is none. Says so if one that was there had to
-/// be begun anew, or if what is remembered could not be read.
+/// Opens the index of `root`, and creates an empty one if there is none. Reports if an existing
+/// index had to be rebuilt, or if what it remembers could not be read.
 ///
 /// # Errors
 /// See [`place::index_folder`] and [`Index::open`].
@@ -65,7 +65,7 @@ pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
     Ok(index)
 }
 
-/// Has the index remember what flags say of it.
+/// Makes the index remember the values of its flags.
 pub(crate) fn keep(index: &Index, kept: Kept) {
     if kept != Kept::default()
         && let Err(error) = index.keep(kept)
@@ -75,8 +75,9 @@ pub(crate) fn keep(index: &Index, kept: Kept) {
     }
 }
 
-/// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say. One in a folder of
-/// somebody's own is made so when the index begins, and is kept from a repository.
+/// Creates `folder` and its parents, readable by the user only, since it contains the text of
+/// files. A `.ctx` folder of the user's is made private when its index is created, and is excluded
+/// from repositories.
 pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
     make_private_as(folder).map_err(|source| {
         failure(&IndexError::Folder {
@@ -94,7 +95,8 @@ fn make_private_as(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.
+/// Indexes changed files, with progress on a terminal. If it waits long for another process, it
+/// reports which.
 ///
 /// # Errors
 /// Those of [`Index::update`].
@@ -106,7 +108,7 @@ pub(crate) fn update(
     shown_by(report, cancel, |progress| index.update(progress))
 }
 
-/// The same with every file, whatever is known of it.
+/// Like [`update`], but indexes every file again, whatever is known of it.
 ///
 /// # Errors
 /// Those of [`Index::rebuild`].
@@ -138,10 +140,10 @@ fn shown_by(
     })
 }
 
-/// Whoever is told how far it is.
+/// A callback for progress.
 type Told<'t> = dyn FnMut(index::Progress) -> ControlFlow<()> + 't;
 
-/// Since when it is waited for another process.
+/// Since when another process is being waited for.
 #[derive(Default)]
 struct Waiting {
     since: Option<Instant>,
@@ -149,7 +151,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Says so once, when it has taken long enough to be noticed.
+    /// Reports the wait once, when it has lasted long enough.
     fn note(&mut self, holder: Option<u32>, report: Report) {
         let since = self.since.get_or_insert_with(Instant::now);
         if self.is_told || since.elapsed() < NOTICED {
@@ -167,17 +169,17 @@ fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |id| format!("process {id}"))
 }
 
-/// What is in the index, and when it was written.
+/// The content of the index, and when it was written.
 pub(crate) fn status(index: &Index) -> Result<Status, Failure> {
     index.status().map_err(|it| failure(&it))
 }
 
-/// What the index keeps of how it was asked for.
+/// The settings that the index remembers.
 pub(crate) fn kept(index: &Index) -> Result<Kept, Failure> {
     index.kept().map_err(|it| failure(&it))
 }
 
-/// Of when the index is that could not be brought up to date, and how much that leaves out; `None` if nothing.
+/// How old the index is that could not be updated, and how much it lacks; `None` if nothing.
 pub(crate) fn behind(index: &Index) -> Result<Option<String>, Failure> {
     let pending = index.pending().map_err(|it| failure(&it))?;
     if pending.is_nothing() {
@@ -191,7 +193,7 @@ pub(crate) fn behind(index: &Index) -> Result<Option<String>, Failure> {
     )))
 }
 
-/// How many files an index does not have as they are.
+/// How many files are out of date in an index.
 pub(crate) fn changes(pending: Pending) -> String {
     let files = |n: usize, one: &str, more: &str| match n {
         1 => format!("1 file {one}"),
@@ -211,13 +213,13 @@ pub(crate) fn changes(pending: Pending) -> String {
     }
 }
 
-/// In seconds since 1970.
+/// The time now, in seconds since 1970.
 pub(crate) fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// How long ago a time is that is given in seconds since 1970.
+/// How long ago `time` is, which is in seconds since 1970.
 pub(crate) fn ago(time: i64) -> String {
     let seconds = now().saturating_sub(time).max(0);
     match seconds {
@@ -228,7 +230,7 @@ pub(crate) fn ago(time: i64) -> String {
     }
 }
 
-/// Says which files could not be read, and how many are left out that were indexed before.
+/// Reports which files could not be read, and how many formerly indexed files are left out.
 pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Report) {
     report_faults(updated, report);
     skipped::report_faults(&updated.unheeded);
@@ -249,7 +251,7 @@ pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Repo
     }
 }
 
-/// Says which files could not be read.
+/// Reports which files could not be read.
 fn report_faults(updated: &Updated, report: Report) {
     let all = updated.faults.len();
     let named = if report.is_verbose() { all } else { NAMED };
@@ -265,7 +267,7 @@ fn report_faults(updated: &Updated, report: Report) {
     }
 }
 
-/// What there is to say of an index that fails.
+/// The failure for an error of the index.
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),

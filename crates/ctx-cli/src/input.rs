@@ -1,9 +1,9 @@
-//! Chunks and options as `ctx assemble` is given them.
+//! Reads chunks and options for `ctx assemble`.
 //!
-//! Three forms are understood, told apart by what they are rather than by a name: an object with
-//! `chunks` and `options`, an array of chunks, and chunks one after the other (JSON Lines). Lines
-//! are read one at a time. The other two are held as text while chunks are read from them, and each
-//! chunk is read by itself, so that an error names the line, the chunk and the field.
+//! Three forms are accepted and recognised by their content: an object with `chunks` and `options`,
+//! an array of chunks, and chunks one after the other (JSON Lines). Lines are read one at a time.
+//! The other two forms are held as text while chunks are read from them. Each chunk is parsed by
+//! itself, so that an error names the line, the chunk and the field.
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
@@ -34,18 +34,18 @@ pub(crate) enum Texts {
     InFiles,
 }
 
-/// What there is to assemble.
+/// The chunks and options to assemble.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Input {
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) options: BuildOptions,
 }
 
-/// Reads everything that `reader` has; `name` is what errors call it.
-/// Where `texts` are in files, the content of a chunk that names its file may be left out.
+/// Reads everything from `reader`, which errors call `name`. If `texts` are in files, a chunk that
+/// names its file may have no content.
 ///
 /// # Errors
-/// It is not what it should be, and where.
+/// The input is invalid; the error says where.
 pub(crate) fn read(mut reader: impl BufRead, name: &str, texts: Texts) -> Result<Input, Failure> {
     let mut lines = Lines::new(name);
     while lines.next(&mut reader)? {
@@ -60,7 +60,7 @@ pub(crate) fn read(mut reader: impl BufRead, name: &str, texts: Texts) -> Result
     Ok(Input::default())
 }
 
-/// One line at a time, and its number.
+/// Reads lines one at a time and counts them.
 struct Lines<'a> {
     name: &'a str,
     line: Vec<u8>,
@@ -88,7 +88,7 @@ impl<'a> Lines<'a> {
         Ok(read > 0)
     }
 
-    /// Whether the line is one whole object, and not one that holds chunks.
+    /// Whether the line is one complete object, and not one with `chunks`.
     fn is_chunk(&self) -> bool {
         let mut trace = Trace::default();
         let Ok(line) = std::str::from_utf8(&self.line) else {
@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Reads the next line, and gives how many bytes it has.
+/// Reads the next line, and returns its length in bytes.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     reader.by_ref().take(MUCH as u64).read_until(b'\n', line)?;
     if line.len() == MUCH && !line.ends_with(b"\n") {
@@ -131,13 +131,13 @@ fn read_lines(
     }
 }
 
-/// Reads what is no line by line input: `lines` holds the first line that is not blank.
+/// Reads input that is not JSON Lines: `lines` holds the first line that is not blank.
 fn read_document(
     lines: Lines<'_>,
     mut reader: impl BufRead,
     texts: Texts,
 ) -> Result<Input, Failure> {
-    // What is no text on its first line is not read to its end.
+    // If its first line is not text, the input is not read to its end.
     lines.text()?;
     let Lines {
         name,
@@ -173,7 +173,7 @@ fn read_document(
     Ok(input)
 }
 
-/// The values of a text that is one object after the other.
+/// The values of a text that consists of objects one after the other.
 fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue>, Failure> {
     serde_json::Deserializer::from_str(document)
         .into_iter::<&RawValue>()
@@ -181,7 +181,7 @@ fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue
         .map_err(|error| broken(&error, &Trace::default(), place))
 }
 
-/// Reads one chunk. The quick way first: only a text that failed is read again to say where.
+/// Reads one chunk, the quick way first: only a text that failed is parsed again to find where.
 fn chunk<'a>(
     text: &'a str,
     index: usize,
@@ -207,7 +207,7 @@ fn of_file(text: &str) -> Option<Chunk> {
     if !fields.contains_key("filePath") || fields.contains_key("content") {
         return None;
     }
-    // Read as it stands: a map would take the last of two fields of one name.
+    // Parsed from the text: a map would keep the last of two fields with one name.
     let rest = text.trim_start().strip_prefix('{')?;
     object(&format!("{{\"content\":\"\",{rest}")).ok()
 }
@@ -231,14 +231,14 @@ fn object<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     Ok(object)
 }
 
-/// Why a text is no `T`, and in which field.
+/// Why a text is not a `T`, and in which field.
 struct Fault {
     field: String,
     error: serde_json::Error,
 }
 
 impl Fault {
-    /// The same for people; a model's own errors name the chunk already.
+    /// The fault as a message; a model's own errors name the chunk already.
     fn about(&self, who: &str) -> String {
         let message = locate::message(&self.error);
         if message.starts_with("chunk \"") {
@@ -260,7 +260,7 @@ fn fault<T: DeserializeOwned>(text: &str) -> Fault {
             Ok(()) => (String::new(), Error::custom("it cannot be read")),
         },
     };
-    // Where reading stopped in the middle of a value, the last field that was begun is the one.
+    // If parsing stopped within a value, the field is the last one that was begun.
     let field = match &*field {
         "" | "." | "?" if error.is_syntax() => locate::probe(text).field.unwrap_or_default(),
         _ => field,
@@ -278,7 +278,7 @@ fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
         Category::Syntax if &*fault.field == "relevance" => NUMBERS,
         Category::Syntax if is_of_half(&message) => HALF,
         Category::Syntax => "it is no JSON: see what stands at that place",
-        // First: its message names all the fields that there are.
+        // Checked first: its message lists all fields that exist.
         Category::Data if message.contains("unknown field") => {
             "fields are spelled as in the README of ctx-model; remove what is not among them"
         }
@@ -300,12 +300,13 @@ fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
     }
 }
 
-/// Whether half of a surrogate pair stands alone.
+/// Whether the error is an unpaired surrogate.
 fn is_of_half(message: &str) -> bool {
     message.contains("surrogate") || message.contains("unexpected end of hex escape")
 }
 
-/// A document that could not be read to its end: says which chunk it broke in, when it was one.
+/// The failure of a document that is cut off; it names the chunk in which it breaks off, if it does
+/// so in one.
 fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Failure {
     let message = locate::message(error);
     let position = place.of(error);
@@ -343,7 +344,7 @@ fn text<'a>(bytes: &'a [u8], name: &str, line_number: usize) -> Result<&'a str, 
     })
 }
 
-/// The input cannot be read, and `why`.
+/// The failure that the input cannot be read, because of `why`.
 pub(crate) fn unreadable(name: &str, kind: ErrorKind, why: &str) -> Failure {
     let hint = match kind {
         ErrorKind::FileTooLarge => "give the chunks that matter most, or fewer at a time",

@@ -1,4 +1,5 @@
-//! What is told by signals, and above all to stop: soon, and leaving nothing half written.
+//! Handles signals, above all those to stop: the program ends soon, and leaves nothing half
+//! written.
 
 use std::io::{self, Read, StdinLock};
 use std::process::exit;
@@ -14,11 +15,11 @@ use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 use crate::failure::{Exit, Failure};
 use crate::report;
 
-/// How long work may take to notice the flag before the program ends without it, as it must when
-/// it waits for input that never comes.
+/// How long work may take to notice the flag before the program ends without it, for example
+/// because it waits for input that never comes.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// A signal that is heard. Elsewhere than on Unix there is the first alone.
+/// A signal that the program handles. Only the first exists outside Unix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Ctrl-C.
@@ -28,15 +29,16 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// Those that end the program, but for those that whoever started it wants ignored: `nohup` hang-ups, and a script Ctrl-C for
-    /// what it leaves in the background. Which these are is told by Linux alone.
+    /// The signals that end the program, except those that its parent process set to be ignored:
+    /// `nohup` does so with hang-ups, and a script with Ctrl-C for background processes. Only Linux
+    /// reports which these are.
     pub(crate) fn ending() -> impl Iterator<Item = Signal> {
         let ignored = ignored();
         let all = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
         all.into_iter().filter(move |it| !it.is_in(ignored))
     }
 
-    /// Whether it is in a mask, in which the first bit is the first signal's.
+    /// Whether the signal is in a mask, whose lowest bit is signal 1.
     #[cfg(unix)]
     fn is_in(self, mask: u64) -> bool {
         mask >> (self.kind().as_raw_value() - 1) & 1 == 1
@@ -57,7 +59,7 @@ impl Signal {
     }
 }
 
-/// The mask of the signals that whoever started this wants ignored.
+/// The mask of the signals that are ignored because the parent process set them so.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
@@ -65,11 +67,11 @@ fn ignored() -> u64 {
     mask.unwrap_or_default()
 }
 
-/// Has a thread of its own call `told` at each of `signals` that comes from now on, whatever the others wait for. Of one that
-/// comes several times meanwhile it is told once.
+/// Starts a thread that calls `told` for each of `signals` from now on, whatever other threads wait
+/// for. Several signals of one kind may be reported as one.
 ///
 /// # Errors
-/// The system gives no signals, or no thread.
+/// The system provides no signals, or no thread.
 #[cfg(unix)]
 pub(crate) fn hear(
     signals: impl IntoIterator<Item = Signal>,
@@ -118,14 +120,15 @@ pub(crate) fn hear(
     Ok(handle)
 }
 
-/// A flag that Ctrl-C (and on Unix a termination or a hang-up) raises.
+/// Returns a flag that Ctrl-C (and on Unix a termination or a hang-up) raises.
 ///
-/// Nothing is written to standard output before it is complete, so ending at any moment before
-/// that leaves nothing partial there.
+/// Nothing is written to standard output before it is complete, so ending at any moment before that
+/// leaves no partial output.
 pub(crate) fn install() -> Cancel {
     let cancel = Cancel::default();
     let raised = cancel.clone();
-    // Where none is heard the system's own handlers apply: the program ends, only with another exit code.
+    // If no handler can be installed, the system's apply: the program ends, only with another exit
+    // code.
     let heard = hear(Signal::ending(), move || {
         if raised.is_cancelled() {
             end();
@@ -142,17 +145,17 @@ pub(crate) fn install() -> Cancel {
     cancel
 }
 
-/// Who listens for signals, and the flag that they raise.
+/// The runtime that listens for signals, and the flag that they raise.
 static HEARD: OnceLock<(Handle, Cancel)> = OnceLock::new();
 
-/// Whether a signal came before now, also one that the flag does not tell of yet.
+/// Whether a signal has arrived, even if the flag is not raised yet.
 fn is_told() -> bool {
     let Some((listener, cancel)) = HEARD.get() else {
         return false;
     };
     let (asked, answer) = mpsc::channel();
     listener.spawn(async move {
-        // Each time, what came is looked at before this goes on.
+        // Each yield lets the listener process what has arrived.
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
@@ -162,7 +165,8 @@ fn is_told() -> bool {
     cancel.is_cancelled()
 }
 
-/// Standard input. Where it ends because Ctrl-C ended who writes it, the program ends too: what came is not all.
+/// Standard input. If it ends because Ctrl-C ended the process that writes it, this program ends
+/// too: the input is incomplete.
 #[derive(Debug)]
 pub(crate) struct Stdin(StdinLock<'static>);
 
@@ -182,7 +186,8 @@ impl Read for Stdin {
     }
 }
 
-/// Ends the program at once, whatever else waits for whoever reads standard error. Of several threads that do, one says so.
+/// Ends the program at once, without waiting for a slow reader of standard error. Of several
+/// threads that call this, one reports it.
 pub(crate) fn end() -> ! {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {

@@ -1,4 +1,4 @@
-//! What the environment and each `ctx.toml` say, each read as one [`Layer`].
+//! The settings of the environment and of each `ctx.toml`, each parsed as one [`Layer`].
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,12 +18,13 @@ use crate::report;
 use crate::values::{Kinds, Strategies, Value};
 use crate::walk::shown;
 
-/// The name of the file, in any folder.
+/// The name of a settings file, in any folder.
 pub(crate) const NAME: &str = "ctx.toml";
-/// No settings are larger.
+/// The most bytes of a settings file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What one place says. The schema of `ctx.toml`; [`environment`] has the names of the variables.
+/// The settings of one source. This is the schema of `ctx.toml`; [`environment`] has the names of
+/// the variables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table of settings")]
 pub(crate) struct Layer {
@@ -88,13 +89,13 @@ pub(crate) struct IndexKeys {
     pub(crate) wait: Option<Duration>,
 }
 
-/// Reads a value as a flag is read: a list is what its items are with commas between.
+/// Reads a value like the value of a flag; a list is like its items separated by commas.
 fn value<'de, T: Value, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let Word(word) = Word::deserialize(deserializer)?;
     T::read(&word).map(Some).map_err(serde::de::Error::custom)
 }
 
-/// A value as it would stand in a flag; a number may be larger than any that is wanted.
+/// A value as it would be given to a flag; a number may be larger than any valid one.
 struct Word(String);
 
 impl<'de> Deserialize<'de> for Word {
@@ -149,7 +150,7 @@ impl<'de> Visitor<'de> for Plain {
     }
 }
 
-/// The variables, named as `CTX_` and the key has it.
+/// Reads the variables, which are named `CTX_` and the key.
 pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Layer, Failure> {
     fn read<T: Value>(
         variable: &impl Fn(&str) -> Option<OsString>,
@@ -188,9 +189,10 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
     })
 }
 
-/// The settings of a folder. Whoever wrote the folder wrote them: nothing but a regular file in it is read.
+/// Reads the settings of a folder. They come from the author of the folder, so only a regular file
+/// within it is read.
 pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    // Then nobody knows whether there is such a file.
+    // If this fails, it is unknown whether there is such a file.
     let found = root.join(NAME).symlink_metadata();
     let is_closed = found.is_err_and(|it| it.kind() == io::ErrorKind::PermissionDenied);
     let unreadable = |error: SourceError| {
@@ -219,7 +221,7 @@ pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
         Failure::input(format!("failed to read {}: {why}", shown(path)))
             .with_hint("make it a readable file, or remove it")
     };
-    // Whoever opens a pipe waits for somebody to write.
+    // Opening a pipe blocks until it has a writer.
     #[cfg(unix)]
     if path.metadata().is_ok_and(|it| it.file_type().is_fifo()) {
         return Err(unreadable(&"it is a pipe"));
@@ -231,7 +233,7 @@ pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
             "it is larger than {MOST_BYTES} bytes"
         ))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // As for those who run this as somebody else, with the home of who they were.
+        // For example if the program runs as another user, with the home folder of the first.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             report::warning(&format!("{} is not ours to read", shown(path)));
             Ok(None)
@@ -240,7 +242,7 @@ pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// What a file says, its paths being below its folder, and its name.
+/// The name of a file, and its settings, whose paths are relative to its folder.
 pub(crate) fn layer(path: &Path, bytes: Vec<u8>) -> Result<(String, Layer), Failure> {
     let name = shown(path);
     let refuse = |line: usize, what: &str| {
@@ -258,7 +260,7 @@ pub(crate) fn layer(path: &Path, bytes: Vec<u8>) -> Result<(String, Layer), Fail
     Ok((name.clone(), layer))
 }
 
-/// What `text` says, or the line that it does not say anything on, and why.
+/// Parses `text`; an error has the line number, and why it is invalid.
 fn parse(text: &str) -> Result<Layer, (usize, String)> {
     let located = |error: &toml::de::Error, key: String| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
@@ -279,7 +281,7 @@ fn parse(text: &str) -> Result<Layer, (usize, String)> {
     })
 }
 
-/// The number of the line that comes after `before`.
+/// The number of the line that follows `before`.
 fn line_of(before: &[u8]) -> usize {
     1 + memchr::memchr_iter(b'\n', before).count()
 }

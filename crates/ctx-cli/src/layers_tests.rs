@@ -1,4 +1,4 @@
-//! What can be set, and what is said of what cannot.
+//! Which settings are accepted, and the errors for others.
 
 use super::*;
 

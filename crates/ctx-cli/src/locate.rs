@@ -1,4 +1,4 @@
-//! Where in the input an error is: line, chunk, field.
+//! Finds where in the input an error is: line, chunk, field.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::document::offset;
 
-/// Names longer than this are cut when they are told.
+/// The longest name that is quoted in full.
 const LONGEST_NAME: usize = 80;
 
-/// A text inside an input, and where it begins there.
+/// A text within an input, and its position there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     name: &'a str,
     text: &'a str,
-    /// Where `text` begins, both from 1.
+    /// The line and column where `text` begins, both from 1.
     line_number: usize,
     column: usize,
 }
 
 impl<'a> Place<'a> {
-    /// A text that begins with line `line_number` of the input that is called `name`.
+    /// A text that begins at line `line_number` of the input called `name`.
     pub(crate) fn new(name: &'a str, text: &'a str, line_number: usize) -> Self {
         Place {
             name,
@@ -35,7 +35,7 @@ impl<'a> Place<'a> {
         self.text
     }
 
-    /// The place of `part`, which is a part of this text. Costs O(its offset).
+    /// The position of `part`, which is a part of this text. O(its offset).
     pub(crate) fn at(&self, part: &'a str) -> Place<'a> {
         let before = &self.text[..offset(self.text, part).unwrap_or(0)];
         let lines = before.matches('\n').count();
@@ -52,9 +52,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// `name:line:column: ` of an error that was found while reading this text.
+    /// The prefix `name:line:column: ` of an error that occurred while reading this text.
     pub(crate) fn of(&self, error: &serde_json::Error) -> String {
-        // An error of meaning rather than of form has no position of its own.
+        // A semantic error has no position of its own.
         let (line, column) = match error.line() {
             0 => (self.line_number, self.column),
             1 => (
@@ -67,14 +67,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What `error` says, without the position it says it with: that is relative to a part.
+/// The message of `error` without its position, which is relative to a part.
 pub(crate) fn message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     in_words_of_json(message.strip_suffix(&position).unwrap_or(&message)).into_owned()
 }
 
-/// What a chunk is called before it is known to be one: its number, and its id if that could be read.
+/// The name of a chunk that is not parsed yet: its number, and its id if that could be read.
 pub(crate) fn who(index: usize, id: Option<&str>) -> String {
     let number = index + 1;
     match id {
@@ -86,19 +86,19 @@ pub(crate) fn who(index: usize, id: Option<&str>) -> String {
     }
 }
 
-/// What could be read of an object before it broke.
+/// The parts of an object that could be read before it failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Probed {
     /// Its id.
     pub(crate) id: Option<String>,
-    /// The field whose value broke.
+    /// The field whose value failed.
     pub(crate) field: Option<String>,
 }
 
-/// Reads the object that `text` begins with as far as it goes.
+/// Reads the object at the beginning of `text` as far as possible.
 pub(crate) fn probe(text: &str) -> Probed {
     let mut probed = Probed::default();
-    // Its errors are known already; this is about what comes before them.
+    // The error is known already; only what comes before it matters.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(Probe(&mut probed));
     probed
 }

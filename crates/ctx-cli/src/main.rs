@@ -1,10 +1,9 @@
-//! The command line of ctx: chunks or files in, one exact context out.
+//! Questions, search hits and files in, one prompt-ready context out, never over its token budget.
 //!
-//! `main` reads the arguments, runs one verb and turns its answer into an exit code. Each verb has a
-//! module of its own; what they share is below them: reading ([`walk`], [`read`],
-//! [`input`], [`receipt`]), searching ([`indexing`], [`place`]), what was preferred ([`settings`],
-//! [`layers`], [`values`]), writing ([`emit`], [`explain`], [`findings`]) and talking ([`report`], [`progress`],
-//! [`failure`]).
+//! `main` reads the arguments, runs one verb and turns its result into an exit code. Each verb has
+//! its own module; they share modules for reading ([`walk`], [`read`], [`input`], [`receipt`]),
+//! searching ([`indexing`], [`place`]), preferences ([`settings`], [`layers`], [`values`]), writing
+//! ([`emit`], [`explain`], [`findings`]) and reporting ([`report`], [`progress`], [`failure`]).
 
 mod args;
 mod assemble;
@@ -56,7 +55,7 @@ use crate::args::{Cli, Verb};
 use crate::failure::{Exit, Failure};
 use crate::report::Report;
 
-/// Grammars and databases, which are C, allocate by it too.
+/// Grammars and databases, which are C code, use this allocator too.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -70,7 +69,7 @@ fn main() -> ExitCode {
     ended(run(&cli.verb, report), cli.verb.is_json())
 }
 
-/// Tells what the arguments ask for instead of a verb, such as help, or what is wrong with them.
+/// Prints clap's message: a help text, or what is wrong with the arguments.
 fn told(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(unwritten) if !error.use_stderr() => ended(Err(Failure::output(unwritten)), false),
@@ -78,11 +77,11 @@ fn told(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Tells how it ended, as JSON where the answer would have been.
+/// Reports how the program ended, as JSON if the answer would have been JSON.
 fn ended(outcome: Result<(), Failure>, is_json: bool) -> ExitCode {
     let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has seen enough.
+        // The reader of the output closed it.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) if failure.exit == Exit::Cancelled => interrupt::end(),
         Err(failure) => {
@@ -99,7 +98,7 @@ fn ended(outcome: Result<(), Failure>, is_json: bool) -> ExitCode {
 }
 
 fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
-    // The server hears signals itself, and lets requests end.
+    // The server handles signals itself, so that requests can end.
     let is_server = matches!(verb, Verb::Serve(_));
     let cancel = (!is_server).then(interrupt::install).unwrap_or_default();
     match verb {

@@ -19,7 +19,7 @@ use crate::place;
 use crate::report;
 use crate::serve;
 
-/// How often it is looked whether the user wants to end.
+/// How often it checks whether the user wants to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) const HELP: &str = "\
@@ -37,17 +37,17 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// The folder that clients read which declare no roots
+    /// The folder for clients that declare no roots
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
-    /// Keep the index of each folder in this one, by a name of its own
+    /// Keep the index of each folder below this one, each under its own name
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
-    /// Serve streamable HTTP at this address instead; port 0 is any that is free
+    /// Serve streamable HTTP at this address instead; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// A name of this server, without a port, besides those of the loopback where it listens there; requests to others are
-    /// refused. May be given more than once. `*` is any
+    /// A name of this server, without a port, besides those of the loopback if it listens there;
+    /// requests to other names are refused. May be given more than once. `*` accepts any
     #[arg(
         long = "allow-host",
         value_name = "NAME",
@@ -55,8 +55,8 @@ pub(crate) struct McpArgs {
         conflicts_with = "install"
     )]
     hosts: Vec<String>,
-    /// Let pages of this site ask, and read the answers, besides those of the server itself. The port where it is not the
-    /// scheme's. May be given more than once
+    /// Let pages of this site send requests and read the answers, besides those of the server
+    /// itself. With the port unless it is the scheme's default. May be given more than once
     #[arg(
         long = "allow-origin",
         value_name = "SCHEME://NAME:PORT",
@@ -64,10 +64,10 @@ pub(crate) struct McpArgs {
         conflicts_with = "install"
     )]
     origins: Vec<String>,
-    /// Print how to set a client up, and the file that belongs in
+    /// Print the configuration of a client, and the file that it belongs in
     #[arg(long, value_name = "CLIENT", conflicts_with = "http", value_parser = clients())]
     install: Option<String>,
-    /// With --install, write it into that file, beside what it says already
+    /// With --install, add it to that file
     #[arg(long, requires = "install", conflicts_with = "http")]
     write: bool,
 }
@@ -79,7 +79,7 @@ fn clients() -> PossibleValuesParser {
 /// Runs the verb.
 ///
 /// # Errors
-/// The root cannot be opened, the address cannot be had, or a configuration cannot be written.
+/// The root cannot be opened, the address cannot be bound, or a configuration cannot be written.
 pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     if let Some(client) = args.install.as_deref().and_then(Client::of) {
         return install(args, client);
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
             Some(folder) => folder.join(place::name_of(root)),
             None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
         };
-        // Opening it tells what is wrong.
+        // If this fails, opening the index reports it.
         let _ = indexing::make_private(&folder);
         folder
     }));
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
             .map_err(|fault| failed(&fault)),
         Some(address) => runtime.block_on(serve_http(args, server, address, cancel)),
     };
-    // What is still computed is for nobody.
+    // Nobody waits for calls that still compute.
     runtime.shutdown_background();
     outcome
 }

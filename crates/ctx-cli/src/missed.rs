@@ -1,4 +1,4 @@
-//! What is said of files that a question names and that are not searched.
+//! Warnings about files that a question names and that are not searched.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::settings::Settings;
 use crate::skipped;
 use crate::walk::shown;
 
-/// What of a folder is not searched, as far as it was looked at.
+/// The files of a folder that are not searched, as far as known.
 #[derive(Default)]
 pub(crate) struct Missed {
-    /// By path.
+    /// The skipped files, by path.
     passed: Vec<Passed>,
 }
 
@@ -28,9 +28,9 @@ struct Named {
 
 #[derive(PartialEq)]
 enum Why {
-    /// It was passed over.
+    /// It was skipped.
     Passed(Reason),
-    /// A walk does not come to it, as this is left out: itself, or a folder that it is in.
+    /// A walk does not reach it, because it or a folder that it is in is left out.
     LeftOut(PathBuf, LeftOut),
 }
 
@@ -39,15 +39,15 @@ impl Missed {
         Missed { passed }
     }
 
-    /// So many files have no text.
+    /// How many files have no text.
     pub(crate) fn without_text(&self) -> usize {
         let is_it = |it: &&Passed| it.reason == Reason::NoText;
         self.passed.iter().filter(is_it).count()
     }
 
-    /// Says why files were not searched that the question names and nothing was found in the place of, or, where nothing was found
-    /// at all, how many are generated or vendored. And that none are called as those of which it means one that is `unknown`.
-    /// The warnings for the receipt.
+    /// Reports why files that the question names were not searched, if nothing was found in their
+    /// place; if nothing was found at all, how many files are generated or vendored; and that no
+    /// files have the names in `unknown`. Returns the warnings for the receipt.
     pub(crate) fn tell(
         &self,
         answer: &Answer,
@@ -56,7 +56,7 @@ impl Missed {
         mut unknown: Vec<&str>,
     ) -> Vec<Warning> {
         let named = self.named(answer, index);
-        // What is told to be passed over is there.
+        // A file that is reported as skipped exists.
         unknown.retain(|name| !named.iter().any(|it| it.path.ends_with(name)));
         let (generated, others): (Vec<_>, Vec<_>) =
             named.iter().partition(|it| it.why.is_generated());
@@ -95,7 +95,7 @@ impl Missed {
         told
     }
 
-    /// The files that the question of `answer` names and that are there, but were not searched.
+    /// The files that the question of `answer` names and that exist, but were not searched.
     fn named(&self, answer: &Answer, index: &Index) -> Vec<Named> {
         let found = &answer.retrieved.found;
         let is_found = |end: &Path| {
@@ -141,7 +141,7 @@ impl Why {
 }
 
 impl Named {
-    /// Why it is not searched, and what to do.
+    /// Why it is not searched, and what to do about it.
     fn detail(&self, settings: &Settings) -> String {
         let path = shown(&self.path);
         let (why, then) = match &self.why {
@@ -167,7 +167,7 @@ impl Named {
     }
 }
 
-/// What there is to do about it, behind the reason.
+/// What to do about it, to be appended to the reason.
 fn remedy(reason: Reason) -> &'static str {
     match reason {
         Reason::TooLarge => "; a larger --max-file-size takes it in",

@@ -1,7 +1,7 @@
 //! Every option of a build as a flag.
 //!
-//! A flag that was given overrides what the input says; one that was not leaves it alone. The words
-//! are those of the wire in kebab case, and the wire's own are understood too.
+//! A flag that was given overrides the input; one that was not given leaves it unchanged. Values
+//! are the words of the wire format in kebab case; those of the wire format are accepted too.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
@@ -20,31 +20,31 @@ use crate::failure::Failure;
 use crate::receipt;
 use crate::values::Value as _;
 
-/// The forms of a context.
+/// The formats of a context.
 pub(crate) const FORMATS: &[&str] = &["markdown", "xml", "json", "plain"];
-/// The policies of choosing.
+/// The selection policies.
 pub(crate) const SELECTIONS: &[&str] = &["in-order", "density", "optimal"];
 
 /// The options of a build that were given as flags.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of the context")]
 pub(crate) struct OptionFlags {
-    /// The budget: context and reserve together never need more [default: 8000]
+    /// The budget of context and reserve together [default: 8000]
     #[arg(short = 't', long, value_name = "N", value_parser = budget, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
-    /// Tokens of the budget kept for the answer [default: 0]
+    /// Tokens of the budget reserved for the answer [default: 0]
     #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true)]
     reserve: Option<Tokens>,
-    /// At most so many chunks; 0 is none at all
+    /// Include at most this many chunks; 0 includes none
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     max_chunks: Option<usize>,
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME",
         help = "Who counts: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
     pub(crate) counter: Option<CounterName>,
-    /// The form of the context [default: markdown]
+    /// The format of the context [default: markdown]
     #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(FORMATS))]
     pub(crate) format: Option<Format>,
-    /// Which chunks stand together [default: file]
+    /// How chunks are grouped [default: file]
     #[arg(long, value_name = "BY", value_parser = Words::<GroupBy>::of(&["file", "kind", "none"]))]
     group_by: Option<GroupBy>,
     /// The order of groups and chunks [default: relevance]
@@ -53,19 +53,19 @@ pub(crate) struct OptionFlags {
     /// How chunks are chosen when not all of them fit
     #[arg(long, value_name = "POLICY", value_parser = Words::<Selection>::of(SELECTIONS))]
     pub(crate) selection: Option<Selection>,
-    /// Leave out chunks that matter less, from 0 to 1
+    /// Omit chunks with a lower relevance, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     min_relevance: Option<Relevance>,
-    /// A chunk is worth its relevance to this power; scores want more than 1 [default: 1]
+    /// Value a chunk at its relevance to this power; scores want more than 1 [default: 1]
     #[arg(long, value_name = "N", value_parser = u8::read, allow_negative_numbers = true)]
     pub(crate) relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     diversity: Option<Relevance>,
-    /// Keep the beginning of the context that this receipt is of, for a prompt cache
+    /// Keep the beginning of the context of this receipt, for a prompt cache
     #[arg(long, value_name = "RECEIPT", value_parser = file)]
     previous: Option<PathBuf>,
-    /// Choose for at most so many milliseconds, then take the best that was found
+    /// Select for at most this many milliseconds, then use the best found so far
     #[arg(long, value_name = "MS", value_parser = milliseconds, allow_negative_numbers = true)]
     deadline: Option<Duration>,
     /// Text before the first chunk
@@ -74,10 +74,10 @@ pub(crate) struct OptionFlags {
     /// Text after the last chunk
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     footer: Option<String>,
-    /// Text between two chunks, instead of the format's own
+    /// Text between two chunks, instead of the format's default
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     separator: Option<String>,
-    /// How XML keeps text apart from markup [default: escaped]
+    /// How XML separates text from markup [default: escaped]
     #[arg(long, value_name = "HOW", value_parser = Words::<XmlContent>::of(&["escaped", "cdata"]))]
     xml_content: Option<XmlContent>,
     #[command(flatten)]
@@ -85,17 +85,17 @@ pub(crate) struct OptionFlags {
 }
 
 impl OptionFlags {
-    /// The policy, where one was asked for.
+    /// The policy, if one was given.
     pub(crate) fn selection(&self) -> Option<Selection> {
         self.selection
     }
 
-    /// How long choosing may take.
+    /// How long the selection may take.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
 
-    /// Writes what was given over `options`.
+    /// Sets the given options in `options`.
     ///
     /// # Errors
     /// The receipt of the previous context cannot be read.
@@ -135,7 +135,7 @@ impl OptionFlags {
     }
 }
 
-/// What can be shown or hidden: `--name` and `--no-name`, the last one given decides.
+/// A part that can be shown or hidden by `--name` and `--no-name`; the last one given decides.
 struct Switch {
     name: &'static str,
     negation: &'static str,
@@ -248,7 +248,7 @@ impl Switches {
 impl Args for Switches {
     fn augment_args(command: Command) -> Command {
         SWITCHES.iter().fold(command, |command, switch| {
-            // Only the one that changes something is worth a line of the short help.
+            // Only the form that changes the default is listed in the short help.
             let shown_by_default = (switch.field)(&mut BuildOptions::default()).to_owned();
             let flag = |name, other, help, hidden| {
                 Arg::new(name)
@@ -294,7 +294,7 @@ impl FromArgMatches for Switches {
     }
 }
 
-/// Reads one of a few words as the wire reads it.
+/// Parses one of a few words as the wire format does.
 #[derive(Clone)]
 pub(crate) struct Words<T> {
     words: &'static [&'static str],
@@ -322,7 +322,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
         if let Some(known) = value.to_str().and_then(|word| (self.read)(word)) {
             return Ok(known);
         }
-        // The library's own parser words the refusal, with the nearest word it knows.
+        // Clap's own parser words the error, with the nearest known word.
         let refusal = clap::builder::PossibleValuesParser::new(self.words);
         Err(match refusal.parse_ref(command, arg, value) {
             Err(error) => error,
@@ -335,13 +335,13 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
     }
 }
 
-/// One of `words`, read as the wire reads it.
+/// Parses one of `words` as the wire format does.
 pub(crate) fn word<T: DeserializeOwned>(word: &str, words: &[&str]) -> Result<T, String> {
     let known = serde_json::from_value(camel(word).into()).ok();
     known.ok_or_else(|| format!("none of {}", words.join(", ")))
 }
 
-/// `in-order` as the wire writes it, `inOrder`.
+/// The camel case of a word: `inOrder` for `in-order`.
 fn camel(word: &str) -> String {
     let mut parts = word.split('-');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -353,7 +353,7 @@ fn camel(word: &str) -> String {
     out
 }
 
-/// The name of a counter that there is. What a file of a tokenizer says is seen when it counts.
+/// The name of a counter that exists. A tokenizer file is only checked when it is loaded.
 pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     let name = match name {
         "" => return Err("a counter has a name".to_owned()),
@@ -374,7 +374,8 @@ pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     }
 }
 
-/// The counters that names stand for, and the files of tokenizers at paths: who runs this may read them.
+/// The counters by name, including tokenizer files by path: whoever runs this program may read
+/// them.
 pub(crate) fn counters() -> Counters {
     let counters = Counters::default();
     #[cfg(feature = "tokenizer-json")]
@@ -382,7 +383,7 @@ pub(crate) fn counters() -> Counters {
     counters
 }
 
-/// The same counter, where the path of a tokenizer is below `folder` unless it says where it is.
+/// The same counter; a relative path of a tokenizer is taken relative to `folder`.
 pub(crate) fn counter_below(folder: &Path, counter: &CounterName) -> CounterName {
     match counter {
         CounterName::Named(path) if is_tokenizer(counter) => {
@@ -404,7 +405,7 @@ pub(crate) fn budget(text: &str) -> Result<Tokens, String> {
     }
 }
 
-/// A number of tokens; `_` and `,` may keep its digits apart.
+/// A number of tokens; its digits may be separated by `_` and `,`.
 pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -416,7 +417,7 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     }
 }
 
-/// A number of things, 0 among them.
+/// A whole number, including 0.
 pub(crate) fn whole(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|error: ParseIntError| match error.kind() {
@@ -427,7 +428,7 @@ pub(crate) fn whole(text: &str) -> Result<usize, String> {
         })
 }
 
-/// What is said of `text`, which is no whole number that may be given.
+/// Why `text` is not a valid whole number.
 fn not_whole(text: &str) -> &'static str {
     if text.starts_with('-') {
         "not a positive whole number"
@@ -436,7 +437,7 @@ fn not_whole(text: &str) -> &'static str {
     }
 }
 
-/// A file that is read besides the input.
+/// A file that is read besides the input, so not `-`.
 fn file(path: &str) -> Result<PathBuf, String> {
     match path {
         "-" => Err("standard input is for the chunks; give a file".to_owned()),

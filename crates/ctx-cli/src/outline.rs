@@ -25,7 +25,7 @@ pub(crate) struct Outlined {
 /// Runs the verb.
 ///
 /// # Errors
-/// Any of those in the list of exit codes but the budget's.
+/// Any of those in the list of exit codes except the budget's.
 pub(crate) fn run(args: &OutlineArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let files = outlines(&args.files, report, cancel)?;
     if args.json {
@@ -121,7 +121,7 @@ struct FileWire<'a> {
     language: Option<&'static str>,
     symbols: Vec<SymbolWire<'a>>,
     imports: Vec<ImportWire<'a>>,
-    /// Why there is no outline by a grammar.
+    /// Why no grammar was used for the outline.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
 }
@@ -137,7 +137,7 @@ struct SymbolWire<'a> {
     signature_end_line: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     doc_start_line: Option<u32>,
-    /// The index of the symbol it is in.
+    /// The index of the enclosing symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<usize>,
 }

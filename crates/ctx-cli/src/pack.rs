@@ -23,8 +23,8 @@ use crate::walk::{self, Found, Skipped};
 /// Runs the verb.
 ///
 /// # Errors
-/// Any of those in the list of exit codes. A file that cannot be read is none: it is reported, and
-/// stands in the receipt.
+/// Any of those in the list of exit codes. A file that cannot be read is no error: it is reported,
+/// also in the receipt.
 pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = BuildOptions::default();
     args.options.apply(&mut options)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     if !args.whole_files && !surely_fits(&packed.chunks, &options) {
         add_renditions(&mut packed.chunks, report, cancel);
         weigh(&mut packed.chunks);
-        // What may be shown in several ways has to be weighed.
+        // Chunks with several renditions need a selection that weighs them.
         options.selection = args.options.selection().unwrap_or(Selection::Optimal);
     }
     let deadline = args.options.deadline();
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     emit::result(&built, args.output, report)
 }
 
-/// No text has more tokens than bytes, whoever counts; what is around it is little beside that.
+/// A text has at most as many tokens as bytes, whatever the counter; the markup around it is small
+/// in comparison.
 fn surely_fits(chunks: &[Chunk], options: &BuildOptions) -> bool {
     let bytes: usize = chunks
         .iter()
@@ -71,7 +72,7 @@ fn surely_fits(chunks: &[Chunk], options: &BuildOptions) -> bool {
     bytes < options.max_tokens.saturating_sub(options.reserve).get() as usize
 }
 
-/// Gives each file the ways to show it in part. O(bytes), on several threads.
+/// Adds renditions to each file. O(bytes), on several threads.
 fn add_renditions(chunks: &mut [Chunk], report: Report, cancel: &Cancel) {
     let limits = Limits::default();
     let _progress = Progress::start("outlining", 0, report);
@@ -85,8 +86,8 @@ fn add_renditions(chunks: &mut [Chunk], report: Report, cancel: &Cancel) {
     });
 }
 
-/// The same, worth what it is to those who look for what there is: half of the information is more than half as
-/// good as all of it.
+/// The same rendition, valued for readers who want an overview: half of the information is worth
+/// more than half of all.
 fn overview(way: Rendition) -> Rendition {
     let information = relevance::of_part(way.information());
     let same = Rendition::new(way.kind(), way.text(), information);
@@ -94,7 +95,7 @@ fn overview(way: Rendition) -> Rendition {
     same.unwrap_or(way)
 }
 
-/// Gives each file its worth beside the others.
+/// Sets the relevance of each file by its rank and length.
 fn weigh(chunks: &mut [Chunk]) {
     for chunk in chunks {
         let rank = Rank::of(&chunk.id, chunk.origin == Origin::Reference);
@@ -103,12 +104,12 @@ fn weigh(chunks: &mut [Chunk]) {
     }
 }
 
-/// One file after it was read.
+/// The result of reading a file.
 enum Read {
     Chunk {
         chunk: Box<Chunk>,
         converted: Option<String>,
-        /// How many secrets are masked in it.
+        /// The warning about secrets masked in it.
         masked: Option<Warning>,
     },
     Skipped(Skipped),
@@ -125,7 +126,7 @@ fn chunk(file: &Found, content: Content) -> Read {
     };
     let language = syntax::language_name(&file.shown, &text);
     let kind = file_kind(&file.shown, language);
-    // A final newline ends the last line and begins no other.
+    // A final newline ends the last line and does not begin another.
     let body = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
     let newlines = memchr::memchr_iter(b'\n', body).count();
     let lines = u32::try_from(newlines.saturating_add(1)).unwrap_or(u32::MAX);
@@ -149,13 +150,13 @@ fn chunk(file: &Found, content: Content) -> Read {
     }
 }
 
-/// What there is to assemble, and what there is to tell about the rest.
+/// The chunks to assemble, and what to report about other files.
 struct Packed {
     chunks: Vec<Chunk>,
     skipped: Vec<Skipped>,
-    /// Path, and what was done to its text.
+    /// The path of each decoded file, and how it was decoded.
     converted: Vec<(String, String)>,
-    /// Of which files secrets are masked.
+    /// The warnings about files with masked secrets.
     masked: Vec<Warning>,
 }
 
@@ -186,7 +187,7 @@ impl Packed {
         }
     }
 
-    /// Completes the receipt with what never became a chunk.
+    /// Adds to the receipt what never became a chunk.
     fn tell(mut self, built: &mut BuiltContext) {
         self.skipped
             .sort_by(|a, b| walk::by_name(&a.shown, &b.shown));

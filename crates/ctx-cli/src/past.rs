@@ -1,4 +1,4 @@
-//! What was changed before in the git repository of a folder, for the verbs that search.
+//! The changes in the git repository of a folder, for the verbs that search.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,19 +13,19 @@ use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 
-/// What the file of changes is called in the folder of an index.
+/// The name of the file of changes in the folder of an index.
 const FILE: &str = "changes";
 
-/// Whether the file of changes is called so, or one that it is written to first.
+/// Whether this is the name of the file of changes, or of a temporary file for it.
 pub(crate) fn is_file(name: &str) -> bool {
     name.strip_prefix(FILE)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(".tmp-"))
 }
 
-/// What is known of the changes of a repository.
+/// The known changes of a repository.
 pub(crate) enum Past {
     Known(Arc<GitChanges>),
-    /// It cannot be read: files are found without it.
+    /// The repository cannot be read; the search goes on without it.
     Unreadable(PortError),
 }
 
@@ -46,7 +46,7 @@ impl Past {
         }
     }
 
-    /// Has `retriever` ask for them, and tell of it where they cannot be read.
+    /// Makes `retriever` search the changes, or report that they cannot be read.
     pub(crate) fn told_to(&self, retriever: Retriever) -> Retriever {
         match self {
             Past::Known(changes) => retriever.with_changes(changes.clone()),
@@ -54,7 +54,7 @@ impl Past {
         }
     }
 
-    /// Warns where they cannot be read, for the verbs that ask nothing.
+    /// Warns if they cannot be read, for the verbs that do not search.
     pub(crate) fn warn(&self) {
         if let Some(why) = self.failure() {
             report::warning(&format!("git history is not used: {why}"));
@@ -62,8 +62,8 @@ impl Past {
     }
 }
 
-/// The changes that are known of the repository that `root` is in, if one of `strategies` asks for them; `None` too if it is in
-/// none.
+/// The stored changes of the repository that contains `root`, if one of `strategies` searches them;
+/// also `None` if there is no repository.
 ///
 /// # Errors
 /// See [`place::index_folder`].
@@ -90,7 +90,7 @@ pub(crate) fn open(
     })
 }
 
-/// The same, up to date.
+/// Same as [`open`], with the changes brought up to date.
 ///
 /// # Errors
 /// Those of [`open`], and it was cancelled.

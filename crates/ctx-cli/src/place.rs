@@ -1,4 +1,4 @@
-//! Where things are that belong to a user and to no folder: indexes, and what the user prefers.
+//! Locations of a user's data outside the folders themselves: indexes and preferences.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,28 +8,28 @@ use std::path::{Component, Path, PathBuf};
 use crate::failure::Failure;
 use crate::walk::shown;
 
-/// Bytes of the hash that an index is named by: enough that no two folders share one.
+/// Bytes of the hash in an index's name: enough that no two folders share one.
 const NAME_BYTES: usize = 16;
 
-/// The folder of an index in what it indexes.
+/// The folder of an index within the folder that it indexes.
 pub(crate) const OWN: &str = ".ctx";
-/// What `ctx serve` keeps there, unless it is told another place.
+/// The folder within it where `ctx serve` keeps its data by default.
 const SERVED: &str = "serve";
 
-/// Reads variables of the environment; those that are empty count as not there.
+/// Reads an environment variable; an empty one counts as unset.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// The folder of the index of `root`, which is canonical: `.ctx` in it where that is a folder (and no link to
-/// one) with more in it than the data of `ctx serve`, or with nothing, else one named by a hash of the root's path, below
-/// `CTX_CACHE_DIR` or the user's cache folder.
+/// The folder of the index of `root`, which is canonical. It is `.ctx` within `root` if that is a
+/// folder (not a link) that is empty or has more in it than the data of `ctx serve`. Otherwise it
+/// is named by a hash of the root's path, below `CTX_CACHE_DIR` or the user's cache folder.
 ///
 /// # Errors
 /// There is no cache folder, or it is within `root`, where the index would be indexed.
 pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     let own = root.join(OWN);
-    // A link may lead anywhere, and whoever made the folder may have made it.
+    // A link may lead anywhere, and may have been made by the author of the folder.
     let is_there = fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir());
     if is_there && !is_served_alone(&own) {
         return Ok(own);
@@ -54,14 +54,14 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Whether `own` is there for the data of `ctx serve` alone: nobody made it for an index.
+/// Whether `own` contains only the data of `ctx serve`, so that nobody made it for an index.
 fn is_served_alone(own: &Path) -> bool {
-    // Of one that cannot be read, opening the index tells what is wrong.
+    // If it cannot be read, opening the index reports what is wrong.
     let entries: Vec<_> = fs::read_dir(own).into_iter().flatten().take(2).collect();
     matches!(&*entries, [Ok(it)] if it.file_name() == SERVED)
 }
 
-/// The folder that indexes are in, which need not be there.
+/// The folder of all indexes, which need not exist.
 ///
 /// # Errors
 /// The environment names none.
@@ -73,24 +73,24 @@ pub(crate) fn cache() -> Result<PathBuf, Failure> {
     Ok(std::path::absolute(&cache).unwrap_or(cache))
 }
 
-/// Whether an index at `folder` is in what it indexes.
+/// Whether an index at `folder` is within the folder that it indexes.
 pub(crate) fn is_own(folder: &Path) -> bool {
     folder.file_name().is_some_and(|it| it == OWN)
 }
 
-/// What the index of `root` is called among others.
+/// The name of the index of `root` in the cache folder.
 pub(crate) fn name_of(root: &Path) -> String {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     name[..2 * NAME_BYTES].to_owned()
 }
 
-/// Whether an index may be called so among others.
+/// Whether `name` has the form of such a name.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_digit = |it: u8| matches!(it, b'0'..=b'9' | b'a'..=b'f');
     name.len() == 2 * NAME_BYTES && name.bytes().all(is_digit)
 }
 
-/// Whether a walk through `root` comes by `folder`; hidden folders it passes over.
+/// Whether a walk through `root` reaches `folder`; it skips hidden folders.
 fn is_walked(root: &Path, folder: &Path) -> bool {
     let is_hidden = |it: Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
     folder
@@ -116,7 +116,7 @@ const CACHE_BELOW_HOME: &str = if cfg!(target_os = "macos") {
     ".cache"
 };
 
-/// The file of what the user prefers; it need not be there.
+/// The file of the user's settings, which need not exist.
 pub(crate) fn user_settings() -> Option<PathBuf> {
     let folder = if cfg!(windows) {
         variable("APPDATA").map(PathBuf::from)
@@ -126,8 +126,8 @@ pub(crate) fn user_settings() -> Option<PathBuf> {
     Some(folder?.join("ctx").join("ctx.toml"))
 }
 
-/// The folder whose file `name` holds for `root`, which is canonical: the nearest that has one, from `root` up to the
-/// repository that it is in. Whoever is in none is asked alone.
+/// The folder whose file `name` applies to `root`, which is canonical: the nearest one that has
+/// such a file, from `root` up to its repository. Outside a repository only `root` itself counts.
 pub(crate) fn settings_folder<'r>(root: &'r Path, name: &str) -> &'r Path {
     let Some(repository) = repository_of(root) else {
         return root;
@@ -137,8 +137,8 @@ pub(crate) fn settings_folder<'r>(root: &'r Path, name: &str) -> &'r Path {
     nearest.filter(|it| has(it, name)).unwrap_or(root)
 }
 
-/// The folder of the git repository that `root` is in, which is canonical. It is looked for no further up than
-/// `GIT_CEILING_DIRECTORIES` says, as git looks for it.
+/// The folder of the git repository that contains `root`, which is canonical. The search goes no
+/// further up than `GIT_CEILING_DIRECTORIES` allows, as in git.
 pub(crate) fn repository_of(root: &Path) -> Option<&Path> {
     let ceilings = env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
     let ceilings: Vec<PathBuf> = env::split_paths(&ceilings).collect();
@@ -151,7 +151,7 @@ fn has(folder: &Path, name: &str) -> bool {
     fs::symlink_metadata(folder.join(name)).is_ok()
 }
 
-/// A folder of the XDG base directory specification, which has it that relative paths are ignored.
+/// A base folder of the XDG specification, according to which relative paths are ignored.
 fn base(
     variable: &impl Fn(&str) -> Option<OsString>,
     name: &str,

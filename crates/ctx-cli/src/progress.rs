@@ -1,4 +1,4 @@
-//! A line that says how far long work has come.
+//! A progress line for long work.
 
 use std::io::{IsTerminal as _, stderr};
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::report::Report;
 
-/// Work shorter than this is not worth a line.
+/// Work shorter than this shows no progress.
 const PATIENCE: Duration = Duration::from_millis(300);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Shows progress on standard error for as long as it lives, when that is a terminal, the work is
-/// long and nobody asked for quiet; otherwise does nothing at all.
+/// Shows progress on standard error as long as it lives, if that is a terminal, the work is long
+/// and `--quiet` was not given; otherwise does nothing at all.
 #[derive(Debug)]
 pub(crate) struct Progress {
     done: Arc<AtomicUsize>,
-    /// 0 as long as it is not known.
+    /// The number of steps; 0 while unknown.
     total: Arc<AtomicUsize>,
     // Held for its drop: the thread ends when the channel closes.
     watcher: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Begins work of `total` steps, or of an unknown number when that is 0.
+    /// Begins work of `total` steps, or of an unknown number if that is 0.
     pub(crate) fn start(what: &'static str, total: usize, report: Report) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
         let total = Arc::new(AtomicUsize::new(total));
@@ -61,13 +61,13 @@ impl Progress {
         }
     }
 
-    /// Says how many steps of how many are done, where that is known from now on.
+    /// Sets how many steps are done, and of how many.
     pub(crate) fn set(&self, done: usize, total: usize) {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// Says that one more step is done.
+    /// Counts one more step as done.
     pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
@@ -77,7 +77,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((alive, watcher)) = self.watcher.take() {
             drop(alive);
-            // A progress line that failed is no reason to fail.
+            // A failed progress line is not an error.
             let _ = watcher.join();
         }
     }

@@ -37,8 +37,8 @@ use crate::walk::shown;
 /// Runs the verb.
 ///
 /// # Errors
-/// Any of those in the list of exit codes. Nothing found is none, nor is a strategy that failed where another
-/// did not: each is a warning.
+/// Any of those in the list of exit codes. An empty result is no error, and neither is a failed
+/// strategy if another one succeeded: both are warnings.
 pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let is_input = |it: &Path| it == Path::new("-");
     if args.text == ["-"] && args.search.hits.as_deref().is_some_and(is_input) {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
             .with_hint("give --hits what another search found, or name other strategies"));
     }
     build.explain |= args.output.explain;
-    // What is wrong with it is told before a folder is indexed for nothing.
+    // An unknown counter is reported before a folder is indexed in vain.
     let counters = Arc::new(counters());
     counters.get(&build.counter)?;
     retrieve.now = Some(now());
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     write(&answer, &findings, args, report)
 }
 
-/// The question, with what was given in several words on one line.
+/// The question; several words are joined to one line.
 fn read(words: &[String]) -> Result<String, Failure> {
     let is_input = |it: Option<&String>| it.is_some_and(|it| it == "-");
     if words.len() > 1 && (is_input(words.first()) || is_input(words.last())) {
@@ -141,7 +141,7 @@ fn read(words: &[String]) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Refuses a question that asks for nothing, before anything is done for it.
+/// Refuses a question without anything to search for, before any other work.
 fn check(question: &str) -> Result<(), Failure> {
     let query = Query::analyse(question);
     if query.bytes_left_out > 0 {
@@ -159,7 +159,7 @@ fn check(question: &str) -> Result<(), Failure> {
     Err(Failure::input(nothing_in(question)).with_hint(hint))
 }
 
-/// Why there is nothing to look for in `question`.
+/// Why there is nothing to search for in `question`.
 fn nothing_in(question: &str) -> String {
     if question.trim().is_empty() {
         return "the question is empty".to_owned();
@@ -174,7 +174,7 @@ fn nothing_in(question: &str) -> String {
     }
 }
 
-/// Whoever searches with grep names the folder last, which here is a word of the question.
+/// Users of grep name the folder last, where it would be a word of the question.
 fn hint_at_folder(words: &[String], root: &Path, report: Report) {
     let [_, .., last] = words else {
         return;
@@ -187,7 +187,8 @@ fn hint_at_folder(words: &[String], root: &Path, report: Report) {
     }
 }
 
-/// The first question in a folder of a repository has all of the folder indexed, though all of the repository may be already.
+/// The first question in a folder of a repository indexes that folder, even if the whole repository
+/// is indexed already.
 fn hint_at_repository(root: &Path, report: Report) {
     let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| has_index(&it));
     let Some(repository) = place::repository_of(root).filter(|it| *it != root) else {
@@ -214,7 +215,8 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
     Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
 }
 
-/// Indexes what changed, and tells what is not searched. Where it cannot be done, what was indexed before has to do.
+/// Indexes changed files, and reports what is not searched. If the update fails, the index is used
+/// as it was.
 fn catch_up(
     index: &Index,
     settings: &Settings,
@@ -241,7 +243,7 @@ fn catch_up(
     };
     match indexing::behind(index)? {
         Some(behind) => report::warning(&format!("{why}; {behind}")),
-        // Times that changed alone, which could not be noted.
+        // Only modification times changed, and could not be recorded.
         None => report.detail(&why),
     }
     Ok(Missed::default())
@@ -282,18 +284,18 @@ fn runtime() -> Result<Runtime, Failure> {
     })
 }
 
-/// Where answers come from.
+/// The sources of an answer.
 struct Stores<'s> {
     index: &'s Arc<Index>,
-    /// What was changed before, if the folder is in a repository.
+    /// The changes of the repository, if the folder is in one.
     past: Option<Past>,
-    /// What another search found.
+    /// The hits of another search.
     hits: Option<Arc<Vec<Near>>>,
     resolver: Arc<Resolver>,
     counters: Arc<Counters>,
 }
 
-/// Who looks up what was found in the files of `index`.
+/// A resolver for the files of `index`.
 fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failure> {
     let root = Root::open(index.root()).map_err(|error| {
         Failure::input(with_causes(&error)).with_hint("give a folder that exists")
@@ -332,10 +334,10 @@ fn ask(
     })
 }
 
-/// Says what is missing from the answer, which is of a folder that has `missed` besides.
+/// Reports what is missing from the answer; `missed` is not searched in its folder.
 ///
 /// # Errors
-/// No strategy has an answer.
+/// All strategies failed.
 fn warn(
     answer: &Answer,
     options: &retrieve::Options,
@@ -388,7 +390,7 @@ fn warn(
     Ok(())
 }
 
-/// Says which of the files that are shown were decoded, here and in the receipt.
+/// Reports which of the shown files were decoded, on standard error and in the receipt.
 fn tell_decoded(built: &mut BuiltContext, sources: &Sources, report: Report) {
     let mut files = BTreeMap::new();
     for shown in &built.included {

@@ -1,4 +1,4 @@
-//! The files that were found, as text.
+//! Reads the files that a walk found, as text.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,15 +15,15 @@ use crate::interrupt::Stdin;
 use crate::progress::Progress;
 use crate::walk::{Found, Reason, Skipped, Walked};
 
-/// Fewer files than this are not worth a thread.
+/// The least number of files for which threads are used.
 const WORTH_THREADS: usize = 8;
 
-/// What reading a file came to.
+/// The result of reading a file.
 #[derive(Debug)]
 pub(crate) enum Content {
     Text {
         text: String,
-        /// What was done to make it text, in a sentence.
+        /// How it was converted to UTF-8, in a sentence.
         converted: Option<String>,
         /// How many secrets are masked in it.
         masked: usize,
@@ -31,8 +31,9 @@ pub(crate) enum Content {
     Skipped(Skipped),
 }
 
-/// Reads what was found and calls `work` on each text, on as many threads as there are cores; the answers
-/// come back in the order of the files. One file a thread is held at a time, besides what `work` keeps.
+/// Reads the files and calls `work` on each text, on as many threads as there are cores; the
+/// results are in the order of the files. Each thread holds one file at a time, besides what `work`
+/// keeps.
 ///
 /// # Errors
 /// The user cancelled.
@@ -129,13 +130,14 @@ fn read(file: &Found, roots: &[Root], limit: u64, secrets: Secrets) -> Content {
     }
 }
 
-/// Whether it is there to hold secrets, as its name says or, where a link was named, that of the file it leads to.
+/// Whether its name says that it holds secrets or, for a named link, the name of the file it leads
+/// to.
 fn is_secret(file: &Found) -> bool {
     let real = || file.path.canonicalize().ok().filter(|_| file.named);
     is_secret_file(&file.shown) || real().is_some_and(|it| is_secret_file(&it.to_string_lossy()))
 }
 
-/// What was done to a text, for people.
+/// How a text was converted, in words.
 pub(crate) fn conversion(from: &str, replaced: usize) -> String {
     match replaced {
         0 => format!("decoded from {from}"),
@@ -144,8 +146,9 @@ pub(crate) fn conversion(from: &str, replaced: usize) -> String {
     }
 }
 
-/// The bytes of a file, or `None` if there are too many: what was found is read through its root, whatever it has
-/// become since; what was named is what the user says, also if it is a pipe.
+/// The bytes of a file, or `None` if there are too many. A file that was found is read through its
+/// root, whatever has happened to it since; one that the user named is read as it is, even if it is
+/// a pipe.
 fn bytes(file: &Found, roots: &[Root], limit: u64) -> Result<Option<Vec<u8>>, (Reason, String)> {
     let Some(root) = file.root.and_then(|it| roots.get(it)) else {
         let read =

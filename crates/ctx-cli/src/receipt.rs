@@ -1,4 +1,4 @@
-//! Receipts of earlier runs, as `--json` writes them.
+//! Reads receipts of earlier runs, as `--json` writes them.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::bounded::{self, Whole};
 use crate::failure::Failure;
 use crate::walk::shown;
 
-/// The receipt in a file, or on standard input for `-`.
+/// Reads the receipt in a file, or on standard input for `-`.
 ///
 /// # Errors
-/// The file cannot be read, or is no receipt.
+/// The file cannot be read, or is not a receipt.
 pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     let hint = "give a file that an earlier run wrote with --json";
     let name = shown(path);
@@ -46,7 +46,7 @@ fn parse(text: &str) -> serde_json::Result<BuiltContext> {
     Ok(read)
 }
 
-/// What a receipt tells of the context before.
+/// What a receipt says about the previous context.
 ///
 /// # Errors
 /// Those of [`read`].

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Resu
     let graph = Graph::new(files.iter().map(|it| (it.path.as_str(), &it.outline)));
     let mut found = graph.find(&args.symbol);
     if found.is_empty() {
-        // A path as the shell has it, where those here are relative to the folder.
+        // A path as the shell knows it; the paths here are relative to the folder.
         let path = shown(Path::new(&args.symbol));
         found = graph.find(&path);
         let below = |it: &PathBuf| {
@@ -68,7 +68,7 @@ struct NodeWire {
     place: PlaceWire,
     outgoing: Vec<EdgeWire>,
     incoming: Vec<EdgeWire>,
-    /// What is reached within the depth asked for, with the number of steps.
+    /// The symbols within the requested depth, with their distances.
     neighbourhood: Vec<NearWire>,
 }
 
@@ -154,7 +154,7 @@ impl NodeWire {
         let _ = writeln!(text, "{kind} {}", self.place.shown());
         for (arrow, edges) in [("→", &self.outgoing), ("←", &self.incoming)] {
             for edge in edges {
-                // What is not sure says how sure it is.
+                // An uncertain relation shows how certain it is.
                 let sure = if edge.weight < 1.0 {
                     format!(" ({:.0} %)", edge.weight * 100.0)
                 } else {

@@ -1,14 +1,15 @@
-//! How much a file matters when nobody asked a question.
+//! The relevance of a file without a question.
 //!
-//! A file that was named matters most. Then what explains the tree (its README) and what declares it
-//! (its manifest). Then sources; then what else there is: documents, settings, examples; then tests; and
-//! last what machines wrote or others did. Of two files the one of the earlier rank matters more,
-//! whatever their lengths. Where not all of it fits, a longer file of a rank matters more than a shorter
-//! one, though not as many times more as it is longer; else files of a rank come in the order of their paths.
+//! Files named by the user rank highest. Then come the file that explains the tree (its README) and
+//! those that declare it (its manifests); then sources; then documents, settings and examples; then
+//! tests; and last generated and copied files. A file of a higher rank is worth more than any file
+//! of a lower one, whatever their lengths. If not everything fits, a longer file of a rank is worth
+//! more than a shorter one, though less than in proportion to their lengths; otherwise files of a
+//! rank are ordered by path.
 
 use ctx::rank::Role;
 
-/// What a file is to those who read a tree, the most important first.
+/// The role of a file for readers of a tree, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     /// It was named by the user.
@@ -19,22 +20,22 @@ pub(crate) enum Rank {
     /// Documents, settings and examples.
     Beside,
     Test,
-    /// Written by a machine, or a copy of what others wrote.
+    /// Generated, or a copy of code from elsewhere.
     Generated,
 }
 
-/// A file of so many bytes is worth no less than a shorter one,
+/// Files shorter than this, in bytes, are valued as if they had this length.
 const SHORT: usize = 256;
-/// and one of so many no more than a longer one.
+/// Files longer than this, in bytes, are valued as if they had this length.
 const LONG: usize = 64 << 10;
-/// What a file is worth grows with this power of its length: with 1 the longest take all there is, with 1/2 there
-/// is room for the shortest alone.
+/// The exponent of the length in a file's value: with 1 the longest files would take all the room,
+/// with 1/2 there would be room for the shortest only.
 const GROWTH: f64 = 0.75;
-/// The README is worth so many times the longest source: enough that it is there in any case, and little
-/// enough that all of a long one does not come before a line of the sources.
+/// The value of the README in units of the longest source: high enough that it is always shown, and
+/// low enough that a long one is not shown completely before any line of the sources.
 const FRONT: f64 = 2.0;
 
-/// File names, in lower case, that declare what a folder is. Sorted.
+/// The names, in lower case, of files that declare what a folder is. Sorted.
 const MANIFESTS: &[&str] = &[
     "build.gradle",
     "build.gradle.kts",
@@ -71,12 +72,12 @@ impl Rank {
         }
     }
 
-    /// The relevance, 0 to 1, of any file of it.
+    /// The relevance, 0 to 1, of any file of this rank.
     pub(crate) fn relevance(self) -> f64 {
         self.weighed(LONG)
     }
 
-    /// The relevance, 0 to 1, of a file of so many bytes, which is to say what it is worth beside others.
+    /// The relevance, 0 to 1, of a file with this many bytes, for weighing it against others.
     #[expect(clippy::cast_precision_loss, reason = "it is at most 65,536")]
     pub(crate) fn weighed(self, bytes: usize) -> f64 {
         let share_of = |bytes: usize| (bytes as f64 / LONG as f64).powf(GROWTH);
@@ -94,18 +95,19 @@ impl Rank {
     }
 }
 
-/// What a part of a file with a share of its `information`, 0 to 1, is worth of what all of it is.
+/// The value of a part of a file, as a share of the whole, given its share of the `information`, 0
+/// to 1.
 pub(crate) fn of_part(information: f64) -> f64 {
     information.sqrt()
 }
 
-/// Whether a file of this name explains or declares the folder it is in.
+/// Whether a file of this name explains or declares its folder.
 fn is_front(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.split('.').next() == Some("readme") || MANIFESTS.binary_search(&name.as_str()).is_ok()
 }
 
-/// The last part of `path`.
+/// The last component of `path`.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,8 +1,9 @@
-//! What is said on standard error.
+//! Messages on standard error.
 //!
-//! Every line goes through [`clean`] here, and only here: a path or an id may hold escape
-//! sequences, and a terminal would obey them. Writing never fails the program: when nobody listens
-//! to standard error there is nobody to tell. Whoever must not wait for who listens writes [behind](write_behind).
+//! Every line passes through [`clean`] here, and only here: a path or an id may contain escape
+//! sequences, which a terminal would obey. Writing never fails the program: if standard error is
+//! closed, the message is lost. Code that must not wait for a slow reader writes
+//! [behind](write_behind).
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -23,24 +24,24 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 const PLAIN: Style = Style::new();
 
-/// What a line begins with that says what to do.
+/// The prefix of a line that says what to do.
 const HINTED: &str = "hint: ";
 
-/// Characters that one line holds at most: an id may be as long as its author liked.
+/// The most characters of one line: an id may be arbitrarily long.
 const LONGEST: usize = 2000;
 
-/// How much is said besides errors and warnings.
+/// How much is reported besides errors and warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     /// Nothing.
     Quiet,
-    /// One line of what came out, and counts of what was passed over.
+    /// One line about the result, and counts of skipped files.
     Normal,
-    /// Each file that was passed over, and why.
+    /// Each skipped file, and why.
     Verbose,
 }
 
-/// Tells people what happened.
+/// Reports to people what happened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     verbosity: Verbosity,
@@ -59,21 +60,21 @@ impl Report {
         self.verbosity == Verbosity::Verbose
     }
 
-    /// Says what came out.
+    /// Reports the result.
     pub(crate) fn note(self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
             say(PLAIN, "", text);
         }
     }
 
-    /// Says what may have been meant instead.
+    /// Suggests what may have been meant instead.
     pub(crate) fn hint(self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
             say(HINT, HINTED, text);
         }
     }
 
-    /// Says what only some want to know.
+    /// Reports a detail, only with `--verbose`.
     pub(crate) fn detail(self, text: &str) {
         if self.is_verbose() {
             say(PLAIN, "", text);
@@ -81,14 +82,15 @@ impl Report {
     }
 }
 
-/// Says what failed and what to do about it as JSON, on one line.
+/// Reports a failure and its hint as JSON, on one line.
 pub(crate) fn failure_as_json(failure: &Failure) {
     let text = visible(failure.json()).to_string();
     let (style, label) = (PLAIN, "");
     write(Line { style, label, text });
 }
 
-/// The same with all texts in it as a line would show them: they are no longer than that, and no terminal obeys them.
+/// Cleans all texts in it as a line would be, so that they are no longer and no terminal obeys
+/// them.
 fn visible(mut told: Value) -> Value {
     for value in told.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if let Value::String(text) = value {
@@ -98,7 +100,7 @@ fn visible(mut told: Value) -> Value {
     told
 }
 
-/// Says what failed, and on its own line what to do about it.
+/// Reports a failure and, on its own line, its hint.
 pub(crate) fn failure(failure: &Failure) {
     say(ERROR, "error: ", &format!("{:#}", failure.error));
     if let Some(hint) = &failure.hint {
@@ -106,22 +108,22 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// Says that something was passed over or changed; no verbosity silences it.
+/// Reports that something was skipped or changed, whatever the verbosity.
 pub(crate) fn warning(text: &str) {
     say(WARNING, "warning: ", text);
 }
 
-/// Says a line of a log, which says itself how bad it is; no verbosity silences it.
+/// Writes a line of a log, which states its own severity, whatever the verbosity.
 pub(crate) fn logged(line: &str) {
     say(PLAIN, "", line);
 }
 
-/// Prints lines that were asked for, such as a table, whatever the verbosity.
+/// Prints lines that were requested, such as a table, whatever the verbosity.
 pub(crate) fn lines(text: &str) {
     text.lines().for_each(|line| say(PLAIN, "", line));
 }
 
-/// `text` on one line, with everything a terminal would obey made visible.
+/// `text` on one line, with control characters made visible.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     ctx::format::neutralise(text, Slot::Line)
 }
@@ -131,7 +133,7 @@ fn say(style: Style, label: &'static str, text: &str) {
     write(Line { style, label, text });
 }
 
-/// What one line holds of it.
+/// The part of `text` that fits into one line.
 fn cut(text: &str) -> &str {
     match text.char_indices().nth(LONGEST) {
         Some((cut, _)) => &text[..cut],
@@ -146,7 +148,7 @@ fn write(line: Line) {
     }
 }
 
-/// One line of standard error.
+/// A line of standard error.
 struct Line {
     style: Style,
     label: &'static str,
@@ -162,38 +164,38 @@ impl Line {
     }
 }
 
-/// So many lines wait for whoever reads standard error; what is said while as many wait is lost, and told as a number.
+/// The most lines that wait for a reader of standard error; further ones are lost and only counted.
 const WAITING: usize = 1_000;
 
-/// How long a program that ends waits for whoever reads standard error.
+/// How long the program waits at its end for a reader of standard error.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Who writes for those who do not wait.
+/// The thread that writes for callers that must not wait.
 static BEHIND: OnceLock<Behind> = OnceLock::new();
 
-/// From now on has a thread of its own write what is said: nobody waits for a standard error that nobody reads.
-/// The program ends by way of [`flush`].
+/// Makes a separate thread write all messages from now on, so that no caller waits for a reader of
+/// standard error. The program must then end through [`flush`].
 pub(crate) fn write_behind() {
     BEHIND.get_or_init(Behind::begin);
 }
 
-/// Waits until what was said is written, and no longer than [`LAST_WORDS`].
+/// Waits until all messages are written, but at most [`LAST_WORDS`].
 pub(crate) fn flush() {
     if let Some(behind) = BEHIND.get() {
         behind.flush();
     }
 }
 
-/// What is handed to the thread that writes.
+/// A message to the thread that writes.
 enum Said {
     Line(Line),
-    /// Whoever sent it is told once all that was said before is written.
+    /// Asks for a reply when everything before it is written.
     Flush(SyncSender<()>),
 }
 
 struct Behind {
     said: SyncSender<Said>,
-    /// Lines for which there was no room, and that nobody was told of.
+    /// The number of lost lines that are not reported yet.
     lost: AtomicUsize,
 }
 
@@ -204,12 +206,12 @@ impl Behind {
             for said in all {
                 match said {
                     Said::Line(line) => line.write(),
-                    // Who asked may not wait any more.
+                    // The caller may have stopped waiting.
                     Said::Flush(done) => drop(done.try_send(())),
                 }
             }
         };
-        // Without a thread nothing is said: who says it must not wait.
+        // If there is no thread, nothing is written, since callers must not wait.
         let _ = thread::Builder::new().spawn(write);
         Behind {
             said,
@@ -228,7 +230,7 @@ impl Behind {
 
     fn flush(&'static self) {
         let (told, done) = sync_channel(1);
-        // While as many wait as may, there is no room for this either.
+        // If the queue is full, there is no room for this either.
         let asking = move || {
             let said = self.lost().map(Said::Line).into_iter();
             for said in said.chain([Said::Flush(told)]) {
@@ -240,7 +242,7 @@ impl Behind {
         }
     }
 
-    /// What is said of lines that were lost.
+    /// The line that reports lost lines.
     fn lost(&self) -> Option<Line> {
         let count = self.lost.swap(0, Ordering::Relaxed);
         (count > 0).then(|| Line {

@@ -27,10 +27,10 @@ use crate::failure::{Exit, Failure};
 use crate::place::{OWN, variable};
 use crate::report::{self, Report};
 
-/// Where everything is kept, in the folder that the server is started in.
+/// The default data folder, relative to the current folder.
 const DATA_DIR: &str = ".ctx/serve";
 
-/// Whose data it is when nobody is named.
+/// The owner of all data if no token file names owners.
 const OWNER: &str = "local";
 
 pub(crate) const HELP: &str = "\
@@ -51,55 +51,59 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen; port 0 is any that is free
+    /// The address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
-    /// Where everything is kept [default: .ctx/serve]
+    /// The folder for all data [default: .ctx/serve]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Keep everything in this PostgreSQL database instead. Where neither is given, `CTX_DATABASE_URL` names it, if that is set:
-    /// whoever lists processes sees a flag, and a password in it
+    /// Keep all data in this PostgreSQL database instead. If neither is given, `CTX_DATABASE_URL`
+    /// names it, if set: a flag, and the password in it, is visible in lists of processes
     #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
-    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]. After a hang-up
-    /// (SIGHUP) it is read again; if it has a fault then, the tokens stay those they were
+    /// Accept the tokens in this file, one per line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS]
+    /// [operator]. It is read again after a hang-up (SIGHUP); if it is invalid then, the tokens
+    /// stay as they were
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// A name of this server, without a port, besides those of the loopback where it listens there; requests to others are
-    /// refused. May be given more than once. `*` is any
+    /// A name of this server, without a port, besides those of the loopback if it listens there;
+    /// requests to other names are refused. May be given more than once. `*` accepts any
     #[arg(long = "allow-host", alias = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Let pages of this site ask, and read the answers, besides those of the server itself; where a proxy encrypts, the
-    /// site is the proxy's. The port where it is not the scheme's. May be given more than once
+    /// Let pages of this site send requests and read the answers, besides those of the server
+    /// itself; behind a proxy that terminates TLS, the site is the proxy's. With the port unless it
+    /// is the scheme's default. May be given more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
-    /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores: more
-    /// make sense where the answers of a database take long to come
+    /// Build this many contexts at once, 1 to 64; more wait. By default three for every two cores:
+    /// more are useful if a database answers slowly
     #[arg(long, value_name = "N", value_parser = at_once, allow_negative_numbers = true)]
     builds: Option<NonZeroUsize>,
-    /// Let requests count by the `tokenizer.json` FILE when they ask for the counter NAME. May be given more than once
+    /// Let requests use the `tokenizer.json` FILE as the counter NAME. May be given more than once
     #[cfg(feature = "tokenizer-json")]
     #[arg(long = "tokenizer", value_name = "NAME=FILE", value_parser = tokenizer)]
     tokenizers: Vec<(String, PathBuf)>,
-    /// Keep the receipt of a context for so many hours, 1 to 87600
+    /// Keep the receipt of a context for this many hours, 1 to 87600
     #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600), allow_negative_numbers = true)]
     receipt_hours: u64,
-    /// Keep no more receipts of an owner than so many MiB, 1 to 1048576: the oldest go before their time
+    /// Keep at most this many MiB of receipts per owner, 1 to 1048576: the oldest are deleted
+    /// before their time
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_048_576), allow_negative_numbers = true)]
     receipt_mib: u64,
-    /// Once it is told to stop (Ctrl-C, SIGTERM), go on taking requests for so long, while /readyz says 503. Then those that
-    /// were begun may end, for 10 seconds. A second signal ends it at once
+    /// After the signal to stop (Ctrl-C, SIGTERM), go on accepting requests for this many seconds,
+    /// while /readyz answers 503. Then running requests may take 10 more seconds. A second signal
+    /// stops it at once
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_GRACE), allow_negative_numbers = true)]
     grace: u64,
-    /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
+    /// Print a new token for OWNER and its line for --tokens, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
 }
 
-/// Runs the verb until it is told to stop.
+/// Runs the verb until a signal stops it.
 ///
 /// # Errors
-/// The arguments make no sense, the address is taken, the data folder or the tokens cannot be used.
+/// The arguments are invalid, the address is taken, the data folder or the tokens cannot be used.
 pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     if let Some(owner) = &args.new_token {
         return new_token(owner);
@@ -122,10 +126,10 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     }
     let counters = counters(args)?;
     let (credentials, token) = credentials(args)?;
-    // Requests wait for nobody who reads what is said of them.
+    // Requests must not wait for a reader of the log.
     report::write_behind();
     tell_panics_by_place();
-    // Whoever set one already hears of our errors too.
+    // If a subscriber is set already, it receives these errors too.
     let _ = tracing::subscriber::set_global_default(Log);
     raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -138,7 +142,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
         .with_hosts(args.hosts.clone())
         .with_origins(args.origins.clone());
     let outcome = runtime.block_on(serve(args, options, token.as_deref(), report));
-    // Requests had their time: what is still computed is for nobody.
+    // Requests had their time: nobody waits for what is still computed.
     runtime.shutdown_background();
     outcome
 }
@@ -154,7 +158,8 @@ async fn serve(
         Some(builds) => limits.with_workers(builds),
         None => limits,
     };
-    // Two for each build at least, as most of them ask for several things at once; a batch of files has one for as long as it takes.
+    // At least two for each build, as most builds send several queries at once; a batch of files
+    // occupies one while it runs.
     let connections = 2 * limits.workers + limits.batch_workers;
     let open = async || backend(args, connections).await;
     let server = Server::bind_then(args.addr, options.with_limits(limits), open);
@@ -171,11 +176,11 @@ async fn serve(
     Ok(())
 }
 
-/// Tells where clients are awaited, and the token that lets them in, if it was made for this run: on standard output, as there
-/// is nothing else that a server writes there.
+/// Prints the address, and the token if it was made for this run. It goes to standard output, to
+/// which a server writes nothing else.
 ///
 /// # Errors
-/// Standard output does not take it.
+/// Standard output cannot be written.
 pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
     emit::write(|out| {
         writeln!(out, "listening on {url}")?;
@@ -188,24 +193,25 @@ pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
 
 const DATABASE_URL: &str = "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there";
 
-/// Whoever looks whether it is ready does so every few seconds.
+/// The most seconds of grace; readiness is usually checked every few seconds.
 const MOST_GRACE: u64 = 3_600;
 
-/// PostgreSQL takes 100 by default, of all processes: more builds than half of these wait for each other's.
+/// The most connections: PostgreSQL accepts 100 by default, of all processes. With more builds than
+/// half of these, builds wait for connections.
 const MOST_CONNECTIONS: usize = 32;
 
-/// How long a statement that writes may take. Two seconds later a database is silent, which is to be told before the request has had
-/// its time.
+/// How long a writing statement may take. Two seconds later a database counts as silent, which must
+/// be reported before the request times out.
 const WRITING: Duration = Duration::from_secs(7);
 
-/// How many builds there may be at once.
+/// Parses how many builds may run at once.
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
     let count = count.filter(|it| it.get() <= Limits::MOST_WORKERS);
     count.ok_or_else(|| format!("a number from 1 to {} is needed", Limits::MOST_WORKERS))
 }
 
-/// What a request may count by besides what there is.
+/// The counters that requests may use, including custom ones.
 #[cfg(feature = "tokenizer-json")]
 fn counters(args: &ServeArgs) -> Result<Arc<Counters>, Failure> {
     let mut counters = Counters::default();
@@ -222,7 +228,7 @@ fn counters(_: &ServeArgs) -> Result<Arc<Counters>, Failure> {
     Ok(Arc::default())
 }
 
-/// A name that requests can ask for, and the file that is meant.
+/// Parses a counter's name and its file.
 #[cfg(feature = "tokenizer-json")]
 fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
     let (name, file) = text.split_once('=').unwrap_or_default();
@@ -235,18 +241,18 @@ fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
     Ok((name.to_owned(), PathBuf::from(file)))
 }
 
-/// The database that everything is kept in, if it is kept in one.
+/// The database for all data, if one is given.
 fn database(args: &ServeArgs) -> Option<String> {
     let flag = args.database_url.clone();
     if args.data_dir.is_some() {
         return flag;
     }
-    // What is no text is no address either, which is told.
+    // A value that is not UTF-8 is not a URL either, which is reported.
     let named = || Some(variable("CTX_DATABASE_URL")?.to_string_lossy().into_owned());
     flag.or_else(named)
 }
 
-/// Where everything is kept.
+/// Opens the store.
 async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match database(args) {
         None => {
@@ -267,7 +273,8 @@ async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend
     })
 }
 
-/// Sees to it that no link leads to `folder`, where that is in the `.ctx` of the current folder, however it is named.
+/// Checks that no link leads to `folder` if that is in the `.ctx` of the current folder, however it
+/// is spelled.
 fn check_own(folder: &Path) -> io::Result<()> {
     let folder = absolute(folder)?;
     if absolute(OWN).is_ok_and(|own| folder.starts_with(own)) {
@@ -276,7 +283,7 @@ fn check_own(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How much one owner may keep.
+/// How much one owner may store.
 fn quota(args: &ServeArgs) -> Quota {
     let mut quota = Quota::default();
     quota.contexts = Keeping {
@@ -297,7 +304,7 @@ fn new_token(owner: &str) -> Result<(), Failure> {
     emit::write(|out| writeln!(out, "token: {token}\nline: {line}"))
 }
 
-/// Who is let in, and the token that was made for this run, if one was.
+/// The accepted tokens, and the token that was made for this run, if one was.
 fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failure> {
     if let Some(path) = &args.tokens {
         return Ok((Credentials::read(path).map_err(refused)?, None));
@@ -310,7 +317,7 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     Ok((credentials, Some(token)))
 }
 
-/// What to do about a name of the server, or a site, that is none.
+/// The hint for an invalid name of the server, or an invalid site.
 pub(crate) fn naming(error: &HostsError) -> &'static str {
     match error {
         HostsError::Site(_) => {

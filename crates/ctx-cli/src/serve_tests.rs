@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::tell_panics_by_place;
 
-/// The child of the test below: the hook is the whole process's.
+/// The child process of the test below, since the hook applies to the whole process.
 #[test]
 #[ignore = "it is run by another test"]
 fn panics() {
@@ -40,7 +40,7 @@ fn interrupt() {
     assert!(sent.success());
 }
 
-/// The child of the test below: a signal is the whole process's.
+/// The child process of the test below, since a signal applies to the whole process.
 #[cfg(unix)]
 #[test]
 #[ignore = "it is run by another test"]
@@ -54,7 +54,7 @@ fn is_interrupted_before_it_waits() {
     });
 }
 
-/// The same of the test after it.
+/// The child process of the test after it, for the same reason.
 #[cfg(unix)]
 #[test]
 #[ignore = "it is run by another test"]

@@ -1,8 +1,9 @@
-//! What holds where no flag says otherwise: the environment, then `ctx.toml` in the folder that is asked about or the
-//! nearest above it in its repository, then the user's own `ctx.toml`, then what the index remembers, then the defaults.
+//! Settings that no flag gives: from the environment, then from `ctx.toml` in the folder that is
+//! searched or the nearest above it in its repository, then from the user's own `ctx.toml`, then
+//! from what the index remembers, then the defaults.
 //!
-//! Each place is read as one [`Layer`]; a key or variable that nobody knows, or that makes no sense, is an
-//! error that names it. What came from where is noted for `--explain`.
+//! Each source is parsed as one [`Layer`]; an unknown or invalid key or variable is an error that
+//! names it. The origin of each value is recorded for `--explain`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,13 +19,13 @@ use crate::options::OptionFlags;
 use crate::place;
 use crate::values::{Kinds, Strategies, Value};
 
-/// Keys of what the index remembers.
+/// Keys that the index remembers.
 pub(crate) const INCLUDE_GENERATED: &str = "include-generated";
 pub(crate) const MAX_FILE_SIZE: &str = "max-file-size";
-/// How long it is waited for another process that writes the index.
+/// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_mins(1);
 
-/// A setting, what it is, and who says so.
+/// A setting, its value, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) key: &'static str,
@@ -32,10 +33,10 @@ pub(crate) struct Told {
     pub(crate) origin: String,
 }
 
-/// What every place says, the first that does so deciding.
+/// The settings of all sources; the first that has a value decides.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// With the names of their files; that of the environment is empty.
+    /// The layers with the names of their files; that of the environment is empty.
     layers: Vec<(String, Layer)>,
     told: Vec<Told>,
 }
@@ -44,7 +45,7 @@ impl Settings {
     /// Reads the environment and the files, for questions about `root`.
     ///
     /// # Errors
-    /// One of them cannot be read, or says what nobody understands.
+    /// One of them cannot be read, or is invalid.
     pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
         let mut all = vec![(String::new(), layers::environment(place::variable)?)];
         let folder = place::settings_folder(root, layers::NAME);
@@ -62,7 +63,7 @@ impl Settings {
         })
     }
 
-    /// What was asked for, where something was; else the default.
+    /// The value that a flag or a source gives, or else the default.
     fn pick<T: Value>(
         &mut self,
         key: &'static str,
@@ -76,7 +77,7 @@ impl Settings {
         })
     }
 
-    /// What was asked for, where something was.
+    /// The value that a flag or a source gives.
     fn find<T: Value>(
         &mut self,
         key: &'static str,
@@ -104,7 +105,7 @@ impl Settings {
         });
     }
 
-    /// How a context is built.
+    /// The options of a build.
     ///
     /// # Errors
     /// Those of [`OptionFlags::apply`].
@@ -144,7 +145,7 @@ impl Settings {
         Ok(options)
     }
 
-    /// What is looked for.
+    /// The options of a search.
     pub(crate) fn retrieve(&mut self, flags: &Search, max_tokens: Tokens) -> retrieve::Options {
         let mut options = retrieve::Options::default();
         options.strategies = self.strategies(flags.strategies.as_ref());
@@ -183,7 +184,8 @@ impl Settings {
         picked.0
     }
 
-    /// What is indexed. What nothing says is left to the index, which remembers what flags said before.
+    /// The options of the index. Values that no source gives are left to the index, which remembers
+    /// earlier flags.
     pub(crate) fn index(&mut self, flags: Indexed) -> index::Options {
         let kept = flags.kept();
         let mut options = index::Options::default();
@@ -203,7 +205,7 @@ impl Settings {
         options
     }
 
-    /// Notes what was left to the index, of which `status` tells.
+    /// Records the values that were left to the index, as reported by `status`.
     pub(crate) fn note_index(&mut self, status: &index::Status, kept: index::Kept) {
         let origin = |is_kept: bool| {
             if is_kept {
@@ -223,26 +225,26 @@ impl Settings {
         }
     }
 
-    /// Who says what `key` is, as far as it is known by now.
+    /// Where the value of `key` comes from, as far as known.
     pub(crate) fn origin(&self, key: &str) -> &str {
         let told = self.told.iter().find(|it| it.key == key);
         told.map_or("the default", |it| &it.origin)
     }
 
-    /// What `key` is, and who says so.
+    /// The value of `key`, and where it comes from.
     pub(crate) fn say(&self, key: &str) -> String {
         let told = self.told.iter().find(|it| it.key == key);
         let value = told.map_or("not known", |it| &it.value);
         format!("{key} is {value} ({})", self.origin(key))
     }
 
-    /// What was picked so far, and from where.
+    /// The values picked so far, and where they come from.
     pub(crate) fn told(&self) -> &[Told] {
         &self.told
     }
 }
 
-/// The variable that says what `key` is.
+/// The environment variable for `key`.
 fn variable_of(key: &str) -> String {
     format!("CTX_{}", key.to_uppercase().replace('-', "_"))
 }

@@ -1,4 +1,4 @@
-//! `ctx show`: a part of a file, in one rendition of several, or cut to a number of tokens.
+//! `ctx show`: a part of a file, in one of several renditions, or cut to a number of tokens.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::options::counters;
 use crate::report::{self, Report};
 use crate::walk::shown;
 
-/// So many names are told of several.
+/// The most names that a message lists.
 const MOST_TOLD: usize = 5;
-/// Names that are alike to this degree (Jaro and Winkler) may be slips of each other.
+/// The least Jaro-Winkler similarity at which a name may be a misspelling of another.
 const ALIKE: f64 = 0.85;
 
 /// Runs the verb.
 ///
 /// # Errors
-/// The file cannot be read, or does not have what is asked for.
+/// The file cannot be read, or does not have the requested part.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     if !args.matches.is_empty() && args.rendition != RenditionKind::Excerpt {
         return Err(
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     let has_none = args.max_tokens.is_some() && lines.numbers().next().is_none();
     match lines.as_slice() {
         [] => report::warning("not even one line fits"),
-        // The mark of what is left out.
+        // The mark of omitted lines.
         [_] if has_none => report::warning("not even one line fits"),
         _ if has_none => {
             report::warning("not even one line fits: what is shown is the beginning of one");
@@ -85,7 +85,8 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     }
 }
 
-/// `PATH`, `PATH:A`, `PATH:A-B`, `PATH#symbol`, or what others write of a line: `PATH:A:COLUMN`, `PATH#LA`, `PATH#LA-LB`.
+/// A part of a file: `PATH`, `PATH:A`, `PATH:A-B`, `PATH#symbol`, or the other notations of lines
+/// `PATH:A:COLUMN`, `PATH#LA`, `PATH#LA-LB`.
 struct Place {
     path: PathBuf,
     part: Part,
@@ -98,7 +99,8 @@ enum Part {
 }
 
 impl Place {
-    /// A file of exactly this name is meant before a part of another.
+    /// Parses a place. An existing file with exactly this name takes precedence over a part of
+    /// another.
     fn of(text: &str) -> Result<Place, Failure> {
         let place = |path: &str, part| Place {
             path: PathBuf::from(path),
@@ -154,7 +156,7 @@ fn span(lines: &str) -> Option<LineSpan> {
     LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
 }
 
-/// Of `path:10:4` the path and the line, as compilers tell a place.
+/// Removes the column of `path:10:4`, the notation of compilers.
 fn without_column(place: &str) -> &str {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
     let (before, last) = place.rsplit_once(':').unwrap_or((place, ""));
@@ -166,12 +168,12 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// `L10`, `L10-L20`, as links to a file tell its lines.
+/// Parses `L10` or `L10-L20`, the notation of links to lines of a file.
 fn span_of_link(lines: &str) -> Option<LineSpan> {
     span(&lines.strip_prefix('L')?.replace("-L", "-"))
 }
 
-/// The text of a file that the user named: any folder will do, and its files as well as its links.
+/// The text of a file that the user named, which may be in any folder, and may be a link.
 fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     let near = if path.exists() {
         Vec::new()
@@ -211,7 +213,7 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     })
 }
 
-/// Names in the folder of `path` that look like its own, the nearest first.
+/// Names in the folder of `path` that are similar to its own, the most similar first.
 fn near(path: &Path) -> Vec<String> {
     let name = path.file_name().and_then(|it| it.to_str());
     let folder = path.parent().filter(|it| *it != Path::new(""));
@@ -220,7 +222,7 @@ fn near(path: &Path) -> Vec<String> {
         return Vec::new();
     };
     let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
-    // A link that leads to nothing has the very name.
+    // A dangling link has the very name.
     let names = names.filter(|it| it != name);
     let score = |it: &str| strsim::jaro_winkler(name, it);
     let mut near: Vec<String> = names.filter(|it| score(it) >= ALIKE).collect();
@@ -249,7 +251,7 @@ struct Wire<'a> {
     language: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rendition: Option<RenditionKind>,
-    /// In place of a rendition: what was left out by it is in none.
+    /// Set instead of a rendition; lines cut by a strategy belong to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     strategy: Option<&'a str>,
     lines: Vec<LineWire<'a>>,

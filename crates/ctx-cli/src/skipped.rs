@@ -1,4 +1,4 @@
-//! What is said about files that were passed over, and about those that were changed.
+//! Reports about files that were skipped, and about those that were converted.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use crate::report::{self, Report};
 use crate::settings::{self, Settings};
 use crate::walk::{Reason, Skipped, shown};
 
-/// Why a link is passed over,
+/// Why a link is skipped.
 pub(crate) const LINK: &str = "links are not followed";
-/// and a pipe, a device or a socket.
+/// Why a pipe, a device or a socket is skipped.
 pub(crate) const SPECIAL: &str = "it is neither a file nor a folder";
 
-/// Says what was passed over: each loss by name, the rest in numbers unless every name is wanted.
+/// Reports what was skipped: each loss by name, and the rest in numbers unless every name is
+/// requested.
 pub(crate) fn report(skipped: &[Skipped], report: Report) {
     for file in skipped {
         if file.reason.is_loss() {
@@ -38,8 +39,8 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
     }
 }
 
-/// Says what is not indexed: each by name where every name is wanted, and in any case how many are over the size or
-/// have a name that no index can hold, which `ctx pack` shows.
+/// Reports what is not indexed: each by name if every name is requested, and in any case how many
+/// files are too large, or have a name that no index can hold and that `ctx pack` shows.
 pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Report) {
     for file in passed {
         let (path, why) = (shown(&file.path), why(file.reason, settings));
@@ -61,12 +62,12 @@ pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Repo
     }
 }
 
-/// How many files are passed over as they are generated or vendored.
+/// How many files are skipped because they are generated or vendored.
 pub(crate) fn count_generated(passed: &[Passed]) -> usize {
     passed.iter().filter(|it| it.reason.is_generated()).count()
 }
 
-/// So many files, what they are, and how they are taken in.
+/// The number of generated or vendored files, and the flag that includes them.
 pub(crate) fn say_generated(n: usize) -> String {
     let files = emit::counted(n as u64, "generated or vendored file");
     let (are, them) = if n == 1 {
@@ -77,7 +78,7 @@ pub(crate) fn say_generated(n: usize) -> String {
     format!("{files} {are} not indexed; --include-generated takes {them} in")
 }
 
-/// Says how many files are passed over as they are generated or vendored.
+/// Reports how many files are skipped because they are generated or vendored.
 pub(crate) fn report_generated(passed: &[Passed], report: Report) {
     let n = count_generated(passed);
     if n > 0 {
@@ -85,7 +86,7 @@ pub(crate) fn report_generated(passed: &[Passed], report: Report) {
     }
 }
 
-/// What there is where nothing is indexed, and which settings make it so.
+/// Why nothing is indexed: the number of skipped files for each reason, and the setting behind it.
 pub(crate) fn tell_passed(passed: &[Passed], settings: &Settings) -> String {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for file in passed {
@@ -109,7 +110,7 @@ fn more(report: Report) -> &'static str {
     }
 }
 
-/// Why it is so, in a clause about a file.
+/// The reason as a clause about a file.
 pub(crate) fn why(reason: index::Reason, settings: &Settings) -> String {
     match reason {
         index::Reason::TooLarge => {
@@ -132,7 +133,7 @@ pub(crate) fn why(reason: index::Reason, settings: &Settings) -> String {
     }
 }
 
-/// The word that programs see.
+/// The reason as a word for programs.
 pub(crate) fn code(reason: index::Reason) -> &'static str {
     match reason {
         index::Reason::TooLarge => Reason::TooLarge.code(),
@@ -147,7 +148,7 @@ pub(crate) fn code(reason: index::Reason) -> &'static str {
     }
 }
 
-/// Says which files are found by their lines alone, each with the reason.
+/// Reports which files are indexed by lines only, each with the reason.
 pub(crate) fn report_by_lines(files: &[String], report: Report) {
     for file in files {
         report.detail(&format!("indexed by its lines alone: {file}"));
@@ -160,7 +161,7 @@ pub(crate) fn report_by_lines(files: &[String], report: Report) {
     }
 }
 
-/// Says which files were decoded, each a path and what was done.
+/// Reports which files were decoded: each path, and how.
 pub(crate) fn report_converted(converted: &[(String, String)], report: Report) {
     for (path, what) in converted {
         report.detail(&format!("{path}: {what}"));
@@ -174,7 +175,7 @@ pub(crate) fn report_converted(converted: &[(String, String)], report: Report) {
     }
 }
 
-/// Says what ignore files say in vain: files may be there because of it.
+/// Reports faults of ignore files, because of which files may be included.
 pub(crate) fn report_faults(faults: &[String]) {
     for fault in faults {
         report::warning(fault);

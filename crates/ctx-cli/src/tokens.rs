@@ -1,4 +1,4 @@
-//! `ctx tokens`: how many tokens files are, folder by folder.
+//! `ctx tokens`: the token counts of files, added up by folder.
 
 use std::io::Write as _;
 
@@ -40,7 +40,7 @@ struct SkippedWire<'a> {
 /// Runs the verb.
 ///
 /// # Errors
-/// Any of those in the list of exit codes but the budget's.
+/// Any of those in the list of exit codes except the budget's.
 pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let counter = counters().get(&args.counter)?;
     let walked = walk(&args.files.paths, cancel)?;
@@ -107,7 +107,7 @@ fn wire(skipped: &Skipped) -> SkippedWire<'_> {
     }
 }
 
-/// The tree as lines; a lone file needs no total above it.
+/// Prints the tree as lines; a single file needs no total above it.
 fn print(tree: &Tree, depth: usize) -> Result<(), Failure> {
     let width = grouped(tree.top().tokens).len();
     let lone = tree.top().files == 1 && depth > 0;

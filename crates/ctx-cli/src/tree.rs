@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 #[derive(Debug)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
-    /// Where each folder is: only looked up, never iterated.
+    /// The node of each folder: only looked up, never iterated.
     folders: HashMap<String, usize>,
 }
 
@@ -25,10 +25,10 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The last part of the path, with a `/` after a folder's.
+    /// The last component of the path, with a `/` for a folder.
     pub(crate) fn label(&self) -> String {
         let name = match self.path.rfind('/') {
-            // At the root of the file system, not at that of the tree.
+            // A root of the file system, not of the tree.
             None | Some(0) => &*self.path,
             Some(slash) => &self.path[slash + 1..],
         };
@@ -41,7 +41,7 @@ impl Node {
 }
 
 impl Tree {
-    /// Adds up `counts`, each of one path, in time linear in the length of the paths.
+    /// Adds up `counts`, each for one path, in time linear in the length of the paths.
     pub(crate) fn new(counts: impl IntoIterator<Item = (String, u64)>) -> Self {
         let top = Node {
             is_folder: true,
@@ -61,7 +61,7 @@ impl Tree {
     fn add(&mut self, path: String, tokens: u64) {
         let mut parent = 0;
         self.count(parent, tokens);
-        // A leading / is no folder's name.
+        // A leading `/` is not a folder's name.
         for (slash, _) in path.match_indices('/').filter(|(at, _)| *at > 0) {
             parent = self.folder(&path[..slash], parent);
             self.count(parent, tokens);
@@ -101,7 +101,7 @@ impl Tree {
         index
     }
 
-    /// Largest first; what is as large, by path.
+    /// Sorts by size, largest first, and then by path.
     fn sort(&mut self) {
         for at in 0..self.nodes.len() {
             let mut children = std::mem::take(&mut self.nodes[at].children);
@@ -117,7 +117,7 @@ impl Tree {
         &self.nodes[0]
     }
 
-    /// Every node at most `depth` below the top, each before what is in it, with its depth.
+    /// Every node at most `depth` levels below the top, each before its children, with its depth.
     pub(crate) fn rows(&self, depth: usize) -> impl Iterator<Item = (usize, &Node)> {
         let mut open = vec![(0, 0)];
         std::iter::from_fn(move || {
@@ -130,7 +130,7 @@ impl Tree {
         })
     }
 
-    /// What is in the top, as it goes on the wire, at most `depth` levels of it.
+    /// The children of the top in their wire form, at most `depth` levels deep.
     pub(crate) fn entries(&self, depth: usize) -> Entries<'_> {
         Entries {
             tree: self,
@@ -140,7 +140,7 @@ impl Tree {
     }
 }
 
-/// The entries of one folder, each with its own.
+/// The entries of one folder, each with its own entries.
 #[derive(Debug)]
 pub(crate) struct Entries<'t> {
     tree: &'t Tree,

@@ -1,5 +1,5 @@
-//! Values that a flag, a variable of the environment and a key of `ctx.toml` may have: each is read by the
-//! same rules wherever it stands.
+//! The values of flags, environment variables and keys of `ctx.toml`: each is parsed by the same
+//! rules in all three.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use ctx::retrieve::Strategy;
 
 use crate::{args, options};
 
-/// What can be said of a setting.
+/// The value of a setting.
 pub(crate) trait Value: Clone {
-    /// Reads it, or says what it ought to be.
+    /// Parses it; an error says what is expected.
     fn read(word: &str) -> Result<Self, String>;
 
-    /// Writes it as it is read.
+    /// Formats it so that it can be parsed again.
     fn tell(&self) -> String;
 }
 
-/// Ways to search. One of them at least needs no other.
+/// Search strategies, at least one of which can search alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Strategies(pub(crate) Vec<Strategy>);
 
-/// Kinds of parts of files; none stands for all.
+/// Kinds of parts of files; an empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(pub(crate) Vec<String>);
 
-/// What a part of a file can be.
+/// The kinds that a part of a file can have.
 const KINDS: [&str; 14] = [
     "function",
     "method",
@@ -91,7 +91,7 @@ impl Value for Kinds {
     }
 }
 
-/// What stands between commas.
+/// The items of a list separated by commas.
 fn items(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|it| !it.is_empty())
 }
@@ -141,7 +141,7 @@ impl Value for u64 {
     }
 }
 
-/// A share, 0..=1.
+/// A share from 0 to 1.
 impl Value for f64 {
     fn read(word: &str) -> Result<Self, String> {
         match word.parse() {
@@ -155,7 +155,7 @@ impl Value for f64 {
     }
 }
 
-/// Seconds.
+/// A duration in seconds.
 impl Value for Duration {
     fn read(word: &str) -> Result<Self, String> {
         let refuse = || "not a number of seconds from 0 to 86400".to_owned();

@@ -1,4 +1,4 @@
-//! Which files there are under the paths that were given.
+//! Lists the files under the given paths.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -15,17 +15,17 @@ use crate::skipped;
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// What to open.
+    /// The path to open.
     pub(crate) path: PathBuf,
-    /// What it is called in the context: unique.
+    /// Its unique name in the context.
     pub(crate) shown: String,
-    /// Whether the user named it, rather than a folder it is in.
+    /// Whether the user named it, rather than a folder that contains it.
     pub(crate) named: bool,
-    /// Which of the roots it lies in, unless it was named.
+    /// The index of the root that contains it, unless it was named.
     pub(crate) root: Option<usize>,
 }
 
-/// Something that was passed over: what, and why in one stable word and in a sentence.
+/// A skipped path, and why: a stable word and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub(crate) shown: String,
@@ -58,7 +58,7 @@ impl Reason {
         Reason::Secret,
     ];
 
-    /// The word that programs see.
+    /// The reason as a word for programs.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Reason::Unreadable => "unreadable",
@@ -72,7 +72,7 @@ impl Reason {
         }
     }
 
-    /// Whether there may be text that the user wanted and does not get.
+    /// Whether the user may miss text because of it.
     pub(crate) fn is_loss(self) -> bool {
         matches!(
             self,
@@ -80,7 +80,7 @@ impl Reason {
         )
     }
 
-    /// What people call so many of them.
+    /// The noun for one or many such files.
     pub(crate) fn noun(self, many: bool) -> &'static str {
         match (self, many) {
             (Reason::Unreadable, _) => "unreadable",
@@ -96,20 +96,20 @@ impl Reason {
     }
 }
 
-/// What a walk found, files and what was passed over sorted by the bytes of their names.
+/// The result of a walk: files and skipped paths, each sorted by the bytes of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) files: Vec<Found>,
     pub(crate) skipped: Vec<Skipped>,
-    /// The folders that were named; what was found in them is read through them.
+    /// The folders that were named; files found in them are read through these.
     pub(crate) roots: Vec<Root>,
-    /// What ignore files say in vain, each in a sentence.
+    /// Faults of ignore files, each in a sentence.
     pub(crate) faults: Vec<String>,
 }
 
 impl Walked {
-    /// Of one file that was found twice, the one that was named stays. Two files whose names look
-    /// alike are told, not merged. Expects files in order.
+    /// Removes duplicates: of a file that was found twice, the named one stays. Two files with
+    /// equal displayed names are reported, not merged. Expects sorted files.
     fn keep_one_of_each_name(&mut self) {
         let skipped = &mut self.skipped;
         self.files.dedup_by(|later, first| {
@@ -139,13 +139,13 @@ fn is_same_path(a: &Path, b: &Path) -> bool {
 }
 
 /// Finds every file under `roots`. Ignore files apply below a folder, never to a path that was
-/// named; links are not followed; the order does not depend on the file system's.
+/// named; links are not followed; the order does not depend on the file system.
 ///
-/// A file is called by its path below the root when there is one root; with several, by the root
-/// as it was given and the path below that.
+/// With one root, a file's name is its path below that; with several, the root as given and the
+/// path below it.
 ///
 /// # Errors
-/// A root that does not exist; the user cancelled.
+/// A root does not exist; the user cancelled.
 pub(crate) fn walk(roots: &[PathBuf], cancel: &Cancel) -> Result<Walked, Failure> {
     let mut walked = Walked::default();
     let is_alone = roots.len() == 1;
@@ -203,7 +203,8 @@ fn missing(root: &Path, error: &std::io::Error) -> Failure {
     .with_hint("check the path; every PATH must exist")
 }
 
-/// Why `path` could not be opened: of a link that leads to nothing, the system says that there is no such file.
+/// Why `path` could not be opened; for a dangling link, the system's error would say that there is
+/// no such file.
 pub(crate) fn cause(path: &Path, error: &std::io::Error) -> String {
     let is_link = || path.symlink_metadata().is_ok_and(|it| it.is_symlink());
     if error.kind() == std::io::ErrorKind::NotFound && is_link() {
@@ -213,7 +214,7 @@ pub(crate) fn cause(path: &Path, error: &std::io::Error) -> String {
 }
 
 impl Walked {
-    /// Adds what is in a folder, whose paths begin with `prefix`.
+    /// Adds the content of a folder, whose displayed paths begin with `prefix`.
     fn folder(&mut self, root: Root, prefix: &str, cancel: &Cancel) {
         let call = |path: &Path| {
             let below = shown(path);
@@ -241,7 +242,7 @@ impl Walked {
                 EntryKind::Folder => {}
                 EntryKind::Link => skip(Reason::Link, skipped::LINK),
                 EntryKind::Other => skip(Reason::Special, skipped::SPECIAL),
-                // The file that the context is being written to is no part of it.
+                // The file to which the context is being written is not part of it.
                 EntryKind::File if output.is_some_and(|it| is_at(entry, it)) => {}
                 EntryKind::File => self.files.push(Found {
                     path: root.path().join(entry.path()),
@@ -275,7 +276,7 @@ fn is_at(entry: &Entry<'_>, node: (u64, u64)) -> bool {
     entry.stamp().is_ok_and(|it| it.node() == node)
 }
 
-/// Device and inode of the file that standard output goes to, if it is one.
+/// The device and inode of the file that standard output goes to, if it is one.
 #[cfg(unix)]
 fn standard_output() -> Option<(u64, u64)> {
     use std::os::fd::AsFd as _;
@@ -291,8 +292,8 @@ fn standard_output() -> Option<(u64, u64)> {
     None
 }
 
-/// `path` as a reader should see it: `/` between its parts, no `.` among them, and bytes that are
-/// no text as `\xNN`, so that two paths never look alike.
+/// `path` as displayed: with `/` between its components, no `.` among them, and bytes that are not
+/// UTF-8 as `\xNN`, so that no two paths look alike.
 pub(crate) fn shown(path: &Path) -> String {
     let mut out = String::new();
     for component in path.components() {
@@ -326,7 +327,8 @@ fn push_visible(part: &OsStr, out: &mut String) {
     }
 }
 
-/// The path that is [`shown`] as `path` and is no text, if there is one: each `\xNN` in it stands for a byte.
+/// The path that is [`shown`] as `path` and is not UTF-8, if there is one: each `\xNN` in it stands
+/// for a byte.
 #[cfg(unix)]
 pub(crate) fn hidden_by(path: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
@@ -351,7 +353,7 @@ pub(crate) fn hidden_by(path: &str) -> Option<PathBuf> {
     (hidden.to_str().is_none() && shown(&hidden) == path).then_some(hidden)
 }
 
-/// Where paths are no bytes, none is found again.
+/// Where paths are not bytes, none can be recovered.
 #[cfg(not(unix))]
 pub(crate) fn hidden_by(_: &str) -> Option<PathBuf> {
     None
@@ -408,7 +410,8 @@ mod tests {
         let path = Path::new(OsStr::from_bytes(b"a\xff\xfe/b"));
         assert_eq!(shown(path), "a\\xff\\xfe/b");
         assert_eq!(hidden_by("a\\xff\\xfe/b").as_deref(), Some(path));
-        // What is text, also where it looks like the others, and what would be shown in another way.
+        // Names that are text, even if they look like escapes, and names that are displayed
+        // differently.
         for path in [
             "a",
             "a\\xc3\\xa9",

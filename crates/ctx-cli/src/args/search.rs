@@ -93,19 +93,20 @@ pub(crate) struct Indexed {
     /// Index generated and vendored files too; remembered with the index
     #[arg(long, overrides_with = "no_include_generated")]
     pub(crate) include_generated: bool,
-    /// Pass generated and vendored files over; remembered with the index [default]
+    /// Skip generated and vendored files; remembered with the index [default]
     #[arg(long, overrides_with = "include_generated")]
     pub(crate) no_include_generated: bool,
-    /// Pass over files larger than this, in bytes or with K, M or G; remembered with the index [default: 1M]
+    /// Skip files larger than this, in bytes or with K, M or G; remembered with the index [default:
+    /// 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) max_file_size: Option<u64>,
-    /// Wait at most so long for another process that writes the index [default: 60]
+    /// Wait at most this many seconds for another process that writes the index [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = Duration::read, allow_negative_numbers = true)]
     pub(crate) wait: Option<Duration>,
 }
 
 impl Indexed {
-    /// What is to be remembered with the index: what was said here.
+    /// The flags given here, to be remembered with the index.
     pub(crate) fn kept(self) -> Kept {
         let mut kept = Kept::default();
         kept.include_generated = match (self.include_generated, self.no_include_generated) {
@@ -118,44 +119,44 @@ impl Indexed {
     }
 }
 
-/// What is looked for, and how.
+/// The search for a question.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct Search {
-    /// The folder that is asked about, and nothing above it; each has an index of its own
+    /// The folder to search, and nothing above it; each folder has its own index
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// Search in these ways only: text, coverage, files, names, places, similar, changes,
-    /// semantic (with --hits), relations [default: all]
+    /// Use only these strategies: text, coverage, files, names, places, similar, changes, semantic
+    /// (with --hits), relations [default: all]
     #[arg(long, value_name = "NAMES", value_parser = Strategies::read)]
     pub(crate) strategies: Option<Strategies>,
-    /// Find these only: function, method, class, struct, enum, interface, impl, module, type,
-    /// constant, field, macro, section, lines [default: all]
+    /// Find only parts of these types: function, method, class, struct, enum, interface, impl,
+    /// module, type, constant, field, macro, section, lines [default: all]
     #[arg(long, value_name = "KINDS", value_parser = Kinds::read)]
     pub(crate) types: Option<Kinds>,
-    /// Leave out what scores below this share of the best, from 0 to 1 [default: 0]
+    /// Omit parts with less than this share of the best score, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_score: Option<f64>,
-    /// Leave out sentences of prose that are less likely part of the answer, and passages without a likelier
-    /// one, from 0 to 1; 0 fills the budget [default: 0.002]
+    /// Omit sentences of prose that are less likely part of the answer, and passages without a
+    /// likelier one, from 0 to 1; 0 fills the budget [default: 0.002]
     #[arg(long, value_name = "CHANCE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_chance: Option<f64>,
-    /// Find at most so many parts of files [default: one for every 80 tokens, and 100 at least]
+    /// Find at most this many parts of files [default: one for every 80 tokens, and at least 100]
     #[arg(long, value_name = "N", value_parser = usize::read, allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,
-    /// Listen to another search too, such as one by embeddings: what it found, as JSON or JSON Lines
+    /// Include the results of another search, such as one by embeddings, as JSON or JSON Lines
     /// (filePath, startLine, endLine, relevance); - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) hits: Option<PathBuf>,
-    /// Answer from the index as it is, whatever changed since
+    /// Answer from the index as it is, even if files have changed since
     #[arg(long, conflicts_with = "wait")]
     pub(crate) no_index_update: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What the context is to be about, in one argument or several; - alone is standard input, and what begins
-    /// with - comes after --. The folder is not given here, but by --root
+    /// The question, in one argument or several; - alone is standard input, and text that begins
+    /// with - comes after --. The folder is given by --root, not here
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
@@ -181,25 +182,27 @@ pub(crate) struct IndexArgs {
     /// The folder
     #[arg(value_name = "PATH", default_value = ".")]
     pub(crate) path: PathBuf,
-    /// Tell what is indexed and where the index is; change nothing
+    /// Show what is indexed and where the index is; change nothing
     #[arg(long, conflicts_with_all = ["rebuild", "watch", "include_generated", "no_include_generated", "max_file_size", "wait"])]
     pub(crate) status: bool,
-    /// Index every file again, whatever is known of it; until that is done, questions are answered from before
+    /// Index every file again, whatever is known of it; until that is done, questions are answered
+    /// from the old index
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// Go on indexing what changes, until interrupted or the folder is gone
+    /// Go on indexing changes, until interrupted or the folder is gone
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Write what was done, or what there is, as one JSON value
+    /// Write the result as one JSON value
     #[arg(long, conflicts_with = "watch")]
     pub(crate) json: bool,
-    /// Tell which indexes the cache folder holds: of what, how large, when written and used; change nothing
+    /// List the indexes in the cache folder: their folders, sizes, and when they were written and
+    /// used; change nothing
     #[arg(long, conflicts_with_all = OF_ONE)]
     pub(crate) list: bool,
     /// Remove the indexes in the cache folder whose folders are gone, with what they remember
     #[arg(long, conflicts_with = "list", conflicts_with_all = OF_ONE)]
     pub(crate) prune: bool,
-    /// With --prune, remove also those that were not used for so many days
+    /// With --prune, also remove those that were not used for this many days
     #[arg(
         long,
         value_name = "DAYS",
@@ -210,15 +213,16 @@ pub(crate) struct IndexArgs {
         allow_negative_numbers = true
     )]
     pub(crate) unused_for: Option<u32>,
-    /// With --prune, tell what would be removed, and remove nothing
+    /// With --prune, show what would be removed, and remove nothing
     #[arg(long, requires = "prune", conflicts_with = "list", conflicts_with_all = OF_ONE)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) indexed: Indexed,
 }
 
-/// What is said of the index of one folder. `requires` does not hold beside what conflicts with what it requires, so what goes with
-/// `--prune` conflicts with these itself.
+/// The arguments about the index of one folder. In clap, `requires` is not enforced if the required
+/// argument conflicts with a given one, so the companions of `--prune` conflict with these
+/// themselves.
 const OF_ONE: [&str; 8] = [
     "path",
     "status",

@@ -1,4 +1,5 @@
-//! What `ctx serve` says on standard error of what goes wrong: when, how badly, and for which request.
+//! The log of `ctx serve` on standard error: when, how severe, for which request, and what went
+//! wrong.
 
 use std::fmt::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,7 +10,7 @@ use tracing::field::{Field, Visit};
 
 use crate::report;
 
-/// A panic is told by where it was: what it says may quote a document.
+/// Reports panics by location only: their messages may quote a document.
 pub(super) fn tell_panics_by_place() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
@@ -22,11 +23,11 @@ pub(super) fn tell_panics_by_place() {
     }));
 }
 
-/// Who is listened to.
+/// The crates whose events are logged.
 const TOLD: [&str; 2] = ["ctx_server", "ctx_postgres"];
 
-/// Errors of the server on standard error. What other crates trace may hold text of requests, and is not
-/// looked at.
+/// Logs the server's errors to standard error. Events of other crates may contain text of requests
+/// and are ignored.
 pub(super) struct Log;
 
 impl tracing::Subscriber for Log {
@@ -54,11 +55,11 @@ impl tracing::Subscriber for Log {
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
-/// What an event says.
+/// The text of an event.
 #[derive(Default)]
 struct Said {
     text: String,
-    /// The status of the answer, where that is known by then.
+    /// The status of the answer, if known by then.
     status: Option<String>,
 }
 
@@ -76,7 +77,7 @@ impl Visit for Said {
     }
 }
 
-/// One line: when, how bad it is, of which request, and what.
+/// Writes one line: when, how severe, for which request, and what.
 fn tell(level: Level, said: &Said) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut line = format!("{} {level}", rfc3339(since.unwrap_or_default()));
@@ -95,7 +96,7 @@ fn tell(level: Level, said: &Said) {
     report::logged(&line);
 }
 
-/// The moment so long after the beginning of 1970, in UTC: `2026-02-03T04:05:06.789Z`. O(years since).
+/// Formats a duration since 1970 as UTC: `2026-02-03T04:05:06.789Z`. O(years since).
 fn rfc3339(since: Duration) -> String {
     let seconds = since.as_secs();
     let mut days = seconds / 86_400;

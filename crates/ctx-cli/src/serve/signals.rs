@@ -1,4 +1,4 @@
-//! What `ctx serve` does when it is told something by a signal.
+//! How `ctx serve` reacts to signals.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Signal};
 use crate::report::{self, Report};
 
-/// What ends the server, a hang-up only where that means nothing else: the first lets requests end, the second does not wait for
-/// them, nor for anything else.
+/// Cancelled by the signals that end the server, among them a hang-up if it has no other meaning.
+/// The first signal lets requests end; the second ends the program without waiting for anything.
 pub(super) struct Stop(CancellationToken);
 
 impl Stop {
-    /// From now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
+    /// Listens from now on, not only once it is waited for; also for a hang-up, if `is_hung_up`.
     pub(super) fn new(is_hung_up: bool) -> Result<Self, Failure> {
         let signals = Signal::ending().filter(|it| is_hung_up || *it != Signal::Hangup);
         let told = CancellationToken::new();
@@ -30,13 +30,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Waits for the first.
+    /// Waits for the first signal.
     pub(super) async fn wait(self) {
         self.0.cancelled().await;
     }
 }
 
-/// Has the tokens at `path` read again after each hang-up, for as long as the program runs.
+/// Reads the tokens at `path` again after each hang-up, as long as the program runs.
 pub(super) fn read_again(
     path: PathBuf,
     credentials: LiveCredentials,
