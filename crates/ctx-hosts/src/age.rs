@@ -1,4 +1,4 @@
-//! How long a connection lasts.
+//! The lifetime of a connection.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue};
 
-/// What one connection has left: so many requests, and so much time from its beginning. With the answer to the last it ends, so
-/// that whoever holds one for ever comes to others, too.
+/// What is left of one connection: a number of requests, and a time from its beginning. It ends
+/// with the answer to the last request, so that no client can hold a connection forever.
 #[derive(Debug)]
 pub struct Age {
     left: AtomicUsize,
-    /// `None` is never.
+    /// When the connection expires; `None` means never.
     ends: Option<Instant>,
 }
 
 impl Age {
-    /// That of a connection that begins now. [`usize::MAX`] requests are as many as come, and [`Duration::MAX`] is for ever.
+    /// The limits of a connection that begins now. [`usize::MAX`] requests mean any number, and
+    /// [`Duration::MAX`] means forever.
     pub fn new(requests: usize, time: Duration) -> Self {
         Age {
             left: AtomicUsize::new(requests),
@@ -24,7 +25,8 @@ impl Age {
         }
     }
 
-    /// Counts a request; whether its answer is to be the last. A connection has its requests one after the other.
+    /// Counts a request, and returns whether its answer must be the last. A connection has one
+    /// request at a time.
     pub fn is_last(&self) -> bool {
         let left = self.left.load(Ordering::Relaxed).saturating_sub(1);
         self.left.store(left, Ordering::Relaxed);
@@ -32,7 +34,7 @@ impl Age {
     }
 }
 
-/// Has a connection end with the answer of these headers.
+/// Makes a connection end with the answer that has these headers.
 pub fn end_with(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
 }

@@ -1,12 +1,12 @@
-//! The door: what a request passes before anything of it is answered, in one order.
+//! The checks that a request passes before it is answered, in a fixed order.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Version};
 
 use crate::{Cors, Foreign, Hosts, HostsError, Sites};
 
-/// What every request passes before its body is read, in this order: the name of the server, the site whose page asks, what a
-/// browser asks for such a page, the token. A clone is the same door.
+/// The checks that every request passes before its body is read, in this order: the host name, the
+/// origin of the page that sends it, CORS preflight requests, the token. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct Door {
     hosts: Hosts,
@@ -14,7 +14,8 @@ pub struct Door {
 }
 
 impl Door {
-    /// That of a server with these names that listens on `port`, where pages of these sites may ask, as [`Sites::new`] has it.
+    /// The checks of a server with these names that listens on `port`, and accepts pages of the
+    /// sites in `named`, as in [`Sites::new`].
     ///
     /// # Errors
     /// [`HostsError::Site`].
@@ -23,22 +24,23 @@ impl Door {
         Ok(Door { hosts, sites })
     }
 
-    /// What to do with `request`. Which token it shows is told of one alone that is to this server and of no page of another
-    /// site: whether that is the right one, and whether the path takes one, the server knows.
+    /// Checks host and origin, then extracts the bearer token. Whether the token is valid, and
+    /// whether the path needs one, is up to the caller.
     ///
     /// # Errors
-    /// [`Refused`]: nothing else is answered.
+    /// [`Refused`], which is all that the request is answered with.
     pub fn admit<'a, B>(&self, request: &'a Request<B>) -> Result<Admitted<'a>, Refused> {
-        // Another name leads here by an attacker's hand.
+        // A foreign name leads here through an attack (DNS rebinding).
         self.hosts.check(request.headers(), request.uri())?;
         self.let_in(request)
     }
 
-    /// The same for what is nobody's, such as whether the server is there: by whatever name it is asked, and by none before HTTP/1.1.
-    /// Who looks after a server knows its address, and not its names.
+    /// Same as `admit`, for paths that show nobody's data, such as whether the server is running:
+    /// any host name is accepted, and before HTTP/1.1 also none. Monitoring knows the server's
+    /// address, but not its names.
     ///
     /// # Errors
-    /// [`Refused`], also of a page of another site.
+    /// [`Refused`], for a page of another site.
     pub fn admit_by_any_name<'a, B>(
         &self,
         request: &'a Request<B>,
@@ -51,54 +53,55 @@ impl Door {
         self.let_in(request)
     }
 
-    /// What to do with a request that is to this server.
+    /// Handles a request whose host name was accepted.
     fn let_in<'a, B>(&self, request: &'a Request<B>) -> Result<Admitted<'a>, Refused> {
         let headers = request.headers();
         if !self.sites.let_in(headers) {
             return Err(Refused::Page);
         }
-        // Browsers send no token with it.
+        // Browsers send no token with a preflight request.
         if let Some(told) = self.sites.preflight(request.method(), headers) {
             return Ok(Admitted::Preflight(told));
         }
         Ok(Admitted::Request(bearer(headers)))
     }
 
-    /// The site whose page asks, as [`Sites::asking`] has it.
+    /// The site of the page that sent the request, as in [`Sites::asking`].
     #[must_use]
     pub fn asking(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.sites.asking(headers)
     }
 
-    /// Tells browsers who may read any answer with these headers, a refusal too, as [`Sites::tell`] does.
+    /// Adds the CORS headers to any answer, even a refusal, as [`Sites::tell`] does.
     pub fn tell(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
         self.sites.tell(asking, headers);
     }
 }
 
-/// A request that is to the server, and of no page of another site.
+/// A request that passed the checks of host and origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admitted<'a> {
-    /// A browser asks whether a page of a site that was named may ask: it is answered 204, with these headers.
+    /// A preflight request for a page of an allowed site: it is answered with status 204 and these
+    /// headers.
     Preflight(HeaderMap),
-    /// Something is asked for, with this token.
+    /// An actual request, with its token.
     Request(Result<&'a str, NoToken>),
 }
 
-/// Why a request is not looked at any further.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// It is not to this server.
+    /// It is not for this server.
     #[error(transparent)]
     Host(#[from] Foreign),
-    /// It comes from a page of a site that was not named.
+    /// It was sent by a page of a site that is not allowed.
     #[error("pages of other sites are not let in")]
     Page,
 }
 
 impl Refused {
-    /// What it is answered with.
+    /// The status of the answer.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
@@ -109,10 +112,10 @@ impl Refused {
     }
 }
 
-/// The token that a request shows in `Authorization: Bearer`, without the white space around it.
+/// The bearer token in `Authorization`, without surrounding white space.
 ///
 /// # Errors
-/// It shows none, or who passed it on and who answers it could read different ones.
+/// There is none, or a proxy and the server could read different ones.
 pub fn bearer(headers: &HeaderMap) -> Result<&str, NoToken> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (given, another) = (given.next(), given.next());
@@ -126,11 +129,11 @@ pub fn bearer(headers: &HeaderMap) -> Result<&str, NoToken> {
     }
 }
 
-/// Why a request shows no token.
+/// Why a request has no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoToken {
-    /// It has no `Authorization`, or one of another kind.
+    /// It has no `Authorization`, or one of another scheme.
     #[error("there is no `Authorization: Bearer`")]
     Missing,
     /// It has more than one `Authorization`.
@@ -183,7 +186,7 @@ mod tests {
             (&[ours.clone(), evil.clone()], Refused::Page, 403),
         ] {
             assert_eq!(refused.status(), status);
-            // Whatever it shows, and whatever it is.
+            // Whatever token it has, and whatever the request is.
             for token in [None, Some((AUTHORIZATION, "Bearer x"))] {
                 let headers =
                     [headers, std::slice::from_ref(&preflight), token.as_slice()].concat();
@@ -191,7 +194,7 @@ mod tests {
                 assert_eq!(door().admit(&request), Err(refused.clone()), "{headers:?}");
             }
         }
-        // A browser that asks for a page shows no token, and needs none.
+        // A browser's preflight request has no token, and needs none.
         let asked = [ours.clone(), (ORIGIN, SITE), preflight];
         let admitted = with("OPTIONS", &asked);
         let admitted = door().admit(&admitted);

@@ -1,18 +1,18 @@
-//! What can be wrong with the names that a server is given.
+//! Errors in the names that a server is given.
 
 use std::net::SocketAddr;
 
-/// Why a server cannot be reached as it is told.
+/// Why a server's names or sites are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostsError {
-    /// What is given is none that a request could have.
+    /// This is not a name that a request could have.
     #[error("{0:?} is no name without a scheme and a port")]
     Name(String),
-    /// Others reach the address, and under which names is not said.
+    /// The server listens on an address that other machines can reach, and no name is given.
     #[error("no name of the server is given, and others reach {0}")]
     None(SocketAddr),
-    /// What is given as a site is none that a browser could name.
+    /// This is not a site that a browser could send as an origin.
     #[error("{0:?} is no site, such as https://ctx.example or http://localhost:3000")]
     Site(String),
 }

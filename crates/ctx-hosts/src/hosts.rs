@@ -1,4 +1,4 @@
-//! The names of a server: requests to others are refused.
+//! The names of a server: requests under other names are refused.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use http::{HeaderMap, Uri};
 
 use crate::HostsError;
 
-/// Among the names of a server, whatever name a request has: for a server behind one that looks at the names.
+/// As a name of a server, accepts requests under any name: for a server behind a proxy that checks
+/// the names.
 pub const ANY_HOST: &str = "*";
 
-/// The names of a server. A clone is the same list.
+/// The names of a server. Clones share one list.
 #[derive(Clone, Debug)]
 pub struct Hosts(Arc<[String]>);
 
 impl Hosts {
-    /// The names of a server that listens at `address`: those that are `given`, without a port, and those of the loopback where
-    /// it listens there. [`ANY_HOST`] is any name.
+    /// The names of a server that listens at `address`: the `given` ones, without a port, and those
+    /// of the loopback if it listens there. [`ANY_HOST`] accepts any name.
     ///
     /// # Errors
     /// [`HostsError`].
@@ -39,7 +40,7 @@ impl Hosts {
         Ok(Hosts(hosts.into()))
     }
 
-    /// Whether a request with these headers, for this target, is to one of the names.
+    /// Checks that a request with these headers and this target is for one of the names.
     ///
     /// # Errors
     /// Why it is not, as [`Foreign`].
@@ -59,13 +60,14 @@ impl Hosts {
         }
     }
 
-    /// The sites that the server's own pages are of where it listens on `port`, as browsers name them in `Origin`.
+    /// The origins of the server's own pages if it listens on `port`, as browsers write them in
+    /// `Origin`.
     pub fn origins(&self, port: u16) -> Vec<String> {
         let hosts = self.0.iter().filter(|it| *it != ANY_HOST);
         let with_port = hosts.clone().map(|it| format!("http://{it}:{port}"));
         let mut origins: Vec<String> = with_port.collect();
         if port == 80 {
-            // Browsers leave it out.
+            // Browsers omit the default port.
             origins.extend(hosts.map(|it| format!("http://{it}")));
         }
         origins
@@ -73,7 +75,7 @@ impl Hosts {
 
     /// Whether `host` is one of the names, with or without a port.
     fn is_named(&self, host: &str) -> bool {
-        // An authority may have a user before its name, and any text for its port.
+        // An authority may have a user before the name, and any text as its port.
         let parsed = host.parse::<Authority>();
         parsed.is_ok_and(|it| {
             let port = host.strip_prefix(it.host());
@@ -89,13 +91,13 @@ impl Hosts {
     }
 }
 
-/// Whether a request can name it: no site, and no port.
+/// Whether a request can have this name: not a site, and without a port.
 fn is_host(given: &str) -> bool {
     let parsed = given.parse::<Authority>();
     given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
-/// Why a request is not to a server.
+/// Why a request is not for this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -105,7 +107,7 @@ pub enum Foreign {
     /// It has none.
     #[error("there is no Host")]
     Unnamed,
-    /// It is to this name, or says so in its target.
+    /// Its `Host` or its target has this name.
     #[error("{0:?} is no name of this server")]
     Other(String),
 }

@@ -1,10 +1,10 @@
-//! How many connections each address has.
+//! A limit on the connections of each address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The connections of all addresses, so that none of them has all.
+/// Counts the connections of each address, so that none can occupy all of them.
 #[derive(Debug)]
 pub struct Peers {
     most: usize,
@@ -19,7 +19,7 @@ pub struct Peer {
 }
 
 impl Peers {
-    /// Each address has at most so many.
+    /// Each address may have at most `most` connections.
     pub fn new(most: usize) -> Self {
         Peers {
             most,
@@ -27,8 +27,8 @@ impl Peers {
         }
     }
 
-    /// One more of `addr`, unless it has as many as may be: an address is one of version 4, or a network of 64 bits of version 6.
-    /// O(log addresses).
+    /// Counts one more connection of `addr`; `None` if it has the most already. An address is an
+    /// IPv4 address, or a /64 network of IPv6. O(log addresses).
     pub fn enter(self: &Arc<Self>, addr: IpAddr) -> Option<Peer> {
         let addr = whose(addr);
         let mut counts = self.counts();
@@ -60,7 +60,7 @@ impl Drop for Peer {
     }
 }
 
-/// Of version 6 whoever has one address has its whole network of 64 bits.
+/// The owner of one IPv6 address has its whole /64 network.
 fn whose(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => {

@@ -1,4 +1,5 @@
-//! Pages: of which sites they may ask, and what their browsers want to hear before they hand an answer over (CORS).
+//! Cross-origin requests (CORS): which sites' pages may send requests, and the headers that
+//! browsers need before they pass an answer on.
 
 use std::sync::Arc;
 
@@ -12,38 +13,38 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use crate::{Hosts, HostsError};
 
-/// The schemes whose port browsers leave out, and that port.
+/// The schemes whose default port browsers omit, with that port.
 const PORTS: [(&str, u16); 2] = [("http", 80), ("https", 443)];
-/// A browser asks again after so many seconds.
+/// How long browsers may cache a preflight answer, in seconds.
 const MAX_AGE: &str = "600";
 
-/// What pages of sites that were named may send and read: names with commas between them. Nothing else than visible ASCII.
+/// What pages of allowed sites may send and read: names separated by commas, in visible ASCII only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cors {
-    /// Methods.
+    /// The methods.
     pub methods: &'static str,
-    /// Headers of requests, besides those that browsers let every page send.
+    /// Request headers, besides those that browsers let every page send.
     pub headers: &'static str,
-    /// Headers of answers, besides those that browsers let every page read.
+    /// Response headers, besides those that browsers let every page read.
     pub readable: &'static str,
 }
 
-/// The sites whose pages may ask a server. A clone is the same list.
+/// The sites whose pages may send requests to a server. Clones share one list.
 #[derive(Clone, Debug)]
 pub struct Sites(Arc<Lists>);
 
 #[derive(Debug)]
 struct Lists {
-    /// Those that were named: browsers are told that their pages may read what is answered.
+    /// The allowed sites: browsers are told that their pages may read the answers.
     named: Vec<String>,
-    /// The server's own, whose pages browsers ask nobody about.
+    /// The server's own sites, whose pages need no permission.
     own: Vec<String>,
     cors: Cors,
 }
 
 impl Sites {
-    /// Those of a server with these names that listens on `port`, and those that are `named`: `SCHEME://NAME`, with the port where
-    /// that is not the scheme's.
+    /// The sites of a server with these names that listens on `port`, and the `named` ones:
+    /// `SCHEME://NAME`, with the port unless it is the scheme's default.
     ///
     /// # Errors
     /// [`HostsError::Site`].
@@ -57,8 +58,9 @@ impl Sites {
         })))
     }
 
-    /// Whether no page asks, or one that may. A page of another site may not talk to the server through its reader's browser.
-    /// Another port is another site: what answers there may be anybody's.
+    /// Whether the request was sent by no page, or by one that is allowed. A page of another site
+    /// must not reach the server through its reader's browser. Another port is another site: anyone
+    /// may run the server there.
     #[must_use]
     pub fn let_in(&self, headers: &HeaderMap) -> bool {
         let Lists { named, own, .. } = &*self.0;
@@ -66,7 +68,7 @@ impl Sites {
         origins.all(|it| is_among(named, it) || is_among(own, it))
     }
 
-    /// The site whose page asks, where it is one of those that were named.
+    /// The site of the page that sent the request, if it is an allowed one.
     #[must_use]
     pub fn asking(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let mut origins = headers.get_all(ORIGIN).iter();
@@ -75,8 +77,8 @@ impl Sites {
         is_one.then(|| origin.clone())
     }
 
-    /// The headers of the answer to a browser that asks, with no token, whether a page of a site that was named may ask with one;
-    /// [`tell`](Sites::tell) has the rest of them. It is the same for every path.
+    /// The headers of the answer to a preflight request, which has no token, for a page of an
+    /// allowed site; [`tell`](Sites::tell) adds the rest of them. They are the same for every path.
     #[must_use]
     pub fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<HeaderMap> {
         let is_preflight = method == Method::OPTIONS
@@ -93,7 +95,7 @@ impl Sites {
         })
     }
 
-    /// Tells browsers that a page of `asking` may read the answer with these headers, and no other page.
+    /// Adds headers that let browsers pass the answer to a page of `asking`, and to no other page.
     pub fn tell(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
         if self.0.named.is_empty() {
             return;
@@ -112,7 +114,8 @@ fn is_among(sites: &[String], origin: &HeaderValue) -> bool {
     sites.iter().any(|it| it.eq_ignore_ascii_case(origin))
 }
 
-/// The site that is `given`, as browsers write it in `Origin`: with no slash at the end, and no port where it is the scheme's.
+/// The normalised form of a `given` site, as browsers write it in `Origin`: without a slash at the
+/// end, and without the scheme's default port.
 fn site(given: &str) -> Option<String> {
     let (scheme, rest) = given.split_once("://")?;
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"+-.".contains(&it);
@@ -124,7 +127,7 @@ fn site(given: &str) -> Option<String> {
     let host = authority.host();
     let port = match called.strip_prefix(host)? {
         "" => None,
-        // One with a user before it, or with more than digits after the colon, is none.
+        // A site with a user, or with anything but digits after the colon, is invalid.
         port => Some(port.strip_prefix(':')?.parse::<u16>().ok()?),
     };
     let is_left_out = |port: u16| {
