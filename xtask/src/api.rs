@@ -1,4 +1,5 @@
-//! `cargo xtask api`: the HTTP API held against its own description, by a tool that reads nothing else.
+//! `cargo xtask api`: tests the HTTP API against its own description, with a tool that reads
+//! nothing else.
 
 use std::fs;
 
@@ -16,7 +17,8 @@ const TOOL: &str = "schemathesis==4.32.5";
 /// The described examples, the edges of every type, random requests, and requests that follow from answers.
 const PHASES: &str = "examples,coverage,fuzzing,stateful";
 
-/// What cannot be done though it is as described is told by these, and the tool by this.
+/// Settings of the tool: the statuses with which a request that matches the description may still
+/// be refused.
 const SETTINGS: &str = "\
 [checks.positive_data_acceptance]
 expected-statuses = [\"2xx\", 404, 409, 413, 422]
@@ -28,7 +30,7 @@ pub(crate) struct Options {
     /// Random requests for each route, good and bad ones
     #[arg(long, value_name = "N", default_value_t = 50)]
     max_examples: u32,
-    /// What the random requests are drawn by
+    /// The seed of the random requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Build the server optimised
@@ -48,10 +50,11 @@ impl Options {
     }
 }
 
-/// Starts a server over an empty folder and has schemathesis ask it; its verdict is ours.
+/// Starts a server over an empty folder and runs schemathesis against it, whose verdict is the
+/// result.
 ///
 /// # Errors
-/// An answer is not what the description says, or the tool cannot be had.
+/// An answer differs from the description, or the tool cannot be installed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let tools = workspace.target.join("tools/schemathesis");
     let programs = python::environment(&tools, &[TOOL])?;
@@ -120,7 +123,7 @@ A 404, a 409, a 413 or a 422 is an answer to a request that is as described and 
     ))
 }
 
-/// The phases for which there was something to do.
+/// The phases that had something to do.
 fn gone_through(phases: &Value) -> String {
     let done = PHASES
         .split(',')

@@ -1,4 +1,4 @@
-//! Other programs: how they are called, shown, timed and judged.
+//! Other programs: calling, showing and timing them, and checking their results.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,12 +9,13 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// The cargo that started us, so that a toolchain override holds for what we start.
+/// The cargo that started this program, so that a toolchain override also applies to what it
+/// starts.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// A program with its arguments, which prints as the line one would type.
+/// A program with its arguments; its `Display` is the command line that one would type.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     program: OsString,
@@ -46,7 +47,7 @@ impl Call {
         self
     }
 
-    /// The same under another program, such as one that times it.
+    /// The same call as arguments of another program, such as one that times it.
     pub(crate) fn under<A: AsRef<OsStr>>(
         mut self,
         program: impl Into<OsString>,
@@ -58,19 +59,19 @@ impl Call {
         self
     }
 
-    /// One more variable of its environment.
+    /// Adds an environment variable.
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// The folder it runs in.
+    /// Sets the folder that it runs in.
     pub(crate) fn within(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// The command, to be started as the caller likes; it reads nothing.
+    /// The command, to be started as the caller likes; its standard input is empty.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::null());
@@ -81,7 +82,7 @@ impl Call {
         command
     }
 
-    /// Runs it with our own output streams; anything but success is an error.
+    /// Runs it with our output streams; anything but success is an error.
     pub(crate) fn run(&self) -> Result<()> {
         let status = self.command().status().with_context(|| self.failure())?;
         if !status.success() {
@@ -90,8 +91,8 @@ impl Call {
         Ok(())
     }
 
-    /// Runs it and returns its standard output; anything but success is an error that ends in what
-    /// it wrote to its standard error.
+    /// Runs it and returns its standard output; anything but success is an error that ends with its
+    /// standard error.
     pub(crate) fn output(&self) -> Result<String> {
         let output = self.command().output().with_context(|| self.failure())?;
         if !output.status.success() {
@@ -123,7 +124,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// The same chore with the same arguments, optimised.
+/// Runs the same chore with the same arguments in release mode.
 ///
 /// # Errors
 /// It does not build, or fails.

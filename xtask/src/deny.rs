@@ -1,7 +1,8 @@
-//! `cargo xtask deny`: licences, bans and sources of every dependency, by cargo-deny and `deny.toml`.
+//! `cargo xtask deny`: licences, bans and sources of every dependency, by cargo-deny and
+//! `deny.toml`.
 //!
-//! The check itself never touches the network. cargo-deny does, once, where it is not installed:
-//! it is then built below the target folder, and found there ever after.
+//! The check itself never uses the network. Only installing cargo-deny does, once, if it is not
+//! installed: it is then built below the target folder, and used from there.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,10 +12,11 @@ use anyhow::{Context, Result};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// The version that is installed where there is none.
+/// The version that is installed if there is none.
 const VERSION: &str = "0.20.2";
 
-/// Advisories are left out: they need the network, and would fail a change for what others found.
+/// The checks. Advisories are not among them: they need the network, and would fail a change for
+/// something unrelated.
 const CHECKS: [&str; 3] = ["bans", "licenses", "sources"];
 
 /// Checks the whole graph, every feature on.
@@ -32,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         .run()
 }
 
-/// cargo-deny from the path, or our own.
+/// The installed cargo-deny, or one that is built here.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     let installed = PathBuf::from("cargo-deny");
     if Call::new(&installed).args(["--version"]).output().is_ok() {
@@ -45,7 +47,7 @@ fn program(workspace: &Workspace) -> Result<PathBuf> {
     if !own.exists() {
         println!("cargo-deny is not installed; building {VERSION} below the target folder, once");
         let build = tools.join("build");
-        // Not optimised: it checks in seconds either way, and is built in half the time.
+        // A debug build: the check takes seconds either way, and this takes half the time to build.
         Call::cargo(["install", "--quiet", "--locked", "--debug", "cargo-deny"])
             .args(["--version", VERSION, "--root"])
             .args([&tools])

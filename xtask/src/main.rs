@@ -29,7 +29,8 @@ use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use workspace::Workspace;
 
-/// That of `ctx`, so that what is measured here is what its users have; peers in this process have it too.
+/// The allocator of `ctx`, so that measurements apply to its users; peers in this process use it
+/// too.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -45,29 +46,31 @@ struct Arguments {
 enum Verb {
     /// Everything a contribution must pass, in order, up to the first failure.
     Test(test::Options),
-    /// Who may name whom; and each core crate built alone.
+    /// Check which crate may depend on which, and build each core crate alone.
     Layers(layers::Options),
-    /// Licences, bans and sources of every dependency, without the network.
+    /// Check licences, bans and sources of every dependency, without the network.
     Deny,
     /// Install PostgreSQL for the tests, where it is missing and continuous integration runs them.
     Postgres,
     /// Measure, and write the tables to docs/record/bench.md and docs/record/search.md.
     Bench(bench::Options),
-    /// One part of `bench`, as it starts it.
+    /// One part of `bench`, started by it.
     #[command(hide = true)]
     BenchWorker(bench::Worker),
-    /// Ask questions, and measure what the contexts show of the answers.
+    /// Ask questions, and measure how much of the answers the contexts show.
     #[command(subcommand)]
     Eval(eval::Options),
-    /// Ask the MCP server what a real client asks, and count what it sends.
+    /// Test the MCP server with a real client, and count what it sends.
     Mcp(mcp::Options),
-    /// Hold the HTTP API against its description, by schemathesis.
+    /// Test the HTTP API against its description, with schemathesis.
     Api(api::Options),
-    /// Ask a server for more and more contexts, and write what became of it to docs/record/server.md.
+    /// Request contexts from a server at growing rates, and record the results in
+    /// docs/record/server.md.
     Load(load::Options),
-    /// End the server without a warning while it is written to, and look for what it had acknowledged.
+    /// Kill the server while it is being written to, and check what it had acknowledged.
     Kill(kill::Options),
-    /// Replay conversations of several users, and hold each answer against what is there and whose it is.
+    /// Replay conversations of several users, and check that each answer is current and belongs to
+    /// its owner.
     Trace(trace::Options),
 }
 

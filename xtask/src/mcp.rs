@@ -1,4 +1,4 @@
-//! `cargo xtask mcp`: the MCP server as the official Python SDK meets it.
+//! `cargo xtask mcp`: tests the MCP server with the official Python SDK.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,28 @@ use crate::command::{Call, cargo};
 use crate::python;
 use crate::workspace::Workspace;
 
-/// What the client is made of.
+/// The packages of the client.
 const PACKAGES: [&str; 2] = ["mcp==2.3.0", "tiktoken==0.14.0"];
-/// The crate that carries the vocabulary by which the client counts.
+/// The crate that contains the vocabulary for the client's token counts.
 const VOCABULARY: (&str, &str) = ("tiktoken-rs", "assets/o200k_base.tiktoken");
 
 /// How thorough to be.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// So many calls of random sizes over each transport, by each protocol [default: `CTX_MCP_CALLS`, else 50].
+    /// Calls of random sizes over each transport, for each protocol version [default:
+    /// `CTX_MCP_CALLS`, else 50].
     #[arg(long, value_name = "N")]
     calls: Option<usize>,
-    /// Build the server optimised, as start-up times want it.
+    /// Build the server optimised, for realistic start-up times.
     #[arg(long)]
     release: bool,
-    /// The folder that is asked about, instead of the workspace.
+    /// The folder to ask about, instead of the workspace.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
-/// Makes the client where there is none, builds the server and has the one ask the other. Where there is no
-/// Python, says so and does nothing.
+/// Sets up the client if necessary, builds the server and runs the client against it. Without
+/// Python it reports that and does nothing.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let environment = python::environment(&workspace.target.join("mcp-client"), &PACKAGES);
     let programs = match environment {

@@ -1,4 +1,4 @@
-//! Tools that are written in Python, each in an environment of its own below the target folder.
+//! Tools written in Python, each in its own environment below the target folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use anyhow::{Context as _, Result};
 
 use crate::command::Call;
 
-/// The programs of an environment in `folder` that has `packages`, given with their versions; made where there
-/// is none, which needs `python3` and a package index.
+/// The folder with the programs of the environment in `folder`, which has `packages` in the given
+/// versions. It is created if necessary, which needs `python3` and a package index.
 ///
 /// # Errors
-/// It cannot be made: the error says what is missing.
+/// It cannot be created; the error says what is missing.
 pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let made = folder.join("made");

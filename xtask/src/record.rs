@@ -10,7 +10,7 @@ const PAGE: &str = "docs/record/server.md";
 const HEAD: &str =
     "# The server, measured\n\nEach section is written by the command it names; none by hand.\n";
 
-/// Puts `text` in the place of the section `title`, or after the last.
+/// Replaces the section `title` by `text`, or appends it.
 ///
 /// # Errors
 /// The page cannot be written.

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all that a contribution must pass.
+//! `cargo xtask test`: everything that a contribution must pass.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,8 +16,9 @@ use crate::{deny, layers, postgres};
 /// How thorough to be.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run the tests optimised, and each law on at least this many cases instead of 256; one that makes an index, a folder
-    /// or a call for each case, on eight times as many as usual at most.
+    /// Run the tests optimised, and each law on at least this many cases instead of 256; laws that
+    /// create an index or a folder, or make a call, for each case use at most eight times as many
+    /// as usual.
     #[arg(long, value_name = "CASES", num_args = 0..=1, default_missing_value = "100000")]
     thorough: Option<u32>,
 }
@@ -30,14 +31,14 @@ struct Step {
 }
 
 enum Check {
-    /// Another program says so, by its exit code.
+    /// A program checks it, by its exit code.
     Call(Call),
-    /// The chore of this name says so.
+    /// The chore of this name checks it.
     Chore(&'static str, fn(&Workspace) -> Result<()>),
 }
 
 impl Step {
-    /// What of it cannot run is written to `skips`, with the reason.
+    /// Runs the step; parts that cannot run are written to `skips`, with the reason.
     fn run(&self, workspace: &Workspace, skips: &Path) -> Result<()> {
         match &self.check {
             Check::Call(call) => {
@@ -48,7 +49,7 @@ impl Step {
         }
     }
 
-    /// What one types to run this step alone.
+    /// The command that runs this step alone.
     fn command(&self) -> String {
         match &self.check {
             Check::Call(call) => call.to_string(),
@@ -57,7 +58,8 @@ impl Step {
     }
 }
 
-/// Runs every step up to the first that fails, and prints what each one cost, and which tests could not run.
+/// Runs every step up to the first that fails, and prints how long each took, and which tests could
+/// not run.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let skips =
         tempfile::NamedTempFile::new().context("failed to make a file of what is skipped")?;
@@ -90,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     }
 }
 
-/// The cheap steps first, so that a slip is found in seconds.
+/// The steps, cheap ones first, so that a slip is found in seconds.
 fn steps(options: &Options) -> Vec<Step> {
     let all = ["--workspace", "--all-features"];
     let call = |name, what, call| Step {
@@ -147,10 +149,11 @@ fn steps(options: &Options) -> Vec<Step> {
     ]
 }
 
-/// What tests do beside the cases of laws: seconds of races, ends without a warning, turned bits, histories of an index,
-/// texts to everything of the shared store that takes one (20 a second: 100,000 would take 80 minutes), what else there is
-/// less of in a usual run (among it 100,000 questions to all of the shared store that reads, and 10,000 requests of two
-/// owners), files that others wrote.
+/// The amounts of other thorough tests: seconds of races, kills, flipped bits, histories of an
+/// index, texts for everything in the shared store that accepts one (20 per second: 100,000 would
+/// take 80 minutes), everything else that a usual run has less of (among it 100,000 queries of
+/// everything that the shared store reads, and 10,000 requests of two owners), and files written by
+/// others.
 const THOROUGH: [(&str, &str); 7] = [
     ("CTX_RACE_SECONDS", "10"),
     ("CTX_KILLS", "100"),
@@ -161,7 +164,7 @@ const THOROUGH: [(&str, &str); 7] = [
     ("CTX_REAL_FILES", "6000"),
 ];
 
-/// The tests by nextest where it is installed, which runs the binaries side by side.
+/// Runs the tests by nextest if it is installed, which runs the binaries concurrently.
 fn tests(options: &Options) -> Call {
     let nextest = Call::cargo(["nextest", "--version"]).output().is_ok();
     let mut call = if nextest {
@@ -171,7 +174,8 @@ fn tests(options: &Options) -> Call {
     };
     call = call.args(["--workspace", "--all-features"]);
     if let Some(cases) = options.thorough {
-        // Nextest has profiles of its own: its limits on time, in .config/nextest.toml, are for runs of this size.
+        // Nextest has its own profiles: its time limits, in `.config/nextest.toml`, are for runs of
+        // this size.
         let profiles: &[&str] = if nextest {
             &["--cargo-profile", "thorough", "--profile", "thorough"]
         } else {
@@ -200,7 +204,7 @@ fn print_summary(steps: &[Step], times: &[Duration], failed: bool, total: Durati
     println!("{:<10} {:>9.1}", "all", total.as_secs_f64());
 }
 
-/// Why tests were skipped, as they wrote it down: each reason once, with how often it was one.
+/// The reasons why tests were skipped, each once, with the number of tests.
 fn skips_of(written: &str) -> String {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for why in written.lines() {

@@ -1,5 +1,6 @@
-//! `cargo xtask trace`: conversations of several users as a server meets them, each answer held against the
-//! files and messages as they are, against a build that nothing kept has a part in, and against what is others'.
+//! `cargo xtask trace`: replays conversations of several users with a server. Each answer is
+//! compared with the present files and messages and with a build that uses no cache, and is checked
+//! for data of other users.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,10 +29,10 @@ const LINES: u8 = 40;
 /// How long the conversations are.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Turns of each user
+    /// Turns per user
     #[arg(long, value_name = "N", default_value_t = 40)]
     turns: usize,
-    /// What the conversations are drawn by
+    /// The seed of the conversations
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -41,9 +42,9 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// How likely, in percent, a user does each of these after a build.
+/// The probability, in percent, of each action of a user after a build.
 struct Habits {
-    /// Asks the same at once, as a client does that lost the answer.
+    /// Asks the same again at once, like a client that lost the answer.
     retries: u8,
     /// Asks for another answer to the same message.
     regenerates: u8,
@@ -63,27 +64,29 @@ const HABITS: Habits = Habits {
     votes: 10,
 };
 
-/// What came of the conversations.
+/// The results of the conversations.
 #[derive(Debug, Default)]
 struct Outcome {
     builds: usize,
-    /// Builds of which nothing was written since the same was asked.
+    /// Builds that repeat a question since which nothing was written.
     repeats: usize,
     stale: Vec<String>,
     foreign: Vec<String>,
-    /// Answers unlike a new build that follows them: in that, what was just shown counts as recent.
+    /// Answers that differ from a new build after them, in which the files just shown count as
+    /// recent.
     different: usize,
     compared: usize,
     hits: f64,
     misses: f64,
 }
 
-/// Replays the conversations twice over new servers: once as they are, for the share of answers that were kept,
-/// and once with a new build behind each answer. What is wrong with an answer of either is an error: where nothing stands between
-/// two answers, one that is under way may be given to the wrong one.
+/// Replays the conversations twice over new servers: once as they are, to measure the share of
+/// cached answers, and once with a new build after each answer. A wrong answer in either replay is
+/// an error. The first is needed for correctness, too: without builds in between, a running build
+/// may be returned to the wrong request.
 ///
 /// # Errors
-/// An answer is stale, or shows what is another's.
+/// An answer is stale, or shows data of another owner.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     ensure!(
         !options.keeps.is_named(),
@@ -160,7 +163,7 @@ build behind each answer, which the last line is of. All answers of both are loo
     ))
 }
 
-/// What was wrong with answers, of all replays.
+/// What was wrong with answers, over all replays.
 #[derive(Debug, Default)]
 struct Faults<'o> {
     builds: usize,
@@ -180,7 +183,7 @@ impl<'o> Faults<'o> {
         faults
     }
 
-    /// Prints them.
+    /// Prints the faults.
     ///
     /// # Errors
     /// There are some.
@@ -228,7 +231,7 @@ fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
                 topic: random.usize(..TOPICS.len()),
                 line: random.u8(..LINES),
             };
-            // All at once, so that what is kept or being built for one is asked for by another.
+            // All run concurrently, so that one asks for what is cached or being built for another.
             let all = users.iter_mut().map(|it| it.turn(&turn));
             future::try_join_all(all).await?;
         }
@@ -247,7 +250,7 @@ fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
 }
 
 impl Outcome {
-    /// Both together.
+    /// The sum of both.
     fn and(mut self, other: Outcome) -> Outcome {
         self.builds += other.builds;
         self.repeats += other.repeats;
@@ -259,16 +262,16 @@ impl Outcome {
     }
 }
 
-/// What all say at the same time.
+/// What all users ask at the same time.
 struct Turn {
     number: usize,
     thread: String,
     topic: usize,
-    /// The line of the topic's file that is asked about.
+    /// The line of the topic's file that the question is about.
     line: u8,
 }
 
-/// Somebody with files and threads, who knows what they are at present.
+/// A user with files and threads, and the expected state of these.
 struct User {
     client: Client,
     name: String,
@@ -276,12 +279,12 @@ struct User {
     checks: bool,
     /// The version of each topic's file.
     versions: Vec<u32>,
-    /// What was asked since the last change of anything.
+    /// What was asked since anything last changed.
     asked: BTreeSet<String>,
-    /// What was answered last in each thread.
+    /// The last answer in each thread.
     answers: BTreeMap<String, String>,
     fresh: u64,
-    /// What its habits are drawn by.
+    /// The random numbers for its habits.
     random: Rng,
     outcome: Outcome,
 }
@@ -309,7 +312,7 @@ impl User {
         Ok(user)
     }
 
-    /// The file of a topic, of which every line says whose it is, and of which version.
+    /// The file of a topic; every line names its owner and version.
     fn file(&self, topic: usize) -> Value {
         let path = format!("src/{}.rs", TOPICS[topic]);
         json!({"path": path, "content": self.text(topic)})
@@ -384,14 +387,14 @@ impl User {
         Ok(())
     }
 
-    /// Asks for a context, and takes what came. Its handle.
+    /// Requests a context, checks the answer, and returns its handle.
     async fn build(&mut self, asked: &Value, topic: usize) -> Result<String> {
         let request = post("/v1/context/build", &self.token, asked)?;
         let reply = self.client.ask(request).await?;
         self.take(&reply, asked, topic).await
     }
 
-    /// Counts what came, and looks at it. Its handle.
+    /// Counts and checks an answer, and returns its handle.
     async fn take(&mut self, reply: &Reply, asked: &Value, topic: usize) -> Result<String> {
         let data = reply.data()?;
         self.outcome.builds += 1;
@@ -407,7 +410,7 @@ impl User {
         Ok(handle.context("a context has a handle")?.to_owned())
     }
 
-    /// Whether anything in the answer is another's.
+    /// Checks that nothing in the answer belongs to another owner.
     fn look_for_others(&mut self, reply: &Reply, asked: &Value) {
         for other in OWNERS.iter().filter(|it| **it != self.name) {
             if reply.contains(&canary(other)) {
@@ -420,7 +423,7 @@ impl User {
         }
     }
 
-    /// Whether the answer is of what is there now.
+    /// Checks that the answer shows the present content.
     fn look(&mut self, shown: &str, topic: usize, asked: &Value) {
         let mut stale = Vec::new();
         let (word, version) = (TOPICS[topic], self.versions[topic]);
@@ -450,7 +453,8 @@ impl User {
         topic.is_some_and(|it| self.text(it).lines().any(|own| own == line))
     }
 
-    /// The same by a key that nothing is kept under: a limit that no context comes near.
+    /// Compares with a build under another cache key, which differs in a limit that no context
+    /// reaches.
     async fn compare(&mut self, asked: &Value, shown: &str) -> Result<()> {
         self.fresh += 1;
         let mut asked = asked.clone();

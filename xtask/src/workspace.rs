@@ -1,4 +1,4 @@
-//! Where the workspace is, and what `cargo metadata` says of it.
+//! The location of the workspace, and what `cargo metadata` reports about it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use crate::command::cargo;
 pub(crate) struct Workspace {
     /// The folder of the root manifest.
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
+    /// The target folder of cargo.
     pub(crate) target: PathBuf,
     /// The workspace's own packages, without their dependencies.
     pub(crate) members: Metadata,
 }
 
 impl Workspace {
-    /// Asks cargo. Costs some 50 ms, and no network.
+    /// Runs `cargo metadata`, which takes some 50 ms and uses no network.
     pub(crate) fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         let members = MetadataCommand::new()

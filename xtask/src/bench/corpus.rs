@@ -1,4 +1,4 @@
-//! Real source, the same on every machine that has the same `Cargo.lock`.
+//! A corpus of real source code, equal on all machines with the same `Cargo.lock`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use crate::workspace::Workspace;
 
 const LARGEST_FILE: u64 = 512 * 1024;
 
-/// What a corpus is made of.
+/// How to make a corpus.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
-    /// Its folder, below that of the benches.
+    /// The name of its folder, below that of the benches.
     pub(super) folder: &'static str,
-    /// How the names of its files end.
+    /// The endings of its files' names.
     pub(crate) extensions: &'static [&'static str],
-    /// It has no more bytes.
+    /// The most bytes that it may have.
     pub(super) most_bytes: u64,
-    /// The file that takes it beyond so many lines is its last.
+    /// The number of lines at which it ends: the file that exceeds it is the last.
     pub(super) most_lines: u64,
 }
 
@@ -49,8 +49,8 @@ pub(crate) struct Corpus {
     pub(super) lines: u64,
 }
 
-/// Copies files of the dependencies, crate by crate in the order of their names, until there are as many as
-/// the recipe says, or no more.
+/// Copies files of the dependencies, crate by crate in the order of their names, until the limits
+/// of the recipe are reached or there are no more.
 pub(crate) fn build(workspace: &Workspace, recipe: &Recipe) -> Result<Corpus> {
     let mut corpus = Corpus {
         folder: workspace.target.join("bench").join(recipe.folder),
@@ -73,7 +73,7 @@ pub(crate) fn build(workspace: &Workspace, recipe: &Recipe) -> Result<Corpus> {
             if corpus.bytes + size > recipe.most_bytes || corpus.lines >= recipe.most_lines {
                 return Ok(corpus);
             }
-            // The peers pass over what is not UTF-8, or change it.
+            // The peers skip or change files that are not UTF-8.
             let Ok(text) = fs::read_to_string(&file) else {
                 continue;
             };
@@ -121,7 +121,7 @@ pub(crate) fn collect(folder: &Path, extensions: &[&str], files: &mut Vec<PathBu
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = entry.path();
-        // What is hidden is not searched.
+        // Hidden files are not searched.
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }

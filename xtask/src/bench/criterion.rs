@@ -12,19 +12,19 @@ use super::Options;
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// What one bench found.
+/// The result of one bench.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measurement {
     /// The median time of one iteration.
     pub(super) nanoseconds: f64,
-    /// Where the median lies with 95 % confidence.
+    /// The 95 % confidence interval of the median.
     pub(super) low: f64,
     pub(super) high: f64,
-    /// What one iteration gets through.
+    /// The work of one iteration.
     pub(super) work: Option<Work>,
 }
 
-/// What one iteration of a bench gets through.
+/// The work of one iteration of a bench.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
     Bytes(f64),
@@ -34,10 +34,10 @@ pub(super) enum Work {
 /// Measurements by name: the parts of a name are joined by `/`, the group first.
 pub(super) type Benches = BTreeMap<String, Measurement>;
 
-/// Runs every bench of the workspace and reads what it found.
+/// Runs every bench of the workspace and reads the results.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Benches> {
     let home = workspace.target.join("bench/criterion");
-    // What an earlier run found must not pass for what this one did.
+    // Results of an earlier run must not be taken for those of this one.
     if home.exists() {
         fs::remove_dir_all(&home)?;
     }
@@ -61,7 +61,8 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Benches> {
     Ok(benches)
 }
 
-/// Runs the examples that print a table of quality rather than of time; each says so by its name.
+/// Runs the examples that print a table of quality rather than of time; they are recognised by
+/// their names.
 pub(super) fn tables(workspace: &Workspace, options: &Options) -> Result<Vec<(String, String)>> {
     let mut tables = Vec::new();
     for (package, example) in targets(workspace, options, TargetKind::Example) {
@@ -99,7 +100,7 @@ fn targets<'w>(
     })
 }
 
-/// `benchmark.json`: what was measured.
+/// `benchmark.json`: the bench that was run.
 #[derive(Deserialize)]
 struct Benchmark {
     group_id: String,
@@ -108,7 +109,7 @@ struct Benchmark {
     throughput: Option<BTreeMap<String, serde_json::Value>>,
 }
 
-/// `estimates.json`: what was found.
+/// `estimates.json`: its results.
 #[derive(Deserialize)]
 struct Estimates {
     median: Estimate,

@@ -20,7 +20,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Three significant digits, and all those before the point.
+/// Three significant digits, and all digits before the point.
 pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),

@@ -1,5 +1,4 @@
-//! What was to be reached, held against what was found. A goal that is missed is reported, and is
-//! no error: the page says so.
+//! Compares results with the goals. A missed goal is reported on the page and is not an error.
 
 use std::fmt::Write as _;
 
@@ -7,17 +6,17 @@ use super::criterion::Benches;
 use super::figures::{bytes, digits, time};
 use super::{Run, search};
 
-/// A goal, and how near it is.
+/// A goal, and how close the result is.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Goal {
     pub(crate) what: String,
     pub(crate) wanted: String,
-    /// What was found, and whether that is good enough; `None` where it was not measured.
+    /// The result, and whether it is good enough; `None` if it was not measured.
     pub(crate) found: Option<(String, bool)>,
 }
 
 impl Goal {
-    /// `found` is to be at least `least`.
+    /// The goal that `found` is at least `least`.
     pub(crate) fn least(
         what: impl Into<String>,
         least: f64,
@@ -31,7 +30,7 @@ impl Goal {
         }
     }
 
-    /// `found` is to be at most `most`.
+    /// The goal that `found` is at most `most`.
     pub(crate) fn most(what: impl Into<String>, most: f64, unit: &str, found: Option<f64>) -> Self {
         Goal {
             what: what.into(),
@@ -40,7 +39,7 @@ impl Goal {
         }
     }
 
-    /// A number of bytes is to be at most `most`.
+    /// The goal that a number of bytes is at most `most`.
     fn size(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
         Goal {
             what: what.into(),
@@ -49,7 +48,7 @@ impl Goal {
         }
     }
 
-    /// A time in nanoseconds is to be at most `most`.
+    /// The goal that a time in nanoseconds is at most `most`.
     pub(crate) fn soon(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
         Goal {
             what: what.into(),
@@ -75,7 +74,7 @@ pub(crate) fn table(goals: &[Goal]) -> String {
     table
 }
 
-/// Those of the benches and of packing, in the order of the pipeline.
+/// The goals of the benches and of packing, in the order of the pipeline.
 pub(super) fn goals(run: &Run) -> Vec<Goal> {
     let benches = &run.benches;
     let mut goals = Vec::new();
@@ -170,7 +169,7 @@ fn packing(run: &Run) -> Vec<Goal> {
     goals
 }
 
-/// Those of a million lines, indexed and asked.
+/// The goals of indexing and searching a million lines.
 pub(super) fn searching(search: &search::Figures) -> Vec<Goal> {
     let (indexed, asked) = (search.indexed.as_ref(), search.asked.as_ref());
     let peak = search.processes.as_ref().and_then(|it| it.index_peak);
@@ -206,12 +205,12 @@ fn nanoseconds(benches: &Benches, name: &str) -> Option<f64> {
     benches.get(name).map(|m| m.nanoseconds)
 }
 
-/// How many times as long `of` takes as `unit`.
+/// How many times longer `of` takes than `unit`.
 fn ratio(benches: &Benches, of: &str, unit: &str) -> Option<f64> {
     Some(nanoseconds(benches, of)? / nanoseconds(benches, unit)?)
 }
 
-/// The slowest of the benches whose names begin and end so.
+/// The slowest bench whose name has this beginning and end.
 fn slowest(benches: &Benches, start: &str, end: &str) -> Option<f64> {
     let those = benches
         .iter()
@@ -227,8 +226,9 @@ fn worst_growth(benches: &Benches, prefix: &str) -> Option<f64> {
         .max_by(f64::total_cmp)
 }
 
-/// For a bench whose name ends in its size: how many times as long it takes per doubling of the
-/// next smaller one of its family. From t(n) and t(m), that is (t(n) / t(m)) ^ (1 / log2(n / m)).
+/// For a bench whose name ends in its size: the factor of its time per doubling of the size,
+/// relative to the next smaller one of its family. With t(n) and t(m), this is (t(n) / t(m)) ^ (1 /
+/// log2(n / m)).
 pub(super) fn growth(benches: &Benches, name: &str) -> Option<f64> {
     let (family, size) = sized(name)?;
     let smaller = benches

@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: measures, holds the figures against the goals, and writes them down.
+//! `cargo xtask bench`: measures, compares the results with the goals, and records them.
 //!
-//! [`criterion`] runs the workspace's benches and reads what they found; [`tool`] times the command
-//! line as a whole, beside its [`peers`], on a [`corpus`] of real source; [`search`] indexes a million lines
-//! of it and asks; [`goals`] says what was to be reached; [`report`] writes the page.
+//! [`criterion`] runs the workspace's benches and reads their results; [`tool`] times the command
+//! line as a whole, beside its [`peers`], on a [`corpus`] of real source; [`search`] indexes a
+//! million lines of it and searches them; [`goals`] lists the goals; [`report`] writes the page.
 
 pub(crate) mod corpus;
 mod criterion;
@@ -30,23 +30,24 @@ pub(crate) struct Options {
     /// Install the peers of the command line from the public registries, and time them beside it.
     #[arg(long)]
     peers: bool,
-    /// Fewer samples: some five minutes instead of fifteen. The page says so.
+    /// Take fewer samples: some five minutes instead of fifteen. The page says so.
     #[arg(long)]
     quick: bool,
-    /// Only the benches of this package, or only the part `tool`, `search`, or of that `index` or `query`; printed, and
-    /// recorded only where it is all of a page: `search`.
+    /// Run only the benches of this package, or only the part `tool`, `search`, or one of its
+    /// halves `index` and `query`; the results are printed, and recorded only if they fill a page,
+    /// as those of `search` do.
     #[arg(long, value_name = "PACKAGE|PART")]
     only: Option<String>,
 }
 
-/// A part of the run that is of no package.
+/// A part of the run that belongs to no package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The command line, packing.
+    /// Packing with the command line.
     Tool,
-    /// A million lines indexed.
+    /// Indexing a million lines.
     Index,
-    /// A million lines asked.
+    /// Searching a million lines.
     Query,
 }
 
@@ -60,7 +61,7 @@ impl Part {
     }
 }
 
-/// Both parts of a million lines, which have a page of their own.
+/// Both parts about a million lines, which have their own page.
 const SEARCH: &str = "search";
 
 impl Options {
@@ -70,7 +71,7 @@ impl Options {
         self.only.as_ref().is_none_or(is_it)
     }
 
-    /// Whether all that `page` tells is measured.
+    /// Whether everything on `page` is measured.
     fn fills(&self, page: &str) -> bool {
         let is_it = |only: &String| only == SEARCH && page == SEARCH_PAGE;
         self.only.as_ref().is_none_or(is_it)
@@ -88,11 +89,11 @@ impl Options {
     }
 }
 
-/// Everything one run found.
+/// The results of one run.
 struct Run {
     command: String,
     benches: criterion::Benches,
-    /// Tables that a package's example printed, with the command that prints them.
+    /// Tables printed by packages' examples, with the commands that print them.
     tables: Vec<(String, String)>,
     tool: Option<tool::Figures>,
 }
@@ -100,7 +101,8 @@ struct Run {
 const BENCH_PAGE: &str = "docs/record/bench.md";
 const SEARCH_PAGE: &str = "docs/record/search.md";
 
-/// Measures, then writes `docs/record/bench.md` and `docs/record/search.md`; prints what is not all of a page.
+/// Measures, then writes `docs/record/bench.md` and `docs/record/search.md`; results that do not
+/// fill a page are printed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let benches = criterion::run(workspace, options)?;
     let tables = criterion::tables(workspace, options)?;
@@ -129,7 +131,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     )
 }
 
-/// Writes `page` where it goes, or prints it where that has more.
+/// Writes `page` to its file, or prints it if the file has more.
 fn put(workspace: &Workspace, options: &Options, name: &str, page: &str) -> Result<()> {
     println!("\n{page}");
     if !options.fills(name) {

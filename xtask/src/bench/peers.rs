@@ -1,4 +1,4 @@
-//! Other programs that pack a source tree, and how each is asked for the same thing.
+//! Other programs that pack a source tree, and how each is called for the same task.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ const REPOMIX: &str = "1.18.1";
 #[derive(Debug)]
 pub(super) struct Packer {
     pub(super) name: String,
-    /// How it is called, when it is to write to the given file.
+    /// The call that writes to the given file.
     pub(super) call: fn(&Path, &Path) -> Call,
     /// The program.
     pub(super) program: std::path::PathBuf,
@@ -30,7 +30,7 @@ impl Packer {
 
 /// Installs the peers below the target folder, where they are found again, and returns them.
 pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
-    // A folder for each version, so that no other one is taken for it.
+    // A folder for each version, so that no version is mistaken for another.
     let peers = workspace.target.join("peers");
     let folder = peers.join(format!("code2prompt-{CODE2PROMPT}"));
     let code2prompt = folder.join("bin/code2prompt");
@@ -86,8 +86,8 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
         },
         Packer {
             name: format!("repomix {REPOMIX}"),
-            // Its search for secrets is switched off: the others have none. So are the ignore files:
-            // the corpus lies in a folder that the project's own names.
+            // Its search for secrets is off, since the others have none. Ignore files are off
+            // because the project's own ignore the folder of the corpus.
             call: |program, output| {
                 Call::new(program)
                     .args([

@@ -1,4 +1,4 @@
-//! The page of benches and of packing: goals first, then every figure, then what it does not say.
+//! The page of benches and of packing: goals first, then every figure, then what is left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const LEFT_OUT: &str = "\
 * Speed says nothing of the quality of a selection for the answer; that is another measurement.
 ";
 
-/// What the other benches of a family are compared with.
+/// The benches with which others of their family are compared.
 const BASELINES: [&str; 2] = ["ctx", "count-once"];
 
 /// The whole page, as Markdown.
@@ -37,7 +37,7 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
     page
 }
 
-/// What every page of figures begins with.
+/// The beginning of every page of figures.
 pub(super) fn head(title: &str, command: &str, machine: &str, goals: &[Goal]) -> String {
     let goals = table(goals);
     format!(
@@ -45,7 +45,7 @@ pub(super) fn head(title: &str, command: &str, machine: &str, goals: &[Goal]) ->
     )
 }
 
-/// What every page of figures ends with: what it leaves out, in a line for each.
+/// The end of every page of figures: what it leaves out, one line each.
 pub(super) fn push_foot(page: &mut String, left_out: &str) {
     push(
         page,
@@ -56,7 +56,7 @@ pub(super) fn push_foot(page: &mut String, left_out: &str) {
     );
 }
 
-/// One table for each group: the first part of the names.
+/// One table for each group, which is the first part of the names.
 fn write_benches(page: &mut String, benches: &Benches) {
     let mut groups: BTreeMap<&str, Vec<(&str, &Measurement)>> = BTreeMap::new();
     for (name, measurement) in benches {
@@ -99,7 +99,7 @@ fn throughput(measurement: &Measurement) -> String {
     }
 }
 
-/// How many times as long it takes as its family's baseline, or as the next smaller size.
+/// The time relative to the family's baseline, or to the next smaller size.
 fn compared(benches: &Benches, name: &str) -> String {
     if let Some(growth) = growth(benches, name) {
         return format!("{} × per doubling", digits(growth));

@@ -1,4 +1,4 @@
-//! The page that tells of a million lines.
+//! The page about indexing and searching a million lines.
 
 use super::figures::{bytes, digits, time};
 use super::goals::searching;

@@ -1,5 +1,4 @@
-//! The command line as its user meets it: whole processes, by the clock on the wall and by their
-//! peak memory.
+//! The command line as its user sees it: whole processes, by elapsed time and peak memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +16,10 @@ use super::{Options, Part};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// GNU time, which knows what a process took at its peak.
+/// GNU time, which reports a process's peak memory.
 const GNU_TIME: &str = "/usr/bin/time";
 
-/// What was found.
+/// The results.
 #[derive(Debug)]
 pub(super) struct Figures {
     pub(super) corpus: Corpus,
@@ -40,13 +39,13 @@ pub(super) struct Packed {
     pub(super) name: String,
     pub(super) command: String,
     pub(super) seconds: f64,
-    /// The largest resident set, in bytes, where GNU time is there to tell.
+    /// The largest resident set in bytes, if GNU time is installed.
     pub(super) peak: Option<f64>,
-    /// The size of what it wrote.
+    /// The size of its output.
     pub(super) output: u64,
 }
 
-/// Builds the command line and times it, beside its peers where they are asked for.
+/// Builds the command line and times it, beside its peers if requested.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Figures>> {
     if !options.wants(Part::Tool) {
         return Ok(None);
@@ -80,7 +79,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Fig
     }))
 }
 
-/// Builds the command line; where it is.
+/// Builds the command line, and returns its path.
 pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
     Call::cargo(["build", "--quiet", "--release", "--package", "ctx-cli"])
         .within(&workspace.root)
@@ -89,7 +88,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.target.join("release").join(name))
 }
 
-/// A bench asserts its answer.
+/// Checks the context, since a bench must assert its answer.
 fn check_whole(program: &Path, corpus: &Corpus) -> Result<()> {
     let receipt = Call::new(program)
         .args([
@@ -106,14 +105,15 @@ fn check_whole(program: &Path, corpus: &Corpus) -> Result<()> {
     check(&serde_json::from_str(&receipt)?, corpus.files)
 }
 
-/// Everything is in, and the number of tokens is that of the context.
+/// Checks that every file is included, and that the reported number of tokens is that of the
+/// context.
 fn check(built: &BuiltContext, files: usize) -> Result<()> {
     let told = built.included.len() + built.omitted.len();
     ensure!(
         told == files,
         "{files} files went in, {told} are in the receipt"
     );
-    // Files without text, and copies of others, are all that may be left out of so large a budget.
+    // Only files without text, and duplicates, may be omitted from so large a budget.
     let is_lost = |it: &&Omitted| {
         use OmittedReason::{DuplicateOf, Unreadable};
         !matches!(it.reason, DuplicateOf | Unreadable)
@@ -129,7 +129,7 @@ fn check(built: &BuiltContext, files: usize) -> Result<()> {
     Ok(())
 }
 
-/// The programs take turns, so that a slow minute of the machine is everybody's.
+/// The programs take turns, so that a slow minute of the machine affects all of them.
 fn pack_all(
     workspace: &Workspace,
     packers: &[Packer],
@@ -182,7 +182,7 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
     }
     let call = packer.pack_to(output);
     let call = with_peak(call, peak);
-    // Ours writes to its standard output, the peers to the file they are told; nothing else is said.
+    // Ours writes to standard output, the peers to the given file; no other output is kept.
     let stdout = output.with_extension("stdout");
     let start = Instant::now();
     let result = call
@@ -207,7 +207,8 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
         stdout
     };
     let size = fs::metadata(written)?.len();
-    // Who packs less has less to do; the peers drop a little of the white space, and add headings.
+    // A program that packs less has less to do; the peers drop a little white space, and add
+    // headings.
     ensure!(
         size >= corpus.bytes / 100 * 98,
         "{} wrote {size} of {} bytes",
@@ -221,7 +222,7 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
     })
 }
 
-/// `call` so that its peak is written to `peak`, where GNU time is there to tell.
+/// Wraps `call` so that its peak memory is written to `peak`, if GNU time is installed.
 pub(super) fn with_peak(call: Call, peak: &Path) -> Call {
     if !Path::new(GNU_TIME).exists() {
         return call;
@@ -231,7 +232,7 @@ pub(super) fn with_peak(call: Call, peak: &Path) -> Call {
     call.under(GNU_TIME, prefix)
 }
 
-/// The largest resident set of a call that was made [`with_peak`], in bytes.
+/// The largest resident set in bytes of a call that was wrapped by [`with_peak`].
 pub(super) fn peak_of(peak: &Path) -> Result<Option<f64>> {
     if !Path::new(GNU_TIME).exists() {
         return Ok(None);
@@ -240,13 +241,13 @@ pub(super) fn peak_of(peak: &Path) -> Result<Option<f64>> {
     Ok(kibibytes.map(|k| k * 1024.0))
 }
 
-/// The command without the folders of this machine.
+/// The command without this machine's folders.
 fn shown(call: &Call, program: &Path) -> String {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     call.to_string().replace(&*program.to_string_lossy(), &name)
 }
 
-/// The median of starting `ctx tokens` on one line, and waiting for its end, in nanoseconds.
+/// The median time of `ctx tokens` on one line, from start to end, in nanoseconds.
 fn start_up(workspace: &Workspace, program: &Path, starts: usize) -> Result<f64> {
     let file = workspace.target.join("bench/one-line.txt");
     fs::write(&file, "One line, to be counted.\n")?;

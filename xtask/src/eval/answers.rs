@@ -1,4 +1,4 @@
-//! The figures of contexts that `ctx query` makes, beside those of plain BM25 in the same run.
+//! The results of contexts that `ctx query` builds, compared with plain BM25 in the same run.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,13 @@ use super::passages::Reached;
 use super::product::{Ask, By, Cell, Measured};
 use super::sets::{Golden, Set};
 
-/// Chances below which sentences are left out, tried at the largest budget.
+/// The least chances of sentences (floors) that are tried at the largest budget.
 const CHANCES: [f64; 10] = [
     0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.1, 0.15,
 ];
 
-/// The ways before the floors: the four budgets with the floor of the retriever, without one, and by the server.
+/// The number of ways before those with a floor: the four budgets with the retriever's default
+/// floor, without one, and through the server.
 const CURVE: usize = 12;
 
 const INTRODUCTION: &str = "\
@@ -25,7 +26,7 @@ characters shown that is golden. *BM25* is score order among the given passages,
 `min_chance` 0: the budget is filled. *By the server* is a message without a thread, as `POST /v1/context/build` answers it, with nothing reserved.
 ";
 
-/// What each set is asked in.
+/// The ways in which each set is evaluated.
 pub(super) fn ways(set: &Set) -> Vec<Ask> {
     let mut ways = Vec::new();
     for min_chance in [None, Some(0.0)] {

@@ -1,8 +1,8 @@
-//! Plain BM25: the measuring stick that gives every policy the same relevances.
+//! Plain BM25: the baseline that gives every policy the same relevances.
 //!
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with
-//! k1 = 1.2 and b = 0.75, and the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)),
-//! which is never negative.
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with k1
+//! = 1.2 and b = 0.75, and the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)), which
+//! is never negative.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ const B: f64 = 0.75;
 /// An inverted index of texts.
 #[derive(Debug)]
 pub(super) struct Bm25 {
-    /// Term → text, and how often it is in there.
+    /// For each term the texts that contain it, and how often.
     postings: BTreeMap<String, Vec<(usize, f64)>>,
-    /// In terms.
+    /// The lengths of the texts, in terms.
     lengths: Vec<f64>,
     mean_length: f64,
 }
@@ -64,8 +64,8 @@ impl Bm25 {
     }
 }
 
-/// Words of letters and digits, and the parts of those that are put together: `camelCase` is
-/// `camelcase`, `camel` and `case`.
+/// Words of letters and digits, and the parts of compound ones: `camelCase` gives `camelcase`,
+/// `camel` and `case`.
 pub(super) fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -139,7 +139,7 @@ mod tests {
         assert!(Bm25::new(texts.into_iter()).rank("absent").is_empty());
     }
 
-    /// One text of two terms, asked for one: ln(1 + 0.5 / 1.5) × 2.2 / 2.2.
+    /// A text of two terms and a query of one: ln(1 + 0.5 / 1.5) × 2.2 / 2.2.
     #[test]
     fn a_score_is_that_of_the_formula() {
         let ranked = Bm25::new(["one two"].into_iter()).rank("one");

@@ -26,10 +26,10 @@ use tokio::runtime::Runtime;
 use super::product::{self, Ask, By};
 use super::shown::{self, Files, shown_by_text};
 
-/// Tokens of o200k.
+/// The budgets, in tokens of `o200k_base`.
 pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
 
-/// What a busy machine has no time for is not what is measured.
+/// A generous limit, so that a busy machine does not affect the results.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One issue, or one change.
@@ -40,20 +40,20 @@ pub(super) struct Instance {
     pub(super) base_commit: String,
     pub(super) query: String,
     pub(super) gold_lines: BTreeMap<String, Vec<u32>>,
-    /// Places that another search found: path, first and last line, score.
+    /// Hits of another search: path, first and last line, score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) near: Vec<(String, u32, u32, f64)>,
 }
 
 impl Places<'_> {
-    /// Where the tree of an instance's base commit is.
+    /// The folder with the tree of an instance's base commit.
     fn tree(&self, instance: &Instance) -> PathBuf {
         self.work.join("trees").join(&instance.id)
     }
 }
 
 impl Instance {
-    /// What another search found, if there is any.
+    /// The hits of another search, if there are any.
     fn near(&self) -> Result<Option<Arc<Vec<Near>>>> {
         let near = |(path, first, last, score): &(String, u32, u32, f64)| {
             Ok(Near::new(path, Some(LineSpan::new(*first, *last)?), *score))
@@ -63,41 +63,41 @@ impl Instance {
     }
 }
 
-/// What one context shows of what it should.
+/// How much a context shows of the lines it should.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) repo: String,
     pub(super) budget: u32,
-    /// The share of the files, and of the lines.
+    /// The share of the files; the next field is the share of the lines.
     pub(super) files: f64,
     pub(super) lines: f64,
-    /// Seconds.
+    /// The time of the question, in seconds.
     pub(super) took: f64,
 }
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub(super) shown: Vec<Shown>,
-    /// Contexts that came out otherwise a second time.
+    /// Contexts that differed the second time.
     pub(super) unstable: usize,
     /// Blocks that do not stand where they are cited.
     pub(super) false_spans: usize,
 }
 
-/// Where things are.
+/// The folders of an evaluation.
 #[derive(Debug)]
 pub(super) struct Places<'p> {
     pub(super) repos: &'p Path,
-    /// Trees and indexes are kept below it.
+    /// The folder below which trees and indexes are kept.
     pub(super) work: &'p Path,
 }
 
-/// What is written.
+/// The files to write.
 #[derive(Debug)]
 pub(super) struct Out<'p> {
     pub(super) predictions: &'p Path,
-    /// What was found for each issue, for those who weigh it.
+    /// A file for what was found for each issue, for fitting weights.
     pub(super) features: Option<&'p Path>,
 }
 
@@ -124,7 +124,7 @@ struct Asked {
     found: Vec<retrieve::Found>,
 }
 
-/// Writes a context per instance and budget.
+/// Writes a context for each instance and budget.
 pub(super) fn run(
     places: &Places<'_>,
     all: &[Instance],
@@ -172,7 +172,7 @@ pub(super) fn runtime() -> Result<Runtime> {
     Ok(runtime.worker_threads(2).enable_time().build()?)
 }
 
-/// Tells on one line how far a run is.
+/// Shows the progress of a run on one line.
 pub(super) fn tell(number: usize, of: usize, instance: &Instance) {
     #[expect(clippy::print_stderr, reason = "it is progress")]
     {
@@ -218,7 +218,8 @@ fn by_server(
     })
 }
 
-/// What answers questions about an instance's tree, and the seconds that its index took. A server knows of no repository.
+/// A service for questions about an instance's tree, and the seconds that indexing took. The server
+/// does not read repositories.
 pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Result<(Service, f64)> {
     let (index, indexing) = index(places, instance)?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
@@ -235,7 +236,7 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Resul
     let service = Service::new(retriever, Arc::new(resolver));
     let service = match by {
         By::Query => service,
-        // What one question was shown is no part of the next.
+        // What one question was shown must not affect the next.
         By::Server => service
             .for_owner(Owner::new("eval"), ports)
             .without_recording(),
@@ -376,7 +377,7 @@ fn write_features(
     Ok(())
 }
 
-/// The index of an instance's tree, up to date, and the seconds that took.
+/// The up-to-date index of an instance's tree, and the seconds that took.
 fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     let tree = places.tree(instance);
     if !tree.exists() {
@@ -390,13 +391,13 @@ fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     Ok((index, start.elapsed().as_secs_f64()))
 }
 
-/// What was changed up to the base commit.
+/// The changes up to the base commit.
 fn changes(places: &Places<'_>, instance: &Instance) -> Result<GitChanges> {
     let folder = places.work.join("changes");
     fs::create_dir_all(&folder)?;
     let git = git_folder(places.repos, &instance.repo)?;
     let kept = folder.join(&instance.id);
-    // What another version of this program kept would be measured else.
+    // Otherwise data written by another version of this program might be measured.
     if kept.exists() {
         fs::remove_file(&kept)?;
     }
@@ -405,7 +406,7 @@ fn changes(places: &Places<'_>, instance: &Instance) -> Result<GitChanges> {
     Ok(changes)
 }
 
-/// The tree of the base commit.
+/// Checks out the tree of the base commit.
 fn check_out(places: &Places<'_>, instance: &Instance, tree: &Path) -> Result<()> {
     let git = git_folder(places.repos, &instance.repo)?;
     let unfinished = tree.with_extension("unfinished");

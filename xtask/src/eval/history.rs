@@ -1,5 +1,5 @@
-//! Changes of a repository's history as questions: what the author said of a change, and the lines that it
-//! touched.
+//! Uses the changes in a repository's history as questions: the commit message is the question, and
+//! the touched lines are the answer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,20 +16,20 @@ use super::product::By;
 use super::{History, stable, work};
 use crate::workspace::Workspace;
 
-/// What is asked is at least so long, in bytes: a headline alone is no report.
+/// The least bytes of a question: a headline alone is no report.
 const SHORTEST: usize = 160;
-/// And at most so long: longer ones are notes of a release.
+/// The most bytes of a question: longer ones are release notes.
 const LONGEST: usize = 6_000;
-/// So many source files at most are changed.
+/// The most source files that a change may touch.
 const MOST_SOURCES: usize = 4;
-/// So many files of any kind.
+/// The most files of any kind that a change may touch.
 const MOST_FILES: usize = 12;
-/// So many lines of source at least and at most are taken away and added.
+/// How many lines of source a change may add and remove in total.
 const LINES: std::ops::RangeInclusive<u32> = 2..=80;
-/// So many lines at most are to be shown.
+/// The most lines of an answer.
 const MOST_GOLD: usize = 60;
 
-/// The first words of what changes no behaviour.
+/// First words of changes that do not affect behaviour.
 const CHORES: [&str; 14] = [
     "bump",
     "build",
@@ -47,7 +47,7 @@ const CHORES: [&str; 14] = [
     "test",
 ];
 
-/// The first words of lines that say nothing of what was changed.
+/// First words of lines that say nothing about the change.
 const TRAILERS: [&str; 10] = [
     "cc",
     "change-id",
@@ -61,7 +61,7 @@ const TRAILERS: [&str; 10] = [
     "signed-off-by",
 ];
 
-/// Writes the changes and a context for each, and prints what the contexts show of them.
+/// Writes the changes and a context for each, and prints how much the contexts show of them.
 pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
     let work = work(workspace)?;
     let all = instances(&options.repos, options.only.as_deref(), options.each)?;
@@ -81,8 +81,8 @@ pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
     stable(&run)
 }
 
-/// A row for each repository, and one for the mean of these: the share of lines at each budget, that of files at
-/// 8,000 tokens, and the milliseconds of a question.
+/// A row for each repository, and one for their mean: the share of lines at each budget, the share
+/// of files at 8,000 tokens, and the milliseconds per question.
 fn table(shown: &[Shown]) -> String {
     let mut repos: BTreeMap<&str, Vec<&Shown>> = BTreeMap::new();
     for it in shown {
@@ -124,8 +124,8 @@ fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
     let _ = writeln!(table, " {last:>6.0}");
 }
 
-/// Of each repository below `repos` (but for `only`, where that is given) up to `each` changes, those with the
-/// lowest ids: ids are as good as drawn by lot, and the same every time.
+/// For each repository below `repos` (or for `only`, if given) up to `each` changes, those with the
+/// lowest commit ids: these are as good as random, and always the same.
 pub(super) fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
     let mut names = Vec::new();
     for entry in
@@ -179,7 +179,7 @@ fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>>
     Ok(instances)
 }
 
-/// A change that may be asked for.
+/// A change that may serve as a question.
 struct Change {
     id: String,
     parent: String,
@@ -188,7 +188,8 @@ struct Change {
 }
 
 impl Change {
-    /// An entry of the log, if it is a change of source with something said of it.
+    /// Parses an entry of the log; `None` if it does not change source code, or its message is not
+    /// usable.
     fn of(entry: &str) -> Option<Change> {
         let (head, files) = entry.split_once('\u{3}')?;
         let mut head = head.splitn(3, '\u{2}');
@@ -212,7 +213,7 @@ impl Change {
     }
 }
 
-/// What a message says of its change, if that is enough to ask.
+/// The usable text of a commit message, if it is long enough.
 fn said(message: &str) -> Option<String> {
     let first = |line: &str| {
         let word = line.trim_start_matches(['*', '-', ' ']);
@@ -229,11 +230,11 @@ fn said(message: &str) -> Option<String> {
     (!is_chore && (SHORTEST..=LONGEST).contains(&said.len())).then_some(said)
 }
 
-/// A line of `--numstat`: how many lines were changed, and where.
+/// Parses a line of `--numstat`: the number of changed lines, and the path.
 fn file(line: &str) -> Option<(u32, &str)> {
     let mut parts = line.split('\t');
     let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
-    // A rename holds an arrow; what is no text has no numbers.
+    // The path of a rename contains an arrow; a binary file has no numbers.
     let lines = added.parse::<u32>().ok()? + removed.parse::<u32>().ok()?;
     (!path.contains(" => ")).then_some((lines, path))
 }
@@ -243,8 +244,8 @@ fn is_source(path: &str) -> bool {
     Role::of(path) == Role::Source && has_grammar && !is_prose(path, language_name(path, ""))
 }
 
-/// The lines before the change that it touched; what was put in stands for the line before it. None, where a
-/// file was not there before or there is too much to show.
+/// The lines before the change that it touched; an insertion counts as the line before it. `None`
+/// if a file did not exist before, or there are too many lines.
 fn gold(git: &Path, change: &Change) -> Result<Option<BTreeMap<String, Vec<u32>>>> {
     let mut arguments = vec!["diff", "-U0", "--no-renames", "--no-color"];
     arguments.extend([change.parent.as_str(), &change.id, "--"]);
@@ -252,7 +253,7 @@ fn gold(git: &Path, change: &Change) -> Result<Option<BTreeMap<String, Vec<u32>>
     let diff = ask(git, &arguments)?;
     let mut gold: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mut path = None;
-    // A line that is taken away may look like the name of a file, but stands behind the first `@@`.
+    // A removed line may look like a file name, but it comes after the first `@@`.
     let mut is_head = true;
     for line in diff.lines() {
         is_head = line.starts_with("diff ") || is_head && !line.starts_with("@@");
@@ -273,7 +274,7 @@ fn gold(git: &Path, change: &Change) -> Result<Option<BTreeMap<String, Vec<u32>>
     Ok((1..=MOST_GOLD).contains(&count).then_some(gold))
 }
 
-/// The lines before the change that `@@ -12,3 +12,4 @@` tells of.
+/// The lines before the change, from a header such as `@@ -12,3 +12,4 @@`.
 fn hunk(line: &str) -> Option<std::ops::Range<u32>> {
     let (before, _) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (start, count) = before.split_once(',').unwrap_or((before, "1"));

@@ -1,4 +1,4 @@
-//! `cargo xtask eval`: whether a context holds what its question needs.
+//! `cargo xtask eval`: measures whether contexts contain what their questions need.
 
 mod answers;
 mod bm25;
@@ -27,10 +27,11 @@ pub(crate) enum Options {
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
-    /// The same issues, or changes, with weights of the search taken away, halved and doubled, and what the best of these
-    /// show of repositories that had no say in the choice.
+    /// The same issues, or changes, with weights of the search set to zero, halved and doubled, and
+    /// how the best of these do on repositories that were not used to choose them.
     Weights(Weights),
-    /// Changes of any repositories: what their authors said of them, and the lines that they touched.
+    /// Changes of any repositories: their commit messages as questions, and the lines that they
+    /// touched.
     History(History),
 }
 
@@ -43,20 +44,20 @@ pub(crate) struct Issues {
     /// The folder with a git folder for each repository, OWNER+NAME.
     #[arg(long, value_name = "DIR")]
     repos: PathBuf,
-    /// Only the first so many issues.
+    /// Only this many issues, from the first.
     #[arg(long, value_name = "N")]
     first: Option<usize>,
 }
 
-/// What is asked with each choice of weights.
+/// The questions for each choice of weights.
 #[derive(Debug, Args)]
 pub(crate) struct Weights {
     #[command(flatten)]
     issues: Issues,
-    /// Ask changes of the repositories' own histories, as `eval history` does, and no issues.
+    /// Use changes of the repositories' own histories, as `eval history` does, instead of issues.
     #[arg(long, conflicts_with = "instances")]
     history: bool,
-    /// So many changes of each repository.
+    /// The number of changes per repository.
     #[arg(long, value_name = "N", default_value_t = 12, requires = "history")]
     each: usize,
 }
@@ -68,10 +69,10 @@ pub(crate) struct Code {
     /// Where the contexts are written [default: target/eval/predictions.jsonl].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// By whom the issues are answered.
+    /// What answers the questions.
     #[arg(long, value_enum, default_value_t)]
     by: product::By,
-    /// Write what was found for each issue, and what each strategy said of it.
+    /// Write what was found for each issue, and the scores of each strategy for it.
     #[arg(long, value_name = "FILE", conflicts_with = "by")]
     features: Option<PathBuf>,
     /// Build each context twice, and compare.
@@ -87,7 +88,7 @@ pub(crate) struct History {
     /// Only the one in the folder of this name.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// So many changes of each.
+    /// The number of changes per repository.
     #[arg(long, value_name = "N", default_value_t = 12)]
     each: usize,
     /// Build each context twice, and compare.
@@ -109,10 +110,10 @@ pub(crate) struct Passages {
     json: bool,
 }
 
-/// Runs what was asked for.
+/// Runs the requested evaluation.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if cfg!(debug_assertions) {
-        // Counting is the work, and ten times as fast when it is optimised.
+        // Most of the time goes into counting, which is ten times as fast in release mode.
         return again_in_release(workspace);
     }
     match options {
@@ -164,7 +165,7 @@ fn weights(workspace: &Workspace, options: &Weights) -> Result<()> {
     Ok(())
 }
 
-/// Where trees and indexes are kept.
+/// The folder of trees and indexes.
 fn work(workspace: &Workspace) -> Result<PathBuf> {
     let work = workspace.root.join("target/eval");
     fs::create_dir_all(&work)?;

@@ -1,4 +1,4 @@
-//! What each policy shows of the answers, within each budget.
+//! How much of the answers each policy shows, within each budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,10 +13,10 @@ use ctx::tokens::{TokenCounter, o200k_base};
 use super::bm25::Bm25;
 use super::sets::{Golden, Passage, Question, Set};
 
-/// So many passages are offered for each question, the best first.
+/// The most candidate passages per question, best first.
 const CANDIDATES: usize = 100;
 
-/// How a context is chosen.
+/// A way to build a context.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub(super) name: &'static str,
@@ -61,22 +61,22 @@ pub(super) const POLICIES: [Policy; 9] = [
     policy("optimal, relevance⁸", Selection::Optimal, GroupBy::File, 8),
 ];
 
-/// What one policy reached on one set within one budget: means over the questions.
+/// The results of one policy on one set within one budget: means over the questions.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub(super) struct Reached {
     /// The share of the answer that is shown.
     pub(super) recall: f64,
-    /// The share of what is shown that is of the answer.
+    /// The share of the shown text that belongs to the answer.
     pub(super) precision: f64,
     /// Tokens of the contexts.
     pub(super) tokens: f64,
-    /// Contexts over their budget, counted once more.
+    /// Contexts over their budget, according to a recount.
     pub(super) over: usize,
-    /// Contexts that came out otherwise the second time.
+    /// Contexts that differed the second time.
     pub(super) unstable: usize,
 }
 
-/// Runs all questions of `set` with each policy and budget; rows of [`POLICIES`].
+/// Runs all questions of `set` with each policy and budget; the rows are those of [`POLICIES`].
 pub(super) fn run(set: &Set) -> Result<Vec<[Reached; 4]>> {
     let index = Bm25::new(set.passages.iter().map(|passage| passage.text.as_str()));
     let ranked: Vec<Vec<(usize, f64)>> = set
@@ -166,7 +166,7 @@ fn one(
     Ok(())
 }
 
-/// The ids of all chunks whose text is in the context, be it under another's name.
+/// The ids of all chunks whose text is in the context, even within another chunk.
 fn shown(built: &BuiltContext) -> BTreeSet<&str> {
     let mut shown: BTreeSet<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
     let elsewhere: BTreeMap<&str, &str> = built

@@ -1,5 +1,5 @@
-//! What `ctx query` and the server show of the answers: the texts of a set as files in a folder, indexed, and each question answered
-//! by the paths that every tool goes through.
+//! How much of the answers `ctx query` and the server show: the texts of a set are written as files
+//! to a folder and indexed, and each question is answered by the code that the products use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,13 +24,13 @@ use tokio::runtime::Runtime;
 use super::sets::{Golden, Question, Set};
 use super::shown::{Shown, shown, shown_by_text};
 
-/// The first so many passages that retrieval comes to.
+/// How many passages count as the first that retrieval finds.
 const FIRST: usize = 20;
 
-/// No source is to be late, however busy the machine is.
+/// A generous limit, so that no source is late on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// By whom a question is answered.
+/// What answers a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum By {
@@ -41,12 +41,12 @@ pub(super) enum By {
     Server,
 }
 
-/// What is asked for beside the question.
+/// The settings for a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Ask {
     pub(super) by: By,
     pub(super) budget: u32,
-    /// The chance below which sentences are left out; that of the retriever where none is given.
+    /// The chance below which sentences are left out; `None` means the retriever's default.
     pub(super) min_chance: Option<f64>,
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Ask {
 pub(super) struct Figures {
     /// The share of the answer's characters that are shown.
     pub(super) recall: f64,
-    /// The share of the answer's passages of which something is shown.
+    /// The share of the answer's passages of which at least something is shown.
     pub(super) touched: f64,
-    /// The share of the characters shown that are of the answer.
+    /// The share of the shown characters that belong to the answer.
     pub(super) precision: f64,
     /// Tokens of the contexts.
     pub(super) tokens: f64,
@@ -68,22 +68,22 @@ pub(super) struct Cell {
     pub(super) ask: Ask,
     pub(super) all: Figures,
     pub(super) halves: [Figures; 2],
-    /// Contexts over their budget, counted once more.
+    /// Contexts over their budget, according to a recount.
     pub(super) over: usize,
-    /// Contexts that came out otherwise the second time.
+    /// Contexts that differed the second time.
     pub(super) unstable: usize,
-    /// Parts that the context does not hold as they are cited.
+    /// Parts that the context cites but does not contain.
     pub(super) false_spans: usize,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Measured {
     pub(super) cells: Vec<Cell>,
-    /// The share of golden passages among the first 20 that retrieval comes to.
+    /// The share of golden passages among the first 20 that retrieval finds.
     pub(super) pass_at_20: Option<f64>,
 }
 
-/// Asks all questions of `set` in each of `ways`. Files and index are made anew below `work`.
+/// Answers all questions of `set` in each of `ways`. Files and index are created anew below `work`.
 pub(super) fn run(set: &Set, ways: &[Ask], work: &Path) -> Result<Measured> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -155,7 +155,7 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
     let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
     let ports = Ports::of(&index);
     let service = Service::new(Retriever::over(index), Arc::new(resolver));
-    // What one question was shown is no part of the next.
+    // What one question was shown must not affect the next.
     let owner = Owner::new("eval");
     Ok(service.for_owner(owner, ports).without_recording())
 }
@@ -166,7 +166,7 @@ fn build_within(budget: u32, build: BuildOptions) -> BuildOptions {
         .with_counter(CounterName::Named("o200k_base".to_owned()))
 }
 
-/// What a message without a thread comes to, with nothing reserved.
+/// The answer to a message without a thread, with no reserve.
 pub(super) fn prime(
     runtime: &Runtime,
     service: &Service,
@@ -194,7 +194,7 @@ fn answer(runtime: &Runtime, service: &Service, question: &str, ask: Ask) -> Res
     Ok(runtime.block_on(service.answer(question, &retrieve, &build, &control))?)
 }
 
-/// The places of the answer: file and characters, passage by passage.
+/// The places of the answer, passage by passage: file and characters.
 fn golden<'s>(set: &'s Set, question: &'s Question) -> Vec<(String, Range<usize>)> {
     match &question.golden {
         Golden::Spans(document, spans) => spans
@@ -234,7 +234,8 @@ fn figures(set: &Set, question: &Question, shown: &Shown, tokens: f64) -> Figure
     let passages = count(golden.len()).max(1.0);
     let is_spans = matches!(question.golden, Golden::Spans(..));
     Figures {
-        // As others count: of spans all characters together, of passages each for itself.
+        // Counted as in the literature: all characters of spans together, but each passage by
+        // itself.
         recall: if is_spans {
             count(found_of_all) / count(of_all).max(1.0)
         } else {
@@ -246,7 +247,7 @@ fn figures(set: &Set, question: &Question, shown: &Shown, tokens: f64) -> Figure
     }
 }
 
-/// Of each golden place the characters that are not blank, by number.
+/// For each golden place the indexes of the characters that are not blank.
 fn says(set: &Set, golden: &[(String, Range<usize>)]) -> Vec<Vec<usize>> {
     let of = |(path, range): &(String, Range<usize>)| {
         let text = set.files.get(path).map_or("", String::as_str);
@@ -259,7 +260,7 @@ fn says(set: &Set, golden: &[(String, Range<usize>)]) -> Vec<Vec<usize>> {
     golden.iter().map(of).collect()
 }
 
-/// The share of the golden passages among the first that the ranking comes to, part by part.
+/// The share of the golden passages among the first in the ranking, part by part.
 fn passed(set: &Set, question: &Question, answer: &Answer) -> Option<f64> {
     let Golden::Passages(ids) = &question.golden else {
         return None;

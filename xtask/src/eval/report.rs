@@ -1,4 +1,4 @@
-//! The figures, for people and for programs.
+//! The results, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -104,7 +104,7 @@ fn table(
     page.push('\n');
 }
 
-/// The same for programs.
+/// The results of all sets for programs.
 pub(super) fn json(measured: &[(Set, Vec<[Reached; 4]>, Measured)]) -> Value {
     let rows = measured.iter().flat_map(|(set, rows, _)| {
         POLICIES.iter().zip(rows).flat_map(move |(policy, row)| {

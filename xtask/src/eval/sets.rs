@@ -1,4 +1,4 @@
-//! The three sets of passages and questions, as they lie beside a checkout.
+//! The three sets of passages and questions, which lie beside a checkout.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +17,13 @@ pub(super) struct Set {
     pub(super) name: &'static str,
     pub(super) passages: Vec<Passage>,
     pub(super) questions: Vec<Question>,
-    /// Tokens of each budget that is tried.
+    /// The budgets that are tried, in tokens.
     pub(super) budgets: [u32; 4],
     /// The texts that the passages are from.
     pub(super) files: Files,
 }
 
-/// A text that may be chosen.
+/// A text that may be selected.
 #[derive(Debug)]
 pub(super) struct Passage {
     pub(super) id: String,
@@ -32,7 +32,7 @@ pub(super) struct Passage {
     pub(super) text: String,
     /// The file it is in.
     pub(super) file: String,
-    /// Where it lies in its file, in characters.
+    /// Its position in its file, in characters.
     pub(super) range: Range<usize>,
 }
 
@@ -51,10 +51,11 @@ pub(super) enum Golden {
     Spans(String, Vec<Range<usize>>),
 }
 
-/// All three, or the one of that name, from the folder that holds them. [`HEADED`] is asked for by its name alone.
+/// Loads all three sets, or the one with that name, from their folder. [`HEADED`] is only loaded by
+/// name.
 ///
 /// # Errors
-/// Where a file cannot be read, and where no set has the name.
+/// A file cannot be read, or no set has the name.
 pub(super) fn load(folder: &Path, only: Option<&str>) -> Result<Vec<Set>> {
     Ok(match only {
         None => vec![codebase(folder)?, docs(folder)?, chroma(folder)?],
@@ -66,7 +67,8 @@ pub(super) fn load(folder: &Path, only: Option<&str>) -> Result<Vec<Set>> {
     })
 }
 
-/// `chroma` with its headings marked as Markdown marks them, so that answers of a sentence or two stand in sections.
+/// `chroma` with its headings marked as in Markdown, so that answers of a sentence or two are in
+/// sections.
 const HEADED: &str = "headed";
 
 fn headed(folder: &Path) -> Result<Set> {
@@ -78,7 +80,8 @@ fn headed(folder: &Path) -> Result<Set> {
     Ok(set)
 }
 
-/// ` = = Heading = = ` as `## Heading = = `, with spaces for what is gone: places stay as they are.
+/// Turns ` = = Heading = = ` into `## Heading = = ` with spaces in place of removed characters, so
+/// that positions do not change.
 fn marked(line: &str) -> String {
     let level = line.split(' ').skip(1).take_while(|it| *it == "=").count();
     let is_heading = level > 0 && line.starts_with(' ');
@@ -169,8 +172,8 @@ fn codebase(folder: &Path) -> Result<Set> {
     })
 }
 
-/// The set tells the paths of those files alone that a question is about; the language of the others is told by
-/// what they begin with.
+/// The file extension for a text. The set only gives paths of files that a question is about; for
+/// others the language is recognised by their beginning.
 fn extension(text: &str) -> &'static str {
     let begins = |words: &[&str]| {
         text.lines()
@@ -201,7 +204,8 @@ struct DocsQuestion {
     correct_chunks: Vec<String>,
 }
 
-/// A page is a file: its passages, each with its first line, which is its heading, marked as one.
+/// Each page becomes a file of its passages; their first lines, which are headings, are marked as
+/// such.
 fn docs(folder: &Path) -> Result<Set> {
     const HEADING: &str = "## ";
     let given: Vec<DocsPassage> = json(&folder.join("docs.json"))?;
@@ -239,7 +243,7 @@ fn docs(folder: &Path) -> Result<Set> {
     })
 }
 
-/// The page a link leads to, without the place on it.
+/// The page of a link, without its fragment.
 fn page(link: &str) -> &str {
     link.split('#').next().unwrap_or(link)
 }
@@ -290,11 +294,11 @@ fn chroma(folder: &Path) -> Result<Set> {
     })
 }
 
-/// How long a piece of a corpus is: paragraphs are put together up to so many characters, and cut
-/// after a sentence where they are longer. About 200 tokens.
+/// The most characters of a piece of a corpus, about 200 tokens: paragraphs are combined up to this
+/// length, and longer ones are cut after a sentence.
 const PIECE: usize = 800;
 
-/// Cuts `text` into pieces that together are the whole of it.
+/// Cuts `text` into consecutive pieces without gaps.
 fn pieces(document: &str, text: &str) -> Vec<Passage> {
     let mut passages = Vec::new();
     let mut piece = String::new();

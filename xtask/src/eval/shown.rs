@@ -1,4 +1,4 @@
-//! What a context shows of its sources, to the character.
+//! Which characters of its sources a context shows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,17 +10,18 @@ use ctx::model::{
 };
 use ctx::service::Answer;
 
-/// The files that a set was written to: path → text.
+/// The files of a set: path → text.
 pub(super) type Files = BTreeMap<String, String>;
 
-/// What is shown: path, and characters of the file. What could not be found where it was said to be is counted.
+/// The shown parts: path, and characters of the file. Parts that are not where they are cited are
+/// counted.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) parts: Vec<(String, Range<usize>)>,
     pub(super) false_spans: usize,
 }
 
-/// The rendition of `chunk` that `context` holds: there may be several of a kind.
+/// The rendition of `chunk` that `context` contains; there may be several of a kind.
 pub(super) fn rendition<'c>(
     chunk: &'c Chunk,
     included: &Included,
@@ -32,8 +33,8 @@ pub(super) fn rendition<'c>(
         .find(|it| context.contains(it.text().trim_end()))
 }
 
-/// What `answer` shows of `files`. Each line of its renditions is looked for in the lines that are cited for it: where it has a
-/// number, it must be all of the line of that number.
+/// The parts of `files` that `answer` shows. Each line of its renditions is searched for in the
+/// cited lines; a line with a number must be exactly the line of that number.
 pub(super) fn shown(answer: &Answer, files: &Files) -> Shown {
     let mut shown = Shown::default();
     for included in &answer.built.included {
@@ -47,11 +48,11 @@ pub(super) fn shown(answer: &Answer, files: &Files) -> Shown {
     shown
 }
 
-/// What `built`, a Markdown document, shows of `files`, where its chunks are not known: each line of its blocks is looked for in the lines
-/// that are cited for it.
+/// The parts of `files` that `built`, a Markdown document, shows if its chunks are not known: each
+/// line of its blocks is searched for in the cited lines.
 ///
 /// # Errors
-/// It does not read back.
+/// The document cannot be parsed.
 pub(super) fn shown_by_text(built: &BuiltContext, files: &Files) -> Result<Shown> {
     let parsed = parse(Format::Markdown, &built.context)?;
     ensure!(
@@ -90,7 +91,7 @@ fn numbered(rendition: &Rendition) -> impl Iterator<Item = (&str, Option<u32>)> 
         .zip(rendition.lines().iter().copied())
 }
 
-/// Where that is in its file which `context` shows in full, or by these `lines`.
+/// The positions in its file of a chunk that `context` shows in full, or by these `lines`.
 fn places_of<'l>(
     included: &Included,
     context: &str,
@@ -130,7 +131,7 @@ impl<'t> Lines<'t> {
         Lines { text, starts }
     }
 
-    /// The bytes of lines `first` to `last`, without what ends the last.
+    /// The bytes of lines `first` to `last`, without the last line ending.
     fn bytes(&self, first: u32, last: u32) -> Option<Range<usize>> {
         let start = *self.starts.get(first as usize - 1)?;
         let next = self.starts.get(last as usize);
@@ -139,7 +140,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Where each line that is `shown` and says something is among the bytes `within` of the text, one after the other.
+/// The position of each `shown` line that is not blank, in order, within the bytes `within` of the
+/// text.
 fn excerpted<'l>(
     lines: &Lines<'_>,
     within: &Range<usize>,
@@ -148,7 +150,8 @@ fn excerpted<'l>(
     let mut found = Vec::new();
     let mut at = within.start;
     for (line, number) in shown {
-        // Marks begin so, be they comments of a language or not; a line without words shows nothing.
+        // Marks begin like this, whether or not they are comments; a line without words shows
+        // nothing.
         let is_mark = number.is_none() && (line == "…" || line.contains("left out"));
         if is_mark || line.trim().is_empty() {
             continue;

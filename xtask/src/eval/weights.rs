@@ -1,12 +1,14 @@
-//! Whether other weights of the search would hold on repositories that had no say in them.
+//! Whether other weights of the search would do better on repositories that were not used to choose
+//! them.
 //!
-//! Thirteen weights (those of strategies, titles, neighbours, heads and documents, and of all roles but source together) are taken
-//! away, halved and doubled, the others as they are; and the search of parts by their text is asked alone. Repositories
-//! that had no say in the default say so what each weight is worth.
+//! Thirteen weights (those of strategies, titles, neighbours, heads and documents, and of all roles
+//! except source together) are each set to zero, halved and doubled while the others keep their
+//! values; the search of parts by text is also run alone. On repositories that were not used to
+//! choose the default, this shows the value of each weight.
 //!
-//! Of these and the default the one that shows most of all repositories but one is asked about that one: what it shows
-//! there is what choosing by such figures is worth on a repository nobody looked at. Where the default was chosen on the
-//! repositories that it is held against, it is no such choice.
+//! Then, for each repository, the choice that shows most in all others (the default included) is
+//! evaluated on it: that is what choosing by such figures is worth for an unseen repository. A
+//! default that was chosen on these same repositories is not a choice for unseen ones.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,10 +19,10 @@ use ctx::retrieve::{self, Strategy, Weights};
 use super::code::{self, Instance, Places};
 use super::product::By;
 
-/// Tokens of each context.
+/// The tokens of each context.
 const BUDGET: u32 = code::BUDGETS[2];
 
-/// Weights under a name.
+/// A named choice of weights.
 struct Choice {
     name: String,
     weights: Weights,
@@ -28,7 +30,7 @@ struct Choice {
     shown: Vec<f64>,
 }
 
-/// Asks with each choice of weights, and gives the table of what was shown.
+/// Evaluates each choice of weights, and returns the table of results.
 pub(super) fn run(places: &Places<'_>, all: &[Instance]) -> Result<String> {
     ensure!(!all.is_empty(), "there are no issues");
     let mut choices = choices();
@@ -89,12 +91,12 @@ fn choices() -> Vec<Choice> {
     choices
 }
 
-/// By less than this a choice neither helps nor hurts a repository.
+/// A difference smaller than this counts as none.
 const NOISE: f64 = 0.001;
 
 fn table(all: &[Instance], choices: &[Choice]) -> String {
     let repos: BTreeSet<&str> = all.iter().map(|it| &*it.repo).collect();
-    // What a choice shows of each repository, in the order of their names.
+    // The result of each choice for each repository, in the order of their names.
     let of_repos: Vec<Vec<f64>> = choices
         .iter()
         .map(|it| repos.iter().map(|repo| of_repo(all, it, repo)).collect())
@@ -155,8 +157,8 @@ fn of_repo(all: &[Instance], choice: &Choice, repo: &str) -> f64 {
     code::mean(shown.map(|(_, shown)| *shown))
 }
 
-/// The choice that shows most of all repositories but one, each counted once; of equals the first: the default before
-/// all others.
+/// The choice with the best mean over all repositories except `repo`; of equals the first, so that
+/// the default precedes all others.
 fn chosen_without(of_repos: &[Vec<f64>], repo: usize) -> usize {
     let others = |choice: usize| {
         let shown = of_repos[choice].iter().enumerate();

@@ -1,4 +1,4 @@
-//! Whether files are as they were acknowledged: in the books, on the disk, and to be found.
+//! Checks that files are as they were acknowledged: in the lists, on the disk, and in searches.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::Faults;
 use super::write::Acknowledged;
 use crate::served::{Client, Owner, post};
 
-/// The content of a file: no other has its first word.
+/// The content of a file; its first word occurs in no other file.
 pub(super) fn content(owner: &Owner, run: u32, number: u64) -> String {
     format!("{} of run {run}\n", word(owner, run, number))
 }
@@ -18,8 +18,8 @@ fn word(owner: &Owner, run: u32, number: u64) -> String {
     format!("{}x{run}x{number}", owner.name)
 }
 
-/// Finds out which of two files is there, where nobody was told: one of them, and whole. From then on it is as if it had been
-/// acknowledged.
+/// Finds out which of two contents a file has if the request that replaced it was not acknowledged:
+/// it must have one of them, completely. From then on that counts as acknowledged.
 ///
 /// # Errors
 /// The server does not answer.
@@ -44,7 +44,7 @@ pub(super) async fn settle(
     Ok(())
 }
 
-/// The context that `wanted` asks for.
+/// Builds the context that `wanted` requests.
 async fn context(client: &Client, owner: &Owner, wanted: &Value) -> Result<String> {
     let request = post("/v1/context/build", &owner.token, wanted)?;
     let built = client.ask(request).await?.data()?;
@@ -55,8 +55,8 @@ fn naming(path: &str) -> Value {
     json!({"message": "what is in it?", "references": [path]})
 }
 
-/// Looks for each file three times: a context that names it has its text, so has one that is only about its word,
-/// and when it is sent again nothing is to be done.
+/// Checks each file in three ways: a context that names it contains its text, so does one that is
+/// only about its first word, and sending it again changes nothing.
 ///
 /// # Errors
 /// The server does not answer.

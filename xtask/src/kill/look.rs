@@ -1,4 +1,4 @@
-//! What is there afterwards, held against what was acknowledged.
+//! Compares what is stored after a crash with what was acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use super::write::Acknowledged;
 use super::{Faults, files};
 use crate::served::{Client, Owner, get, post};
 
-/// Whether all that `owner` was told is there. Files and votes of earlier runs are looked at after the last alone.
+/// Checks that everything acknowledged to `owner` is stored. Files and votes of earlier runs are
+/// only checked after the last run.
 pub(super) async fn look(
     client: &Client,
     owner: &Owner,
@@ -41,7 +42,7 @@ pub(super) async fn look(
     let files = files.map(|(path, (_, content))| (path, content)).collect();
     files::look(client, owner, &files, faults).await?;
     for handle in std::mem::take(&mut told.unknown_votes) {
-        // This one counts if the other was not taken; either way none does after it.
+        // This vote counts if the other one was not stored; in either case none counts after it.
         vote(client, owner, &handle).await?;
         told.votes.push((run, handle));
     }
@@ -64,7 +65,7 @@ async fn vote(client: &Client, owner: &Owner, handle: &str) -> Result<bool> {
     Ok(voted["counted"] == true)
 }
 
-/// What is pinned to each thread.
+/// The pins of each thread.
 async fn threads(client: &Client, owner: &Owner) -> Result<BTreeMap<String, Vec<String>>> {
     let mut found = BTreeMap::new();
     for thread in list(client, owner, "/v1/threads").await? {
@@ -76,7 +77,7 @@ async fn threads(client: &Client, owner: &Owner) -> Result<BTreeMap<String, Vec<
     Ok(found)
 }
 
-/// How often each message is there.
+/// How often each message is stored.
 async fn messages(client: &Client, owner: &Owner) -> Result<BTreeMap<String, usize>> {
     let mut found = BTreeMap::new();
     for message in list(client, owner, "/v1/threads/t/messages").await? {
@@ -86,7 +87,7 @@ async fn messages(client: &Client, owner: &Owner) -> Result<BTreeMap<String, usi
     Ok(found)
 }
 
-/// All that is listed at `path`, page by page; nothing where that is of no thread.
+/// All entries of the list at `path`, page by page; none if its thread does not exist.
 async fn list(client: &Client, owner: &Owner, path: &str) -> Result<Vec<Value>> {
     let mut found = Vec::new();
     let mut after = String::new();

@@ -1,6 +1,7 @@
-//! `cargo xtask kill`: ends the server at once, or the database below it, while it is written to, and looks for what it had
-//! acknowledged. It is a crash of the process, and no loss of power: what a process has written is in the memory of the system, and is
-//! there after its end whether it was synced or not.
+//! `cargo xtask kill`: kills the server, or the database below it, while it is being written to,
+//! and checks that everything it had acknowledged is still there. This simulates a crash of the
+//! process, not a power failure: data that a process has written is in the system's memory, and
+//! survives the process whether it was synced or not.
 
 mod files;
 mod look;
@@ -23,20 +24,20 @@ use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Owner, Served, Store};
 use crate::workspace::Workspace;
 
-/// Who writes: each of them threads, messages to one, files, and votes.
+/// The owners who write: each of them threads, messages to one thread, files, and votes.
 const OWNERS: [&str; 2] = ["ada", "bob"];
-/// What is killed lives so long after its first acknowledgement of each kind, at most.
+/// The longest time between the first acknowledgement of each kind and the kill.
 const LIFE: Duration = Duration::from_millis(500);
-/// By then it has acknowledged something of each kind.
+/// The longest time until something of each kind is acknowledged.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What, and how often.
+/// What to kill, and how often.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// So many times
+    /// The number of runs
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: u32,
-    /// What the moments are drawn by
+    /// The seed of the moments at which it is killed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// What is killed
@@ -51,7 +52,7 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Victim {
-    /// `ctx serve`, which is started again.
+    /// `ctx serve`, which is restarted.
     Server,
     /// The PostgreSQL that is started for the run, below a `ctx serve` that goes on.
     Database,
@@ -85,10 +86,10 @@ impl Options {
     }
 }
 
-/// What was found missing, in words.
+/// Descriptions of what is missing.
 type Faults = Vec<String>;
 
-/// Writes, kills, looks; so often.
+/// Writes, kills and checks, as many times as requested.
 ///
 /// # Errors
 /// Something that was acknowledged is gone, or counts twice.
@@ -184,7 +185,7 @@ replacement was under way either the one or the other is there.
     ))
 }
 
-/// Where the server is, and what it keeps things in.
+/// The server, and the store that it uses.
 struct Place<'p> {
     tool: &'p Path,
     folder: &'p Path,
@@ -197,7 +198,7 @@ impl Place<'_> {
         Served::start(self.tool, self.folder, &self.store, None)
     }
 
-    /// Kills, and starts again what was killed once all that write have noticed.
+    /// Kills the victim, and restarts it once all writers have noticed.
     async fn kill(&self, served: &mut Served, writers: JoinSet<Result<()>>) -> Result<()> {
         if let (Victim::Database, Some(database)) = (self.victim, &self.store.database) {
             database.kill();
@@ -212,7 +213,7 @@ impl Place<'_> {
     }
 }
 
-/// One life, and a look at what it left.
+/// One run until the kill, and the check after it.
 async fn once(
     place: &Place<'_>,
     owners: &[Owner],
@@ -234,12 +235,12 @@ async fn once(
             run,
             told: Rc::clone(&shared),
         };
-        // An answer that does not come ends a writer, which is what is wanted.
+        // A writer ends when an answer does not come, as intended.
         writers.spawn_local(writer.clone().files());
         writers.spawn_local(writer.clone().votes());
         all.push(writer);
     }
-    // Many of the others are written in the time that one of these takes, and all are looked at.
+    // Many of the other kinds are written in the time of one of these, and all are checked.
     let slow = [What::File, What::Replaced, What::Vote];
     let lacking = |kinds: &[What]| lacking(owners, &before, &shared.borrow(), kinds);
     acknowledged(&mut writers, || lacking(&slow)).await?;
@@ -259,7 +260,7 @@ async fn once(
     Ok(faults)
 }
 
-/// What of `kinds` was not acknowledged since `before`, and to whom, in words.
+/// Descriptions of the `kinds` that were not acknowledged since `before`, and for which owner.
 fn lacking(
     owners: &[Owner],
     before: &[Counts],
@@ -275,10 +276,11 @@ fn lacking(
     lacking
 }
 
-/// Waits until nothing is lacking.
+/// Waits until something of each kind was acknowledged.
 ///
 /// # Errors
-/// All that write have ended before that, or it takes too long; what is lacking, and why one of them ended.
+/// All writers have ended before that, or it takes too long; the error says what is lacking, and
+/// why one of them ended.
 async fn acknowledged(
     writers: &mut JoinSet<Result<()>>,
     lacking: impl Fn() -> Vec<String>,
@@ -325,7 +327,7 @@ mod tests {
         let told = format!("{:#}", waited.expect("it ends").unwrap_err());
         let said = "failed to have acknowledged: a vote of ada: the ";
         assert!(told.starts_with(said), "{told}");
-        // One that ended is no reason not to wait for the others.
+        // One writer that ended is no reason not to wait for the others.
         writers.spawn(future::ready(Err(anyhow!("it is refused"))));
         writers.spawn(async {
             tokio::time::sleep(Duration::from_millis(20)).await;

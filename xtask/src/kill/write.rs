@@ -1,4 +1,4 @@
-//! Who writes, and what each was told is kept.
+//! The writers, and what was acknowledged to each.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,35 +11,36 @@ use serde_json::{Value, json};
 use super::files;
 use crate::served::{Client, Owner, Request, post, put};
 
-/// So long is waited for something to vote for, and for room.
+/// How long to wait before trying again when there is nothing to vote for, or the server is full.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What one owner was told is kept.
+/// What was acknowledged to one owner.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
-    /// What is pinned to each thread.
+    /// The pins of each thread.
     pub(super) threads: BTreeMap<String, Vec<String>>,
     pub(super) messages: Vec<String>,
     /// The content of each path, and the run that sent it.
     pub(super) files: BTreeMap<String, (u32, String)>,
-    /// What is at each path where nobody was told: what was there before, or what was sent to take its place.
+    /// The possible contents of each path whose replacement was not acknowledged: the earlier one,
+    /// and the one that was sent.
     pub(super) either: BTreeMap<String, [String; 2]>,
-    /// Handles whose vote counted, by the run.
+    /// Handles whose vote counted, by run.
     pub(super) votes: Vec<(u32, String)>,
-    /// Handles whose vote was sent; whether it was taken is not known.
+    /// Handles whose vote was sent but not acknowledged.
     pub(super) unknown_votes: Vec<String>,
-    /// How often something of each kind was acknowledged.
+    /// The number of acknowledgements of each kind.
     pub(super) counts: Counts,
 }
 
-/// How often, by kind.
+/// Counts by kind.
 pub(super) type Counts = BTreeMap<Kind, usize>;
 
-/// What is acknowledged.
+/// A kind of acknowledged change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     File,
-    /// A file in the place of another.
+    /// A file that replaced another.
     Replaced,
     Vote,
     Thread,
@@ -66,7 +67,7 @@ impl Kind {
     }
 }
 
-/// Who writes for one owner.
+/// The writer for one owner.
 #[derive(Clone)]
 pub(super) struct Writer {
     pub(super) client: Client,
@@ -81,7 +82,7 @@ impl Writer {
         self.ask(post(path, &self.owner.token, body)?).await
     }
 
-    /// Asks again what the server had no room for: it did nothing of that.
+    /// Repeats a request that the server rejected for lack of room, which had no effect.
     async fn ask(&self, request: Request) -> Result<Value> {
         loop {
             let reply = self.client.ask(request.clone()).await?;
@@ -97,7 +98,7 @@ impl Writer {
         note(&mut self.told.borrow_mut()[self.at]);
     }
 
-    /// Notes what was acknowledged, which is of this kind.
+    /// Records something of this kind as acknowledged.
     fn acknowledged(&self, kind: Kind, note: impl FnOnce(&mut Acknowledged)) {
         self.note(|it| {
             note(it);
@@ -129,7 +130,7 @@ impl Writer {
     }
 
     pub(super) async fn messages(self) -> Result<()> {
-        // There is one already but in the first run.
+        // It exists already, except in the first run.
         let _ = self.send("/v1/threads", &json!({"id": "t"})).await;
         for number in 0_u64.. {
             let content = format!(
@@ -145,7 +146,8 @@ impl Writer {
 
     pub(super) async fn files(self) -> Result<()> {
         for number in 0_u64.. {
-            // Every other one takes the place of one that is there: of two in turn, so that one of them is always known.
+            // Every other one replaces an existing file: one of two in turn, so that the content of
+            // one is always known.
             let path = match number % 4 {
                 1 => "replaced.md".to_owned(),
                 3 => "also-replaced.md".to_owned(),
@@ -177,7 +179,7 @@ impl Writer {
             let built = self
                 .send("/v1/context/build", &json!({"message": message}))
                 .await?;
-            // Until a file is there, a context shows nothing that could be of use.
+            // Until a file is stored, a context shows nothing to vote for.
             let Some(handle) = built["handle"].as_str().map(str::to_owned) else {
                 tokio::time::sleep(PAUSE).await;
                 continue;

@@ -1,4 +1,4 @@
-//! Builds a crate as another team would: from a package of its own, outside the workspace.
+//! Builds a crate as another team would: from a package outside the workspace.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// Checks that `name` compiles with `feature` alone, or none, when nothing else asks for anything: no
-/// other crate of the workspace lends it one.
+/// Checks that `name` compiles with `feature` alone, or with none, when no other crate of the
+/// workspace enables features for it.
 pub(super) fn build(workspace: &Workspace, name: &str, feature: Option<&str>) -> Result<()> {
     let package = match feature {
         Some(feature) => format!("{name}-{feature}"),
@@ -47,7 +47,7 @@ fn write_package(
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(folder.join("src/lib.rs"), source)?;
-    // The same versions as the workspace has; cargo drops the rest of the list.
+    // The same versions as in the workspace; cargo drops unused entries.
     fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, Package};
 
-/// The workspace's crates and what each names, optional or not, on any platform. What only tests
-/// name is not an edge: a test may look down from anywhere.
+/// The workspace's crates and their dependencies, optional or not, on any platform. Dependencies
+/// that only tests need are not edges: a test may use crates of any layer.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) crates: BTreeMap<String, Names>,
 }
 
-/// What one crate names.
+/// The dependencies of a crate.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// Crates of the workspace.
@@ -20,7 +20,7 @@ pub(super) struct Names {
     pub(super) outside: BTreeSet<String>,
     /// Whether it has features.
     pub(super) has_features: bool,
-    /// What every manifest has, and this one has not.
+    /// What its manifest lacks that every manifest must have.
     pub(super) lacks: Vec<&'static str>,
 }
 
@@ -37,7 +37,7 @@ impl Graph {
                     continue;
                 }
                 let name = dependency.name.clone();
-                // A registry crate that shares a member's name is not that member.
+                // A registry crate with a member's name is not that member.
                 if dependency.path.is_some() && names.contains(name.as_str()) {
                     crate_names.inside.insert(name);
                 } else {
@@ -61,7 +61,7 @@ fn lacks(package: &Package) -> Vec<&'static str> {
     if package.license.is_none() {
         lacks.push("a licence");
     }
-    // The chores are no crate to depend on: `--help` is their front page.
+    // The chores are not a crate to depend on: `--help` is their front page.
     if package.readme.is_none() && package.name != "xtask" {
         lacks.push("a README");
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask layers`: who may name whom.
+//! `cargo xtask layers`: which crate may depend on which.
 //!
 //! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
 //! looks for files, sockets and clocks in the source of the core and of others that open none. [`alone`] then builds each core crate as another team
@@ -22,7 +22,7 @@ use crate::command::Call;
 use crate::workspace::Workspace;
 use graph::Graph;
 
-/// How much of it to check.
+/// How much to check.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
     /// Check the table only: build nothing.
@@ -55,7 +55,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// In the workspace, and by clippy: so most of what is needed is what the lints of all features left.
+/// Runs within the workspace, and by clippy: so most dependencies were already compiled for the
+/// lints with all features.
 fn lint_bare(workspace: &Workspace, group: &[&str]) -> Result<()> {
     Call::cargo(["clippy", "--quiet", "--offline", "--no-default-features"])
         .args(group.iter().flat_map(|&name| ["--package", name]))

@@ -1,4 +1,4 @@
-//! The graph held against the table.
+//! Compares the graph with the table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::fmt;
 use super::graph::Graph;
 use super::table::Table;
 
-/// One way in which the graph is not what the table says.
+/// One way in which the graph differs from the table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Violation {
-    /// The table does not know the crate.
+    /// The table does not contain the crate.
     Unplaced { name: String },
-    /// A crate names one that is not below it.
+    /// A crate depends on one that is not below it.
     Upward {
         from: String,
         from_layer: &'static str,
         to: String,
         to_layer: &'static str,
     },
-    /// A crate that must stay small names one of the registry that it may not.
+    /// A crate that must stay small depends on a registry crate that is not allowed.
     Outside { from: String, to: String },
-    /// A manifest lacks what every one has.
+    /// A manifest lacks something that every manifest must have.
     Manifest { name: String, lacks: &'static str },
-    /// A crate has features, and is built without them nowhere.
+    /// A crate has features, and nothing builds it without them.
     Unbuilt { name: String },
-    /// One chain of dependencies is longer than any may be.
+    /// A chain of dependencies is longer than allowed.
     LongChain { chain: Vec<String>, longest: usize },
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All that is wrong, crate by crate in the order of their names; the chain last.
+/// All violations, crate by crate in the order of their names; the chain last.
 pub(super) fn check(graph: &Graph, table: &Table) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (name, names) in &graph.crates {
@@ -112,7 +112,8 @@ pub(super) fn check(graph: &Graph, table: &Table) -> Vec<Violation> {
     violations
 }
 
-/// Whether something builds the crate with its features off: also the facade, with a feature that is called as the crate is.
+/// Whether something builds the crate with its features off, including the facade with the feature
+/// of the crate's name.
 fn is_built_bare(table: &Table, name: &str) -> bool {
     let (facade, light) = table.facade;
     let is_behind = |feature: &&str| name.strip_prefix(facade) == Some(&*format!("-{feature}"));
@@ -122,12 +123,12 @@ fn is_built_bare(table: &Table, name: &str) -> bool {
         || table.bare.iter().any(|it| it.contains(&name))
 }
 
-/// The longest chain of crates each of which names the next; the first by name among equals. Only
-/// downward edges count, so that there is one even in a graph that breaks the rules.
+/// The longest chain of crates each of which depends on the next; the first by name among equals.
+/// Only downward edges count, so that there is one even in a graph that breaks the rules.
 pub(super) fn longest_chain(graph: &Graph, table: &Table) -> Vec<String> {
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in table.rows {
-        // A row's crates name earlier rows only: what they need is already there.
+        // A row's crates depend on earlier rows only, whose chains are already known.
         let chains: Vec<_> = row
             .crates
             .iter()

@@ -1,36 +1,36 @@
 //! The table of layers, as data. A new crate gets its place here before it compiles anywhere.
 
-/// What the rules are held against.
+/// The rules for dependencies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
-    /// From the bottom up: a crate may name crates of earlier rows, and none of its own.
+    /// From the bottom up: a crate may depend on crates of earlier rows, but not of its own.
     pub(super) rows: &'static [Row],
     /// The crates another team takes alone; each must build alone.
     pub(super) core: &'static [&'static str],
-    /// The crate that has others behind features, and those features of it that must each build alone: the light
-    /// ones, as the rest would take minutes.
+    /// The crate that re-exports others behind features, and those of its features that must each
+    /// build alone: only the light ones, as the rest would take minutes.
     pub(super) facade: (&'static str, &'static [&'static str]),
-    /// The other crates with features, which must compile without them. Those of a group have no feature of each other on, and are
-    /// checked together: most of what they need is the same.
+    /// The other crates with features, which must compile without them. The crates of a group
+    /// enable no features of each other and share most dependencies, so they are checked together.
     pub(super) bare: &'static [&'static [&'static str]],
-    /// All that a crate may depend on outside the workspace, for those that must stay small.
+    /// The registry crates that a crate may depend on, for those that must stay small.
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
     /// The others that open no file, socket or clock.
     pub(super) pure: &'static [&'static str],
     /// What no core crate and none of those may say in its source: the ways to files, sockets and clocks.
     pub(super) impure: &'static [&'static str],
-    /// The files that may nevertheless, each with the word it may say.
+    /// The exceptions: files, each with the word it may use.
     pub(super) reaching: &'static [(&'static str, &'static str)],
     /// The most crates one chain of dependencies may have, both ends included.
     pub(super) longest_chain: usize,
 }
 
-/// Crates that know nothing of each other.
+/// Crates that do not depend on each other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// What the row is called.
+    /// The name of the row.
     pub(super) layer: &'static str,
-    /// Who is in it.
+    /// Its crates.
     pub(super) crates: &'static [&'static str],
 }
 
@@ -38,7 +38,7 @@ const fn row(layer: &'static str, crates: &'static [&'static str]) -> Row {
     Row { layer, crates }
 }
 
-/// The law. Names without a crate yet keep the place of what is planned.
+/// The rules of this workspace. Names without a crate reserve the place of a planned one.
 pub(super) const TABLE: Table = Table {
     rows: &[
         row("vocabulary", &["ctx-model"]),

@@ -1,4 +1,4 @@
-//! What was to be reached.
+//! The goals of the load test.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::sweep::Sweep;
 use crate::bench::goals::Goal;
 use crate::served::Kind;
 
-/// Every goal of the store, for questions that are all new: what is kept from before costs nothing.
+/// Every goal for the store, based on questions that are all new: cached contexts cost nothing.
 pub(super) fn goals(run: &Run) -> Vec<Goal> {
     let sweep = run.sweeps.first();
     let at = |multiple| sweep.and_then(|it| it.at(multiple));
@@ -56,13 +56,13 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
     goals
 }
 
-/// In nanoseconds.
+/// The 99th percentile in nanoseconds.
 fn p99(level: &Level, status: u16) -> Option<f64> {
     let found = quantile(&level.latencies(status), 0.99);
     found.map(|it: Duration| it.as_secs_f64() * 1e9)
 }
 
-/// Answers in time at so many times the knee, in percent of those at the knee.
+/// Answers in time at this multiple of the knee, in percent of those at the knee.
 fn kept(sweep: &Sweep, multiple: f64) -> Option<f64> {
     let at = sweep.at(multiple)?;
     Some(at.goodput() / sweep.knee * 100.0)

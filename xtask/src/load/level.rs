@@ -1,4 +1,5 @@
-//! One level of load: requests come when they come, whatever became of those before.
+//! One level of load: requests arrive at their times, whatever became of earlier ones (an open
+//! system).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,34 +12,34 @@ use tokio::task::JoinSet;
 use super::workload::Questions;
 use crate::served::{Client, Reply, Served, Usage, machine_busy, own_usage};
 
-/// Whoever asks waits so long: a later answer is of no use.
+/// How long a caller waits; a later answer is useless.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1);
-/// How often memory is looked at.
+/// The interval at which memory is sampled.
 const LOOK: Duration = Duration::from_millis(100);
-/// What is not answered by then is an error.
+/// A request without an answer after this time counts as an error.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What became of one request.
+/// The result of one request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// `None`: there was no answer.
+    /// The status; `None` if there was no answer.
     pub(crate) status: Option<u16>,
-    /// From when it was due, not from when it was sent.
+    /// The time since the request was due, not since it was sent.
     pub(crate) latency: Duration,
     /// How much later than due it was sent.
     pub(crate) lag: Duration,
-    /// Whether the answer was kept from before, as far as it tells.
+    /// Whether the context came from the cache, according to the answer.
     pub(crate) is_cached: bool,
-    /// Whether a source of the context was too slow to have its say.
+    /// Whether a source of the context was too slow to contribute.
     pub(crate) is_partial: bool,
 }
 
-/// What one level found.
+/// The results of one level.
 #[derive(Debug)]
 pub(crate) struct Level {
-    /// Requests a second that were to come.
+    /// The intended requests per second.
     pub(crate) rate: f64,
-    /// For how long they came.
+    /// How long requests arrived.
     pub(crate) time: Duration,
     pub(crate) samples: Vec<Sample>,
     /// The server's memory in bytes, over time.
@@ -49,10 +50,11 @@ pub(crate) struct Level {
     pub(crate) other_cores: f64,
 }
 
-/// Has requests come at `rate` a second by a Poisson process for `time`, and waits for all of them to end.
+/// Sends requests at `rate` per second, as a Poisson process, for `time`, and waits for all of them
+/// to end.
 ///
 /// # Errors
-/// A request cannot be written.
+/// A request cannot be created.
 pub(crate) async fn run(
     client: &Client,
     served: &Served,
@@ -107,10 +109,11 @@ pub(crate) async fn run(
     })
 }
 
-/// As many builds as `many` callers get who each ask again as soon as they are answered: about what can be done.
+/// How many builds per second `many` callers get if each asks again as soon as it is answered:
+/// about the capacity.
 ///
 /// # Errors
-/// A request cannot be written.
+/// A request cannot be created.
 pub(crate) async fn closed(
     client: &Client,
     questions: &mut Questions<'_>,
@@ -133,7 +136,7 @@ pub(crate) async fn closed(
     Ok(rate)
 }
 
-/// Who keeps the processor busy.
+/// Measures which processes keep the processor busy.
 struct Watch {
     start: Instant,
     server: Usage,
@@ -163,13 +166,13 @@ impl Watch {
 }
 
 impl Level {
-    /// Answers in time, a second.
+    /// Answers in time, per second.
     pub(crate) fn goodput(&self) -> f64 {
         let good = self.samples.iter().filter(|it| it.is_good()).count();
         per_second(good, self.time)
     }
 
-    /// The share of requests that were answered in time; 1 where there were none.
+    /// The share of requests that were answered in time; 1 if there were none.
     pub(crate) fn share(&self) -> f64 {
         match self.samples.len() {
             0 => 1.0,
@@ -177,17 +180,17 @@ impl Level {
         }
     }
 
-    /// Requests that came, a second.
+    /// Requests that arrived, per second.
     pub(crate) fn offered(&self) -> f64 {
         per_second(self.samples.len(), self.time)
     }
 
-    /// Latencies of those with this status, in order.
+    /// Latencies of answers with this status, sorted.
     pub(crate) fn latencies(&self, status: u16) -> Vec<Duration> {
         self.latencies_of(|it| it.status == Some(status))
     }
 
-    /// Latencies of contexts that were kept from before, or were not, in order.
+    /// Latencies of contexts from the cache, or of the others, sorted.
     pub(crate) fn apart(&self, is_cached: bool) -> Vec<Duration> {
         self.latencies_of(|it| it.status == Some(200) && it.is_cached == is_cached)
     }
@@ -200,26 +203,26 @@ impl Level {
         found
     }
 
-    /// How much later than due requests were sent, in order.
+    /// How much later than due requests were sent, sorted.
     pub(crate) fn lags(&self) -> Vec<Duration> {
         let mut lags: Vec<Duration> = self.samples.iter().map(|it| it.lag).collect();
         lags.sort_unstable();
         lags
     }
 
-    /// Processor time of the server for each context it gave, in seconds: what it takes to turn others away is
-    /// in it.
+    /// Processor time of the server per context, in seconds, including the time for rejecting other
+    /// requests.
     pub(crate) fn processor(&self) -> f64 {
         let contexts = per_second(self.latencies(200).len(), self.time);
         self.server_cores / contexts
     }
 
-    /// Contexts in which a source has no say because it was too slow.
+    /// Contexts to which a source did not contribute because it was too slow.
     pub(crate) fn partial(&self) -> usize {
         self.samples.iter().filter(|it| it.is_partial).count()
     }
 
-    /// Answers that are neither a context nor a 503, and requests without one.
+    /// Answers that are neither a context nor a 503, and requests without an answer.
     pub(crate) fn errors(&self) -> usize {
         let is_error = |it: &&Sample| !matches!(it.status, Some(200 | 503));
         self.samples.iter().filter(is_error).count()

@@ -1,8 +1,9 @@
-//! `cargo xtask load`: how many contexts a server builds, and what it does when more are asked for.
+//! `cargo xtask load`: how many contexts a server builds, and how it behaves when more are
+//! requested.
 //!
-//! [`workload`] says what is asked; [`level`] has requests come when they come, by a Poisson process, and
-//! measures from when each was due; [`sweep`] finds the knee and goes beyond it; [`goals`] says what was to be
-//! reached, and [`page`] writes it down.
+//! [`workload`] makes the requests; [`level`] sends them as a Poisson process, and measures from
+//! when each was due; [`sweep`] finds the knee and goes beyond it; [`goals`] lists the goals, and
+//! [`page`] records the results.
 
 mod goals;
 mod level;
@@ -24,13 +25,13 @@ use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Served, Store};
 use crate::workspace::Workspace;
 
-/// Of the questions of the second sweep, so many were asked a moment ago.
+/// The share of questions in the second sweep that were asked a moment ago.
 const REPEATS: f64 = 0.3;
-/// How a database that is started for the run differs from one as it comes.
+/// The settings of a database that is started for the run, where they differ from the defaults.
 const DATABASE: [&str; 2] = ["-c", "shared_buffers=512MB"];
 const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 
-/// Why a run over a database that is named does not begin.
+/// Why a run over a named database does not begin.
 const UNREACHED: &str = "failed to connect to the database of --database-url without TLS, which is how its parts are counted: \
     name one that this machine reaches so, or leave it out to have one started";
 
@@ -39,13 +40,13 @@ const UNREACHED: &str = "failed to connect to the database of --database-url wit
 pub(crate) struct Options {
     #[command(flatten)]
     keeps: Keeps,
-    /// Seconds of each level
+    /// Seconds per level
     #[arg(long, value_name = "N", default_value_t = 10)]
     seconds: u64,
-    /// So many builds at once, instead of as many as the server sees fit
+    /// The number of builds at once, instead of the server's default
     #[arg(long, value_name = "N")]
     builds: Option<NonZeroUsize>,
-    /// Two seconds a level, one sweep, and nothing written under docs/
+    /// Two seconds per level, one sweep, and nothing written under docs/
     #[arg(long)]
     quick: bool,
 }
@@ -74,7 +75,7 @@ impl Options {
     }
 }
 
-/// Everything one run found.
+/// The results of one run.
 struct Run {
     command: String,
     kind: Kind,
@@ -82,20 +83,20 @@ struct Run {
     owners: usize,
     files: usize,
     bytes: usize,
-    /// Of all owners together, where that was asked.
+    /// The number of parts of all owners together, if known.
     parts: Option<i64>,
     questions: usize,
     time: Duration,
     sweeps: Vec<Sweep>,
 }
 
-/// Measures, prints the goals, and writes them down.
+/// Measures, prints the goals, and records the results.
 ///
 /// # Errors
-/// The server does not start, or refuses what it must not.
+/// The server does not start, or rejects what it must accept.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if cfg!(debug_assertions) {
-        // What the client takes of the processor, the server does not have.
+        // The client competes with the server for the processor, so it must be optimised.
         return crate::command::again_in_release(workspace);
     }
     let tool = served::build(workspace, true)?;
@@ -105,7 +106,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .enable_all()
         .build()?;
     let store = runtime.block_on(options.keeps.store(&DATABASE))?;
-    // What cannot be counted afterwards is not begun.
+    // A run whose parts could not be counted afterwards is not begun.
     runtime.block_on(can_count(&store))?;
     let corpus = match options.keeps.kind {
         Kind::Embedded => Corpus::of_workspace(workspace)?,
@@ -158,7 +159,7 @@ async fn parts(store: &Store) -> Result<Option<i64>> {
     Ok(Some(row.await?.get(0)))
 }
 
-/// Whether [`parts`] will have a connection to the database, where there is one.
+/// Checks that [`parts`] will be able to connect to the database, if there is one.
 async fn can_count(store: &Store) -> Result<()> {
     if let Some(url) = &store.url {
         postgres::connect(url).await.context(UNREACHED)?;

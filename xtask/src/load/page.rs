@@ -1,4 +1,4 @@
-//! The section of the page, and the same as JSON.
+//! The results as a section of the page, and as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -23,7 +23,7 @@ What the database takes of the cores is among `others`. One that is started for 
 otherwise as it comes.
 ";
 
-/// What the section is called.
+/// The title of the section.
 pub(super) fn title(kind: Kind) -> String {
     format!("Load, {}", kind.title())
 }
@@ -124,7 +124,7 @@ fn write_level(text: &mut String, name: &str, level: &Level) {
     );
 }
 
-/// Contexts that were built and those that were kept, each for themselves.
+/// Writes the figures of built and of cached contexts separately.
 fn write_apart(text: &mut String, sweep: &Sweep) {
     text.push_str("\n| load | context | 200s | p50 | p99 |\n|---|---|--:|--:|--:|\n");
     for (multiple, level) in &sweep.levels {
@@ -141,7 +141,7 @@ fn write_apart(text: &mut String, sweep: &Sweep) {
     }
 }
 
-/// All of it, for programs.
+/// All results, for programs.
 pub(super) fn json(run: &Run) -> Value {
     let goals = goals(run).into_iter().map(|it| {
         let (found, is_met) = it.found.unzip();

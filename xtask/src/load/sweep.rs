@@ -1,4 +1,4 @@
-//! The knee, and what lies below and beyond it.
+//! Finds the knee, and measures below and beyond it.
 
 use std::time::Duration;
 
@@ -10,41 +10,43 @@ use crate::served::{Client, Owner, Served};
 
 /// Levels, as multiples of the knee.
 const MULTIPLES: [f64; 5] = [0.5, 1.0, 2.0, 3.0, 5.0];
-/// Up to the knee, so many requests are answered in time.
+/// The share of requests that are answered in time up to the knee.
 const ANSWERED: f64 = 0.99;
-/// A server gets warm as long as it gets quicker by so much.
+/// The server counts as warming up while its rate grows by more than this factor.
 const QUICKER: f64 = 1.03;
-/// So many levels are enough for that.
+/// The most levels for warming up.
 const MOST_WARMING: usize = 16;
-/// The steps in search of it: each so much more than the one before.
+/// The factor between two steps of the search for the knee.
 const STEP: f64 = 1.12;
-/// So many rates are asked at most.
+/// The most rates that are tried.
 const MOST_STEPS: usize = 24;
-/// What is then left between it and what was too much is halved until that is no more than so much more.
+/// The interval between the highest good rate and the lowest bad one is halved until their ratio is
+/// at most this.
 const CLOSE: f64 = 1.03;
 
-/// One kind of questions, at every level.
+/// The results of one kind of questions at every level.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     /// The share of questions that were asked a moment ago.
     pub(crate) repeats: f64,
-    /// The most that a few callers got who waited for their answers, of levels until two in a row brought no more.
+    /// The highest rate of a few callers that wait for their answers, over levels until two in a
+    /// row bring no more.
     pub(crate) closed: f64,
     /// The search for the knee, in order.
     pub(crate) steps: Vec<Level>,
-    /// The highest rate of which nearly all was answered in time.
+    /// The highest rate at which nearly all requests are answered in time.
     pub(crate) knee: f64,
-    /// Each level, by the multiple of the knee.
+    /// Each level, with its multiple of the knee.
     pub(crate) levels: Vec<(f64, Level)>,
 }
 
 impl Sweep {
-    /// Every level, those of the search too.
+    /// All levels, including those of the search.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Level> {
         self.steps.iter().chain(self.levels.iter().map(|it| &it.1))
     }
 
-    /// The level at so many times the knee.
+    /// The level at this multiple of the knee.
     pub(crate) fn at(&self, multiple: f64) -> Option<&Level> {
         let mut levels = self.levels.iter();
         let found = levels.find(|it| (it.0 - multiple).abs() < 1e-9);
@@ -52,10 +54,11 @@ impl Sweep {
     }
 }
 
-/// Warms up, climbs until requests are turned away or late, halves what is left between, and goes on beyond.
+/// Warms up, climbs until requests are rejected or late, halves the remaining interval, and goes on
+/// beyond the knee.
 ///
 /// # Errors
-/// Not even a little is answered, or all that was asked.
+/// Not even a low rate is answered, or every rate is.
 pub(crate) async fn run(
     client: &Client,
     served: &Served,
@@ -85,7 +88,8 @@ pub(crate) async fn run(
         println!("{}", line(&level));
         let is_answered = level.share() >= ANSWERED;
         if is_answered {
-            // What came, and not what was to come: that differs by some percent where the time is short.
+            // The actual rate, not the intended one: they differ by some percent if the time is
+            // short.
             knee = level.offered().max(knee);
         }
         search.note(rate, is_answered);
@@ -113,14 +117,15 @@ pub(crate) async fn run(
     })
 }
 
-/// The search for the highest rate of which nearly all is answered: a climb, and then halvings of what is left.
+/// The search for the highest rate at which nearly all requests are answered: a climb, followed by
+/// bisection.
 #[derive(Debug)]
 struct Search {
-    /// What is asked next in the climb.
+    /// The next rate of the climb.
     climb: f64,
-    /// The highest that was answered; 0 before any was.
+    /// The highest rate that was answered; 0 if none was.
     low: f64,
-    /// Those that were not, above it.
+    /// The higher rates that were not answered.
     above: Vec<f64>,
     asked: usize,
 }
@@ -135,7 +140,7 @@ impl Search {
         }
     }
 
-    /// The rate that is to be asked.
+    /// The next rate to try; `None` at the end.
     fn next(&self) -> Option<f64> {
         if self.asked == MOST_STEPS {
             return None;
@@ -147,7 +152,8 @@ impl Search {
         (high > self.low * CLOSE).then(|| (self.low * high).sqrt())
     }
 
-    /// Until two were not answered: a machine that others use is at times slow for a moment.
+    /// The climb goes on until two rates were not answered: a shared machine may be slow for a
+    /// moment.
     fn climbs(&self) -> bool {
         self.above.len() < 2 || self.low == 0.0
     }
@@ -165,7 +171,7 @@ impl Search {
         if self.low == 0.0
             && let Some(&last) = self.above.last()
         {
-            // The machine may have been slow at the beginning, and the last of those is worth another try.
+            // The machine may have been slow at the beginning, so the last of those is tried again.
             self.climb = last;
             self.above.clear();
         }
@@ -174,8 +180,8 @@ impl Search {
     }
 }
 
-/// Whether either of the last two rates is more than those before: what a server keeps of texts and counts makes it
-/// quicker for a while, and a machine that others use is slow for a moment.
+/// Whether either of the last two rates exceeds those before: a server becomes faster while its
+/// caches fill, and a shared machine may be slow for a moment.
 fn is_warming(rates: &[f64]) -> bool {
     let (before, last) = rates.split_at(rates.len().saturating_sub(2));
     let best = before.iter().copied().fold(0.0, f64::max);
@@ -207,7 +213,8 @@ fn line(level: &Level) -> String {
 mod tests {
     use super::*;
 
-    /// The rates of a search that starts with `first`, where `answered` says of which nearly all is answered.
+    /// The rates of a search that starts with `first`; `answered` says at which rates nearly all
+    /// requests are answered.
     fn searched(first: f64, answered: impl Fn(usize, f64) -> bool) -> (Vec<f64>, f64) {
         let mut search = Search::from(first);
         let mut rates = Vec::new();

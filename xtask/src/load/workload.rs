@@ -1,4 +1,4 @@
-//! What is asked, by whom, over which files.
+//! The questions, their owners, and the files they are about.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -13,16 +13,16 @@ use crate::command::Call;
 use crate::served::{Client, Owner, Request, post};
 use crate::workspace::Workspace;
 
-/// Threads of each owner, and what was said in each before.
+/// The number of threads per owner, each with `TURNS` earlier turns.
 const THREADS: usize = 8;
 const TURNS: usize = 3;
-/// The status of an answer to a thread that there is already.
+/// The status of creating a thread that exists already.
 const EXISTS: u16 = 409;
-/// A repeat is one of the last so many questions of its owner: within the time that answers are kept.
+/// A repeated question is one of this many latest questions of its owner, which are still cached.
 const RECENT: usize = 16;
-/// A batch of files is sent when it has so many bytes.
+/// The size in bytes from which a batch of files is sent.
 const BATCH: usize = 1 << 20;
-/// The largest file that a server takes is larger.
+/// The largest file that is used, below the server's limit.
 const LARGEST: u64 = 512 << 10;
 
 const FORMS: [&str; 6] = [
@@ -51,7 +51,7 @@ pub(crate) struct Corpus {
 }
 
 impl Corpus {
-    /// The workspace's own sources and documents, as git has them.
+    /// The workspace's own sources and documents, as listed by git.
     ///
     /// # Errors
     /// There is no git, or a file cannot be read.
@@ -62,7 +62,7 @@ impl Corpus {
         Corpus::read(&workspace.root, paths.map(str::to_owned))
     }
 
-    /// Some 20 MB of the dependencies' sources: to four owners more than 100,000 chunks.
+    /// Some 20 MB of the dependencies' sources, which are more than 100,000 chunks for four owners.
     ///
     /// # Errors
     /// There are none.
@@ -78,7 +78,7 @@ impl Corpus {
         Corpus::read(&corpus.folder, paths)
     }
 
-    /// The files at `paths` below `root`; what is no text is passed over.
+    /// The files at `paths` below `root`; those that are not text are skipped.
     ///
     /// # Errors
     /// None of them defines anything.
@@ -126,7 +126,7 @@ fn defined(line: &str) -> Option<&str> {
     (name.len() > 3).then_some(name)
 }
 
-/// Sends every owner the corpus, and begins its threads.
+/// Sends the corpus for every owner, and creates the threads.
 ///
 /// # Errors
 /// The server refuses.
@@ -139,7 +139,7 @@ pub(crate) async fn seed(client: &Client, owners: &[Owner], corpus: &Corpus) -> 
             let begun = post("/v1/threads", &owner.token, &json!({ "id": id }))?;
             let begun = client.ask(begun).await?;
             if begun.status == EXISTS {
-                // The database was there before, and so was all of this.
+                // The database existed before, with all of this.
                 continue;
             }
             begun.data()?;
@@ -190,7 +190,7 @@ fn question(corpus: &Corpus, random: &mut Rng) -> String {
         .replace("{b}", b)
 }
 
-/// Builds to be asked for: owners by turns at random, each in one of its threads.
+/// The requests for builds, each from a random owner and in one of its threads.
 #[derive(Debug)]
 pub(crate) struct Questions<'c> {
     corpus: &'c Corpus,
@@ -201,7 +201,8 @@ pub(crate) struct Questions<'c> {
 }
 
 impl<'c> Questions<'c> {
-    /// A share of `repeats` was asked a moment ago; the rest is new. Equal seeds, equal questions.
+    /// A share of `repeats` of the questions was asked a moment ago; the others are new. Equal
+    /// seeds give equal questions.
     pub(crate) fn new(corpus: &'c Corpus, owners: &'c [Owner], repeats: f64, seed: u64) -> Self {
         Questions {
             corpus,
@@ -212,7 +213,7 @@ impl<'c> Questions<'c> {
         }
     }
 
-    /// The next.
+    /// The next request.
     ///
     /// # Errors
     /// A token cannot be sent.

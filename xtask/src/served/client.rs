@@ -1,4 +1,5 @@
-//! A client over kept connections. One thread drives it, so that it takes at most one core from what it measures.
+//! An HTTP client with persistent connections. A single thread drives it, so that it takes at most
+//! one core from the measured system.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -14,13 +15,14 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-/// What is sent.
+/// A request to send.
 pub(crate) type Request = hyper::Request<Full<Bytes>>;
 
-/// So many connections at most: fewer than a server takes. What comes then waits for one, and the wait counts.
+/// The most connections, fewer than a server accepts. Further requests wait for one, and the wait
+/// counts.
 const MOST: usize = 800;
 
-/// What came back.
+/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -28,7 +30,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Whether the body, as it was sent, has `text` in it.
+    /// Whether the body, as it was sent, contains `text`.
     pub(crate) fn contains(&self, text: &str) -> bool {
         std::str::from_utf8(&self.body).is_ok_and(|it| it.contains(text))
     }
@@ -46,7 +48,7 @@ impl Reply {
     }
 }
 
-/// Asks one server; connections are kept and used again, the latest first.
+/// A client of one server; connections are reused, the most recently used first.
 #[derive(Clone)]
 pub(crate) struct Client {
     addr: SocketAddr,
@@ -55,7 +57,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Asks the server at `addr`.
+    /// A client of the server at `addr`.
     pub(crate) fn new(addr: SocketAddr) -> Self {
         Client {
             addr,
@@ -71,7 +73,7 @@ impl Client {
     pub(crate) async fn ask(&self, request: Request) -> Result<Reply> {
         let _place = self.places.acquire().await?;
         let mut request = Some(request);
-        // A kept connection may have been closed meanwhile: then nothing of the request was sent.
+        // A kept connection may have been closed meanwhile; then nothing of the request was sent.
         while let Some(mut connection) = self.kept() {
             if connection.ready().await.is_err() {
                 continue;

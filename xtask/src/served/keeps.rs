@@ -1,13 +1,13 @@
-//! The options that say where a server keeps things, and the database that is started where none is named.
+//! The options for the server's store, and the database that is started if none is named.
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use ctx_testkit::postgres;
 
-/// Where the server keeps what it is sent.
+/// The store of the server.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Keeps {
-    /// Where the server keeps what it is sent
+    /// The store of the server
     #[arg(long = "store", value_enum, default_value_t = Kind::Embedded)]
     pub(crate) kind: Kind,
     /// The database of --store postgres; without it, one is started for the run
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// As titles have it.
+    /// The name of the store in titles.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Kind::Embedded => "embedded store",
@@ -33,17 +33,17 @@ impl Kind {
     }
 }
 
-/// A store that is there, with the database that was started for it, which ends with this.
+/// A store, with the database that was started for it, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Store {
     /// The URL of the database, if it is in one.
     pub(crate) url: Option<String>,
-    /// That was started for the run.
+    /// The database that was started for the run.
     pub(crate) database: Option<postgres::Server>,
 }
 
 impl Keeps {
-    /// These options, as they are typed; empty by default.
+    /// These options as command line arguments; empty for the defaults.
     pub(crate) fn flags(&self) -> String {
         let mut flags = String::new();
         if self.kind == Kind::Postgres {
@@ -60,7 +60,7 @@ impl Keeps {
         self.kind == Kind::Postgres && !self.is_named()
     }
 
-    /// Whether the database is somebody else's.
+    /// Whether an existing database is used.
     pub(crate) fn is_named(&self) -> bool {
         self.database_url.is_some()
     }
@@ -92,7 +92,7 @@ impl Keeps {
 }
 
 impl Store {
-    /// In the server's data folder.
+    /// The store in the server's data folder.
     pub(crate) fn embedded() -> Self {
         Store {
             url: None,

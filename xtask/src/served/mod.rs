@@ -1,4 +1,4 @@
-//! `ctx serve` as its users meet it: a process of its own, asked over sockets.
+//! `ctx serve` as its users see it: a separate process that is called over sockets.
 
 mod client;
 mod keeps;

@@ -1,4 +1,4 @@
-//! The process: how it is started, what it uses, how it ends.
+//! The server process: starting it, measuring its usage, ending it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -14,30 +14,30 @@ use super::Store;
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// Who may ask.
+/// An owner who may send requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     pub(crate) name: String,
     pub(crate) token: String,
 }
 
-/// A server that runs until it is dropped, over a folder that stays.
+/// A server that runs until it is dropped, over a folder that remains.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) addr: SocketAddr,
     child: Child,
 }
 
-/// What a process has used.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// Processor time.
     pub(crate) processor: Duration,
-    /// Memory it has at present, in bytes.
+    /// Its present memory in bytes.
     pub(crate) resident: u64,
 }
 
-/// Builds the tool, and says where it is.
+/// Builds the tool, and returns its path.
 ///
 /// # Errors
 /// It does not build.
@@ -83,8 +83,8 @@ pub(crate) fn owners(tool: &Path, folder: &Path, names: &[&str]) -> Result<Vec<O
 }
 
 impl Served {
-    /// Starts the tool over `folder`, which holds its file of tokens, and waits until it listens. It has so many `builds` at
-    /// once, or as many as it sees fit.
+    /// Starts the tool over `folder`, which contains its token file, and waits until it listens. It
+    /// runs the given number of `builds` at once, or the default.
     ///
     /// # Errors
     /// It ends instead.
@@ -128,14 +128,14 @@ impl Served {
         Ok(served)
     }
 
-    /// Ends it at once, and without a word. What it wrote, the system has.
+    /// Kills the process. Data that it wrote remains with the system.
     pub(crate) fn kill(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// What it has used so far; nothing where the system does not tell.
+    /// The resources used so far; zeros if the system does not report them.
     pub(crate) fn usage(&self) -> Usage {
         usage_of(&self.child.id().to_string())
     }
@@ -152,7 +152,7 @@ pub(crate) fn own_usage() -> Usage {
     usage_of("self")
 }
 
-/// Processor time that all processes of the machine have used together.
+/// The processor time that all processes of the machine have used together.
 pub(crate) fn machine_busy() -> Duration {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
@@ -161,7 +161,8 @@ pub(crate) fn machine_busy() -> Duration {
         .skip(1)
         .filter_map(|it| it.parse().ok())
         .collect();
-    // Without idle and waiting for the disk, which are the fourth and the fifth, and guests, which count twice.
+    // Without the fourth and fifth fields, which are idle time and waiting for the disk, and
+    // without guests, which are counted twice.
     let busy = fields.iter().take(8).enumerate();
     ticks(
         busy.filter(|(at, _)| ![3, 4].contains(at))
@@ -173,7 +174,7 @@ pub(crate) fn machine_busy() -> Duration {
 fn usage_of(process: &str) -> Usage {
     let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}"));
     let stat = read("stat").unwrap_or_default();
-    // The name, in brackets, may hold blanks.
+    // The name in brackets may contain spaces.
     let fields = stat.rsplit_once(')').map_or("", |it| it.1);
     let fields = fields.split_whitespace().skip(11).take(2);
     let used = fields.filter_map(|it| it.parse::<u64>().ok()).sum();
@@ -186,7 +187,7 @@ fn usage_of(process: &str) -> Usage {
     }
 }
 
-/// The kernel tells of hundredths of a second, whatever it counts in.
+/// The kernel reports hundredths of a second, whatever its internal clock.
 fn ticks(count: u64) -> Duration {
     Duration::from_millis(count * 10)
 }

@@ -1,4 +1,5 @@
-//! The same texts in a text index without anything of ours: one document per file, words between spaces.
+//! The same texts in a plain tantivy index, for comparison: one document per file, words separated
+//! by spaces.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,11 @@ use ctx::rank::Role;
 use tantivy::schema::{STORED, STRING, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
 
-/// What the writer may hold in memory, as ours.
+/// The memory limit of the writer, the same as ours.
 const MEMORY: usize = 96 << 20;
 
-/// Reads the files at `paths` below `root` and indexes them with so many threads, in the order of their paths.
+/// Reads the files at `paths` below `root` and indexes them with `threads` threads, in the order of
+/// their paths.
 pub(super) fn index(root: &Path, paths: &[String], folder: &Path, threads: usize) -> Result<()> {
     let mut schema = Schema::builder();
     let path = schema.add_text_field("path", STRING | STORED);
@@ -37,7 +39,7 @@ pub(super) fn index(root: &Path, paths: &[String], folder: &Path, threads: usize
     Ok(())
 }
 
-/// The files below `root` that an index of ours has, by their paths, in their order.
+/// The paths of the files below `root` that our index would contain, in order.
 pub(super) fn paths(root: &Path) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     let mut folders: Vec<PathBuf> = vec![root.to_owned()];
@@ -53,7 +55,7 @@ pub(super) fn paths(root: &Path) -> Result<Vec<String>> {
                 .to_string_lossy()
                 .replace('\\', "/");
             let text = fs::read_to_string(&path)?;
-            // As ctx leaves out what says that a machine wrote it.
+            // Like ctx, leave out files that say they are generated.
             let role = Role::of_text(&below, &text);
             let is_left_out = matches!(role, Role::Generated | Role::Vendored);
             if !is_left_out && !text.trim().is_empty() {

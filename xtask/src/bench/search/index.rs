@@ -1,4 +1,4 @@
-//! What it takes to make the index, beside bare tantivy, and to look after it.
+//! Measures how long building and updating the index takes, compared with plain tantivy.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -13,36 +13,36 @@ use serde::{Deserialize, Serialize};
 use super::super::figures::median;
 use super::bare;
 
-/// What was found; times are medians, in seconds.
+/// The results; times are medians, in seconds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Indexed {
     pub(crate) rounds: usize,
     pub(crate) files: usize,
     pub(crate) parts: u64,
     pub(crate) lines: u64,
-    /// Of the files that are indexed.
+    /// The size of the indexed files.
     pub(crate) source_bytes: u64,
     pub(crate) index_bytes: u64,
-    /// From nothing.
+    /// Building from nothing.
     pub(crate) cold: f64,
-    /// Bare tantivy, with as many threads as there are cores.
+    /// Plain tantivy, with as many threads as there are cores.
     pub(crate) bare: f64,
-    /// The same with one thread.
+    /// Plain tantivy, with one thread.
     pub(crate) bare_alone: f64,
     pub(crate) threads: usize,
-    /// Where nothing changed, and where one file did.
+    /// An update without changes; the next field is one with a changed file.
     pub(crate) unchanged: f64,
     pub(crate) changed: f64,
 }
 
-/// Makes the index of `corpus` in `folder` so many times, and leaves it there.
+/// Builds the index of `corpus` in `folder` `rounds` times, and leaves it there.
 pub(super) fn measure(corpus: &Path, folder: &Path, rounds: usize) -> Result<Indexed> {
     let paths = bare::paths(corpus)?;
     let threads = available_parallelism()?.get();
     let (mut cold, mut bare_all, mut bare_alone) = (Vec::new(), Vec::new(), Vec::new());
     let beside = folder.with_extension("bare");
     for round in 1..=rounds {
-        // They take turns, so that a slow minute of the machine is everybody's.
+        // The programs take turns, so that a slow minute of the machine affects all of them.
         cold.push(timed(folder, || {
             let updated = update(&open(corpus, folder)?)?;
             ensure!(updated.files == paths.len(), "{} files", updated.files);
@@ -83,7 +83,7 @@ pub(super) fn measure(corpus: &Path, folder: &Path, rounds: usize) -> Result<Ind
     })
 }
 
-/// The seconds that `work` takes, with `folder` out of its way.
+/// The seconds that `work` takes, starting without `folder`.
 fn timed(folder: &Path, work: impl FnOnce() -> Result<()>) -> Result<f64> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -102,7 +102,7 @@ pub(super) fn update(index: &Index) -> Result<Updated> {
 }
 
 fn unchanged(index: &Index, rounds: usize) -> Result<Vec<f64>> {
-    // What was written lately is looked at once more.
+    // Files that were written recently are checked once more.
     update(index)?;
     let mut times = Vec::new();
     for _ in 0..rounds * 2 {
@@ -114,7 +114,7 @@ fn unchanged(index: &Index, rounds: usize) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// One more line in the file in the middle, and one more.
+/// Adds a line to the file in the middle, several times.
 fn changed(index: &Index, paths: &[String], rounds: usize) -> Result<Vec<f64>> {
     let path = index.root().join(&paths[paths.len() / 2]);
     let before = fs::read_to_string(&path)?;

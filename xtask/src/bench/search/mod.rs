@@ -1,8 +1,9 @@
-//! A million lines indexed and asked.
+//! Indexes and searches a million lines.
 //!
-//! The figures are of optimised code, and this program most often is not: it is started again, optimised, as
-//! [`Worker`], which writes what it found as JSON. [`index`] makes the index beside [`bare`] tantivy, [`query`]
-//! asks it the [`questions`]; what whole processes of the command line take is timed from here.
+//! Figures must come from optimised code, and this program usually is not optimised: so it is
+//! started again in release mode as [`Worker`], which writes its results as JSON. [`index`] builds
+//! the index, compared with plain tantivy ([`bare`]); [`query`] searches it for the [`questions`];
+//! whole processes of the command line are timed from here.
 
 mod bare;
 mod index;
@@ -26,7 +27,7 @@ use super::{Options, Part};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// What was found.
+/// The results.
 #[derive(Debug)]
 pub(super) struct Figures {
     pub(super) corpus: Corpus,
@@ -35,17 +36,17 @@ pub(super) struct Figures {
     pub(super) processes: Option<Processes>,
 }
 
-/// Measures one part in a process of its own.
+/// Measures one part in its own process.
 #[derive(Debug, Args)]
 pub(crate) struct Worker {
     part: Work,
-    /// What is indexed. One of its files is changed, and put back.
+    /// The folder to index. One of its files is changed, and restored.
     corpus: PathBuf,
     /// Where the index is kept.
     folder: PathBuf,
     /// Where the figures are written.
     out: PathBuf,
-    /// So many rounds, or questions.
+    /// The number of rounds, or of questions.
     count: usize,
 }
 
@@ -56,7 +57,7 @@ enum Work {
 }
 
 impl Worker {
-    /// Measures, and writes what it found.
+    /// Measures, and writes the results.
     pub(crate) fn run(&self) -> Result<()> {
         let (corpus, folder) = (&self.corpus, &self.folder);
         let text = match self.part {
@@ -67,7 +68,7 @@ impl Worker {
     }
 }
 
-/// Makes the corpus, and measures the parts that are wanted.
+/// Makes the corpus, and measures the requested parts.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Figures>> {
     let wanted = |part| options.wants(part);
     if !wanted(Part::Index) && !wanted(Part::Query) {

@@ -1,4 +1,4 @@
-//! What a user of the command line waits for, and what it takes of the memory: whole processes.
+//! Time and memory of the command line's processes, as a user sees them.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,18 +14,18 @@ use super::questions::Material;
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// What was found; memory in bytes, where it can be told.
+/// The results; memory in bytes, if it could be measured.
 #[derive(Debug)]
 pub(in super::super) struct Processes {
-    /// The peak of making the index.
+    /// Peak memory of building the index.
     pub(in super::super) index_peak: Option<f64>,
-    /// Nanoseconds of `ctx query`, from start to end: the median.
+    /// The median of `ctx query` in nanoseconds, from start to end.
     pub(in super::super) query: f64,
     pub(in super::super) query_peak: Option<f64>,
     pub(in super::super) queries: usize,
 }
 
-/// Indexes `corpus` with the command line, and asks.
+/// Indexes `corpus` with the command line, and asks questions.
 pub(super) fn measure(
     workspace: &Workspace,
     corpus: &Corpus,

@@ -1,4 +1,4 @@
-//! How long a question takes, from its words to a context of 8,000 tokens, in a process that is warm.
+//! How long a question takes, from its words to a context of 8,000 tokens, in a warm process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,30 +20,31 @@ use super::index::{open, update};
 use super::questions::{Kind, Material};
 
 const BUDGET: u32 = 8_000;
-/// Others are asked before those that are timed, so that code and caches are warm, but not with the answers.
+/// How many other questions are asked first, to warm up code and caches, but not with the answers.
 const BEFORE: usize = 50;
-/// Seeds of those that are asked before, and of those that are timed.
+/// The seeds of the questions for warming up, and of the timed ones.
 const SEEDS: [u64; 2] = [1, 2];
 
-/// What was found.
+/// The results.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) questions: usize,
-    /// Contexts that had something to show.
+    /// Questions whose contexts were not empty.
     pub(crate) answered: usize,
-    /// Each question for the first time.
+    /// Times of the first round.
     pub(crate) first: Spread,
-    /// All of them once more.
+    /// Times of a second round with the same questions.
     pub(crate) again: Spread,
-    /// Processor time of a question in the mean, in nanoseconds, for the first time; where it can be told.
+    /// The mean processor time per question in the first round, in nanoseconds, if it could be
+    /// measured.
     pub(crate) processor: Option<f64>,
-    /// By kind of question, for the first time.
+    /// Times of the first round, by kind of question.
     pub(crate) kinds: Vec<(String, Spread)>,
-    /// By stage, for the first time; strategies run side by side within retrieval.
+    /// Times of the first round, by stage; strategies run concurrently within retrieval.
     pub(crate) stages: Vec<(String, Spread)>,
 }
 
-/// How a number of times is spread, in nanoseconds.
+/// The distribution of times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) half: f64,
@@ -53,7 +54,8 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of times, in any order; the least that so many of a hundred are within.
+    /// The distribution of `times`, which may be in any order: the least time that each percentage
+    /// is within.
     pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let within = |share: usize| {
@@ -69,7 +71,8 @@ impl Spread {
     }
 }
 
-/// Asks `count` questions about `corpus` of the index in `folder`, which is made where there is none.
+/// Asks `count` questions about `corpus`, using the index in `folder`, which is built if there is
+/// none.
 pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Asked> {
     let index = open(corpus, folder)?;
     update(&index)?;
@@ -106,7 +109,7 @@ pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Aske
     #[expect(clippy::cast_precision_loss, reason = "there are some hundred")]
     let each = of_all.map(|it| it / count as f64);
     asked.processor = each;
-    // The corpus is what they are made of: hardly one can be about nothing in it.
+    // Questions are made from the corpus, so nearly all must find something.
     ensure!(
         asked.answered * 10 > count * 9,
         "{} were answered",
@@ -128,7 +131,7 @@ struct Client {
 impl Client {
     fn ask(&self, question: &str) -> Result<(Answer, Duration)> {
         let mut retrieve = retrieve::Options::default();
-        // What is cut off would look fast.
+        // A search that is cut off would look fast.
         retrieve.deadline = Duration::from_mins(1);
         let build = BuildOptions::default()
             .with_max_tokens(Tokens::new(BUDGET))
@@ -154,7 +157,7 @@ impl Client {
     }
 }
 
-/// Nanoseconds of processor time that this process took so far, on Linux, where a tick is 10 ms.
+/// The processor time of this process so far in nanoseconds, on Linux, where a tick is 10 ms.
 fn processor() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the name of the program, in brackets.

@@ -1,5 +1,6 @@
-//! Questions about a corpus, made of what stands in it: names, sentences of its documentation, and reports with
-//! code and stack traces. The same corpus and seed give the same questions. Nothing looks at what is found.
+//! Questions about a corpus, made from its content: names, sentences of its documentation, and
+//! reports with code and stack traces. The same corpus and seed give the same questions. They do
+//! not depend on what is found.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +10,7 @@ use anyhow::{Result, ensure};
 use ctx::rank::Query;
 use serde::{Deserialize, Serialize};
 
-/// What a question is like.
+/// A kind of question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// One or two names.
@@ -35,7 +36,7 @@ impl Kind {
     }
 }
 
-/// What questions are made of.
+/// The material for questions.
 pub(super) struct Material {
     /// Functions, with their path and line.
     functions: Vec<(String, String, usize)>,
@@ -76,7 +77,7 @@ impl Material {
             } else if let Some(name) = function(trimmed)
                 && !Query::analyse(name).is_empty()
             {
-                // A name like `from` alone asks for nothing, and is refused.
+                // A name like `from` alone is refused as a question.
                 self.functions
                     .push((name.to_owned(), path.to_owned(), index + 1));
                 if index % 7 == 0 {
@@ -87,7 +88,7 @@ impl Material {
         }
     }
 
-    /// Question `number` of those that begin with `seed`; kinds take turns.
+    /// Question `number` of the series with `seed`; kinds alternate.
     pub(super) fn question(&self, seed: u64, number: usize) -> (Kind, String) {
         let mut dice = Dice(seed ^ (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let kind = Kind::ALL[number % Kind::ALL.len()];
@@ -148,7 +149,7 @@ impl Material {
     }
 }
 
-/// The name of the function that `line` begins.
+/// The name of the function that begins in `line`.
 fn function(line: &str) -> Option<&str> {
     let rest = line
         .strip_prefix("pub ")
@@ -158,7 +159,7 @@ fn function(line: &str) -> Option<&str> {
     (end > 3).then(|| &rest[..end])
 }
 
-/// Numbers that look random: splitmix64.
+/// Pseudo-random numbers: splitmix64.
 struct Dice(u64);
 
 impl Dice {
