@@ -12,7 +12,8 @@ use ctx_source::SourceError;
 /// How many characters of a caller's input are quoted.
 const ECHO: usize = 80;
 
-/// Why a call has no answer, and what to try instead. `Display` is a fragment that follows "failed to …".
+/// Why a call has no answer, and what to try instead. `Display` is a fragment that follows "failed
+/// to …".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     what: String,

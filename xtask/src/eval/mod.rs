@@ -23,7 +23,8 @@ use crate::workspace::Workspace;
 /// Which evaluation.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Options {
-    /// Passages and questions of three sets, asked as by `ctx query`, and with each policy of selection.
+    /// Passages and questions of three sets, answered as by `ctx query`, and with each selection
+    /// policy.
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
@@ -101,8 +102,8 @@ pub(crate) struct Passages {
     /// The folder of the sets [default: ../shared/data/passages, beside the checkout].
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Only this set (`codebase`, `docs`, `chroma`; `headed`: `chroma` with its headings marked): its section is printed,
-    /// and no page is written.
+    /// Only this set (`codebase`, `docs`, `chroma`, or `headed`, which is `chroma` with its
+    /// headings marked): its section is printed, and no page is written.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Print the figures as JSON instead, and write no page.

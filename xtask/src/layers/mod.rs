@@ -30,7 +30,8 @@ pub(crate) struct Options {
     pub(crate) no_build: bool,
 }
 
-/// Checks the table, then builds the core crates and the facade alone, and the others without their features.
+/// Checks the table, then builds the core crates and the facade alone, and the others without their
+/// features.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     check_table(workspace)?;
     if options.no_build {

@@ -1,5 +1,5 @@
-//! Input and arguments that are not what they should be: each has its exit code, names the item at
-//! fault, says what to do, and leaves nothing on standard output.
+//! Invalid input and arguments: each has its exit code, names the item at fault, says what to do,
+//! and leaves nothing on standard output.
 
 use serde_json::Value;
 

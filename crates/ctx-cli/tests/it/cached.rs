@@ -1,4 +1,4 @@
-//! The indexes in the cache folder: told of, and removed where nobody has a use for them.
+//! Listing and removing the indexes in the cache folder.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

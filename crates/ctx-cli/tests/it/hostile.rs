@@ -1,6 +1,8 @@
-//! Trees that are meant to hang, starve or end the program: each run ends soon, names why, and takes little memory.
+//! Trees that are made to hang, starve or crash the program: each run ends soon, names the reason,
+//! and takes little memory.
 //!
-//! Some trees are smaller than they might be; `CTX_THOROUGH=1` has them whole. `CTX_FIGURES=1` prints what each took.
+//! Some trees are smaller than they could be; `CTX_THOROUGH=1` makes them full size.
+//! `CTX_FIGURES=1` prints what each took.
 #![allow(
     clippy::print_stderr,
     reason = "figures are printed when they are asked for"

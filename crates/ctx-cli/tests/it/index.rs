@@ -1,5 +1,5 @@
-//! The index behind a question: where it is, what is in it, who may write it, and what becomes of it where
-//! folders, disks and files are not as they should be.
+//! The index of a folder: its location, its content, who may write it, and how it handles damaged
+//! or unusual folders, disks and files.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! The program as its users meet it: arguments and input in, output, messages and an exit code out.
+//! The program as its users see it: arguments and input in; output, messages and an exit code out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod assemble;

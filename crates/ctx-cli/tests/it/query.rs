@@ -1,5 +1,5 @@
-//! Questions about a folder, the index that answers them, and what was preferred. Each test has a cache and
-//! settings of its own.
+//! Questions about a folder, the index that answers them, and settings. Each test has its own cache
+//! and settings.
 
 use std::fs;
 use std::io::Write as _;

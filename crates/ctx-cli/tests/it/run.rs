@@ -1,4 +1,4 @@
-//! Runs the program, and folders to run it in.
+//! Runs the program in temporary folders.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Secrets in what is read: masked, told of, and shown to those who ask for it.
+//! Secrets in files: masked, reported, and shown on request.
 
 use serde_json::json;
 

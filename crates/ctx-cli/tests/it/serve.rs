@@ -1,4 +1,4 @@
-//! `ctx serve`: what it prints, whom it lets in, and how it ends.
+//! `ctx serve`: what it prints, whom it accepts, and how it ends.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

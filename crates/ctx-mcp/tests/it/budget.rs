@@ -1,4 +1,4 @@
-//! No reply takes more than was asked for, by the tokens of the line as it comes.
+//! No reply takes more tokens than requested, counted on the line as it arrives.
 
 use ctx_testkit::few;
 use proptest::prelude::*;

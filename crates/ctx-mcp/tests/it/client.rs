@@ -1,4 +1,4 @@
-//! A client that hides nothing: it sends lines, and keeps those that come.
+//! A client that sends lines, and keeps the lines that it receives.
 
 use ctx_mcp::Server;
 use ctx_model::CounterName;

@@ -1,4 +1,4 @@
-//! What lies beside the roots is not read, whoever asks how.
+//! Nothing outside the roots is read, however it is requested.
 
 use std::fs;
 use std::sync::Arc;

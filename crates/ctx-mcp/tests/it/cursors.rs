@@ -1,4 +1,4 @@
-//! What did not fit is had by its cursor, and nothing is shown twice or lost.
+//! A cursor continues with what did not fit, and nothing is shown twice or lost.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Who is let in over HTTP.
+//! Which requests over HTTP are accepted.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

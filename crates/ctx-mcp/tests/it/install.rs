@@ -1,4 +1,4 @@
-//! Configurations of clients: what is printed, and what is written beside what was there.
+//! Configurations of clients: what is printed, and how an entry is added to an existing file.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The server as a client meets it: each test speaks the protocol, line by line, and looks at what comes back.
+//! The server as a client sees it: each test speaks the protocol, line by line, and checks the
+//! replies.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(
     clippy::format_collect,

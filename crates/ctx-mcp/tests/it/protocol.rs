@@ -1,4 +1,4 @@
-//! What is offered, and how requests that make no sense are answered.
+//! What the server offers, and how invalid requests are answered.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

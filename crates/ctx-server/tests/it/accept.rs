@@ -1,4 +1,4 @@
-//! What a caller takes for an answer.
+//! Content negotiation by `Accept`.
 
 use serde_json::json;
 

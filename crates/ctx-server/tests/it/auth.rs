@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Which tokens are accepted.
 
 use std::error::Error as _;
 use std::io::Write as _;

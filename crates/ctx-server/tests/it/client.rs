@@ -1,4 +1,4 @@
-//! A server of one's own, and a client that does exactly what it is told.
+//! A server for each test, and a client that sends exactly the given bytes.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! Counters of one's own, which all contexts of a server are counted with.
+//! Custom counters, which count all contexts of a server.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the metrics say of requests.
+//! What the metrics report about requests.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Data folders that another uses, or that are not as they were left.
+//! Data folders that another process uses, or that are damaged.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A store of which every part fails in its own way, and says what it must not.
+//! A store of which every part fails in its own way, with messages that must not be shown.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Requests that are meant badly, or told badly.
+//! Malicious and malformed requests.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Work that goes on past its deadline has a place until it ends.
+//! Work that goes on past its deadline keeps its place until it ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What is logged holds no text of any request, nor of what is kept.
+//! The log contains no text of any request, and none of stored data.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The server, asked over real sockets.
+//! The server, called over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Every route that the server describes, asked for by everybody who may not.
+//! Every described route, requested by every kind of caller that must be refused.
 
 use std::collections::BTreeSet;
 

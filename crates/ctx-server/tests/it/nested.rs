@@ -1,4 +1,4 @@
-//! The routes within an app of somebody's own.
+//! The routes within another application.
 
 use std::io::Write as _;
 use std::net::TcpStream;

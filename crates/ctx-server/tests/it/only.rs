@@ -1,4 +1,4 @@
-//! A store that is for one thing or two, and says so of all else.
+//! A store that supports one or two operations, and fails all others.
 
 use std::sync::Arc;
 

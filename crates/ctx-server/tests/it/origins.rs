@@ -1,4 +1,4 @@
-//! Pages of sites that were named, as their browsers ask for them.
+//! Requests of pages of allowed sites, as browsers send them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! More than can be done, callers that go, and the end.
+//! Overload, callers that leave, and shutdown.
 
 use std::cell::Cell;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What is pinned to a thread is in its contexts until something else is.
+//! The pins of a thread are in its contexts until they are replaced.
 
 use serde_json::{Value, json};
 

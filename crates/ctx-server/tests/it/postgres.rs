@@ -1,4 +1,4 @@
-//! The store of many processes, over HTTP.
+//! The PostgreSQL store, over HTTP.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What goes into a context that is built over HTTP, and when one is given again.
+//! What a context built over HTTP contains, and when it comes from the cache.
 
 use ctx_server::Limits;
 use serde_json::{Value, json};

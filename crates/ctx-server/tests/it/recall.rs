@@ -1,4 +1,4 @@
-//! Ids that a thread was shown name what they were given to, whatever is asked next.
+//! Ids that a thread was shown keep their meaning in later requests.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a context is not built without: what is pinned, and what a request refers to.
+//! No context is built without its pins and the references of the request.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Every route, when all is well and when it is not.
+//! Every route, with valid and with invalid requests.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The description says what is.
+//! The OpenAPI description matches the server.
 
 use std::collections::BTreeSet;
 

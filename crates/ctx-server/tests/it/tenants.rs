@@ -1,4 +1,4 @@
-//! No owner sees what is another's.
+//! No owner sees another owner's data.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Who has a turn is at work, and waits for no other of the same owner.
+//! A request with a turn is working, and waits for no other request of the same owner.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
