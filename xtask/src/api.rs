@@ -14,7 +14,8 @@ use crate::workspace::Workspace;
 use crate::{python, record};
 
 const TOOL: &str = "schemathesis==4.32.5";
-/// The described examples, the edges of every type, random requests, and requests that follow from answers.
+/// The phases: the described examples, the edges of every type, random requests, and requests that
+/// follow from answers.
 const PHASES: &str = "examples,coverage,fuzzing,stateful";
 
 /// Settings of the tool: the statuses with which a request that matches the description may still

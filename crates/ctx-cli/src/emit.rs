@@ -21,7 +21,7 @@ pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Re
     result_with(built, built, &BTreeSet::new(), output, report)
 }
 
-/// Same as [`result`], with `whole` as the JSON; in the tables for people, the parts of each of
+/// Same as `result`, with `whole` as the JSON; in the tables for people, the parts of each of
 /// `documents` share one row.
 ///
 /// # Errors

@@ -108,7 +108,7 @@ pub(crate) fn update(
     shown_by(report, cancel, |progress| index.update(progress))
 }
 
-/// Like [`update`], but indexes every file again, whatever is known of it.
+/// Like `update`, but indexes every file again, whatever is known of it.
 ///
 /// # Errors
 /// Those of [`Index::rebuild`].
