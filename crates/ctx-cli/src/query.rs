@@ -11,7 +11,7 @@ use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, with_causes};
 use ctx::rank::{LONGEST, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
-use ctx::service::{Answer, Service, ServiceError, missing_files};
+use ctx::service::{Answer, Service, ServiceError, missing_files, missing_names, no_such_name};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 use ctx::tokens::Counters;
@@ -104,7 +104,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     warn(&answer, &retrieve, (&root, &missed), report)?;
     let unknown = runtime.block_on(missing_files(&answer.query, &[&*index]));
     let told = missed.tell(&answer, &index, &settings, unknown);
+    let nameless = no_such_name(&runtime.block_on(missing_names(&answer.query, &[&*index])));
+    if let Some(warning) = &nameless {
+        report::warning(&warning.detail);
+    }
     answer.built.warnings.extend(told);
+    answer.built.warnings.extend(nameless);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
     if args.output.explain || args.output.json {

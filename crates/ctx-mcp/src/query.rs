@@ -13,7 +13,7 @@ use ctx_model::{
 };
 use ctx_resolve::Overlaps;
 use ctx_retrieve::{Hold, Options as RetrieveOptions};
-use ctx_service::{missing_files, no_such_file};
+use ctx_service::{missing_files, missing_names, no_such_file, no_such_name};
 use ctx_tokens::TokenCounter;
 use serde_json::Value;
 
@@ -271,7 +271,10 @@ impl Asked {
             let stores = indexes.iter().map(|it| &**it as &dyn FileSearch);
             let stores: Vec<&dyn FileSearch> = stores.collect();
             let missing = no_such_file(&missing_files(&query, &stores).await);
-            material.warnings.splice(0..0, missing);
+            let unknown = no_such_name(&missing_names(&query, &stores).await);
+            material
+                .warnings
+                .splice(0..0, missing.into_iter().chain(unknown));
         }
         if is_from_before && material.may_be_late() {
             return Err(Unfound::Late);

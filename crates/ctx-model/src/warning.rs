@@ -65,7 +65,11 @@ pub enum WarningCode {
     PatternLimited,
     /// A requested file does not exist.
     NoSuchFile,
-    /// The target of a reference in a message does not exist.
+    /// Nothing is called as the question calls it.
+    NoSuchName,
+    /// No call of the trace that a question has is found.
+    NoSuchCall,
+    /// What a message refers to is not there.
     UnknownReference,
     /// A source was late or failed.
     SourceFailed,

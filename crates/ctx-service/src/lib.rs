@@ -38,7 +38,7 @@ pub use ctx_retrieve::Options as RetrieveOptions;
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Required, Source, Unresolved};
 pub use memory::Memory;
-pub use missing::{FILES_NAMED, missing_files, no_such_file};
+pub use missing::{FILES_NAMED, missing_files, missing_names, no_such_file, no_such_name};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
 pub use ports::{Place, Ports, Recall};

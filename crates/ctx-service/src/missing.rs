@@ -1,8 +1,8 @@
 //! Files that a question refers to and no store has.
 
 use ctx_model::{Warning, WarningCode, listed};
-use ctx_rank::Query;
-use ctx_retrieve::{FileSearch, files_ending_with};
+use ctx_rank::{Analyzer, Query, Region};
+use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 
 /// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
@@ -47,4 +47,69 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
         ),
     };
     Some(Warning::new(WarningCode::NoSuchFile, detail))
+}
+
+/// The identifiers that a [typed](Query::typed) `query` has between backticks and nothing in `stores` is called by, nor any file or text
+/// has, in its order. A store that cannot look them up may have them, as in [`missing_files`].
+pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    if stores.is_empty() || query.typed.is_none() {
+        return Vec::new();
+    }
+    let quoted = query
+        .names
+        .iter()
+        .filter(|it| it.region == Region::InlineCode);
+    for name in quoted.take(FILES_NAMED) {
+        let is_of_place = query.places.iter().any(|it| it.path.contains(&name.text));
+        if !is_of_place && names.iter().all(|(_, last)| *last != name.last) {
+            names.push((&name.text, &name.last));
+        }
+    }
+    for store in stores {
+        let lasts: Vec<String> = names.iter().map(|(_, last)| (*last).to_owned()).collect();
+        let Ok(defined) = store.definitions(&lasts, 1).await else {
+            return Vec::new();
+        };
+        let mut missing = Vec::new();
+        for (&name, defined) in names.iter().zip(&defined) {
+            if !defined.is_empty() {
+                continue;
+            }
+            match is_said(*store, name.1).await {
+                None => return Vec::new(),
+                Some(true) => {}
+                Some(false) => missing.push(name),
+            }
+        }
+        names = missing;
+    }
+    names.into_iter().map(|(text, _)| text).collect()
+}
+
+/// Whether a path or a text of `store` has `name`; none where the store cannot tell.
+async fn is_said(store: &dyn FileSearch, name: &str) -> Option<bool> {
+    // All of an identifier is the longest of its terms.
+    let terms = Analyzer::default().terms(name);
+    let Some(term) = terms.into_iter().max_by_key(String::len) else {
+        return Some(true);
+    };
+    let wanted = |fields: &[Field]| {
+        let fields = fields.iter().map(|it| (*it, 1.0)).collect();
+        TextQuery::new(vec![(term.clone(), 1.0)], fields, 1)
+    };
+    let of_files = wanted(&[Field::Path, Field::Text]);
+    let of_parts = wanted(&[Field::Name, Field::Signature, Field::Doc, Field::Body]);
+    let in_files = store.files(&of_files).await.ok()?;
+    let in_parts = store.passages(&of_parts).await.ok()?;
+    Some(!in_files.is_empty() || !in_parts.is_empty())
+}
+
+/// What is told where nothing is called by these names: the warning `no_such_name`, which names [`FILES_NAMED`] at most.
+pub fn no_such_name(names: &[&str]) -> Option<Warning> {
+    if names.is_empty() {
+        return None;
+    }
+    let detail = format!("nothing here is called {}", listed(names, FILES_NAMED));
+    Some(Warning::new(WarningCode::NoSuchName, detail))
 }

@@ -118,10 +118,12 @@ fn opened(text: &str) -> (Said<'_>, Option<&'static str>) {
             let is_comment = begin == "/*";
             let rest = rest.trim_start_matches(['*', '!']);
             // Where nothing follows, the next line is the first that says something.
-            let said = match rest.is_empty() {
-                true => Said::Nothing,
-                false if is_comment => Said::Comment(rest),
-                false => Said::Text(rest),
+            let said = if rest.is_empty() {
+                Said::Nothing
+            } else if is_comment {
+                Said::Comment(rest)
+            } else {
+                Said::Text(rest)
             };
             return (said, Some(end));
         }

@@ -33,7 +33,28 @@ pub(crate) struct Noted {
 const OF_FILE: f64 = 0.3;
 /// The score of a call in a trace.
 const OF_FRAME: f64 = 0.7;
-/// If more parts than this have lines of a report, only the first of them counts.
+/// Files that a warning names, the first.
+const MOST_NAMED: usize = 3;
+/// Extensions of languages whose files call each other by one name, or are compiled to another of the row. Each row is a language, or
+/// several of one kind.
+const FAMILIES: [&[&str]; 11] = [
+    &[
+        "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "m", "mm", "cu", "inl",
+    ],
+    &["cs", "fs", "vb", "cshtml", "razor"],
+    &["dart"],
+    &["ex", "exs", "erl"],
+    &["go"],
+    &["java", "kt", "kts", "scala", "groovy", "clj"],
+    &[
+        "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte", "coffee", "astro",
+    ],
+    &["php", "phtml"],
+    &["py", "pyi", "pyx"],
+    &["rb", "erb", "rake"],
+    &["rs"],
+];
+/// Lines of a report that more parts have are told by the first of them.
 const MOST_MET: usize = 8;
 
 /// Finds files, lines and frames that the question mentions, and files that it may mean.
@@ -84,8 +105,12 @@ async fn written(
             .chain(readings.iter().flat_map(Readings::all)),
     );
     let functions = unique(readings.iter().filter_map(Readings::astray));
-    let (answers, of_functions) =
+    let (answers, mut of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
+    for (name, hits) in functions.iter().zip(&mut of_functions) {
+        let calls = || readings.iter().filter(|it| it.astray() == Some(name));
+        hits.retain(|hit| calls().any(|it| it.may_be_in(&hit.part.path)));
+    }
     let parts = by_question("places", &wanted, answers)?;
     let in_files = |readings: &Readings| -> Vec<Arc<Part>> {
         let found = |wanted: &Vec<PartQuery>| -> Vec<Arc<Part>> {
@@ -101,6 +126,7 @@ async fn written(
         let number = name.and_then(|name| functions.iter().position(|it| it == name));
         let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
         let by_name = by_name.flatten().map(|it| &it.part);
+        let by_name = by_name.filter(|it| readings.may_be_in(&it.path));
         in_files.iter().chain(by_name).cloned().collect()
     };
     let traced: Vec<Vec<Arc<Part>>> = readings
@@ -119,8 +145,11 @@ async fn written(
     }
     let missed = places.iter().filter(|it| told.is_missed(it));
     let missed = missed.filter_map(|it| Some((it.line?, told.files_of(it))));
-    let missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
-    // Set once per question.
+    let mut missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
+    if lines.is_empty() && traced.iter().all(Vec::is_empty) {
+        missed.extend(no_call(frames));
+    }
+    // Nobody else asks for this question.
     let _ = named.set(Named {
         traced,
         lines,
@@ -269,8 +298,32 @@ async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<
     Ok(told.collect())
 }
 
-/// The definitions of each of `names`, empty if there are too many: compiled code has different
-/// files than its source, but the same names.
+/// What is told where none of `frames` is found, if there are any.
+fn no_call(frames: &[Frame]) -> Option<Warning> {
+    let told = frames
+        .iter()
+        .filter_map(|it| it.path.as_ref().or(it.function.as_ref()));
+    let told = unique(told);
+    if told.is_empty() {
+        return None;
+    }
+    let detail = format!(
+        "no call of the trace is found here: {}",
+        listed(&told, MOST_NAMED)
+    );
+    Some(Warning::new(WarningCode::NoSuchCall, detail))
+}
+
+/// The row of [`FAMILIES`] that has the extension of `path`, in any case.
+fn family(path: &str) -> Option<&'static [&'static str]> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (_, extension) = name.rsplit_once('.')?;
+    let has = |it: &&&[&str]| it.iter().any(|it| it.eq_ignore_ascii_case(extension));
+    FAMILIES.iter().find(has).copied()
+}
+
+/// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was
+/// made of, and the same names.
 async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -324,7 +377,9 @@ fn is_met(part: &Part, place: &Place) -> bool {
 
 /// What a frame may refer to.
 struct Readings {
-    /// Its function, unless it is anonymous.
+    /// The languages that it may be of, where its file tells.
+    family: Option<&'static [&'static str]>,
+    /// Its function, where that has a name.
     name: Option<String>,
     /// Requests in the order of likelihood: the first with a result counts.
     in_files: Vec<Vec<PartQuery>>,
@@ -347,7 +402,16 @@ impl Readings {
             at.map(|it| PartQuery::new(it).at(line)).collect()
         });
         let in_files = by_name.into_iter().chain(by_line).collect();
-        Readings { name, in_files }
+        Readings {
+            family: family(told),
+            name,
+            in_files,
+        }
+    }
+
+    /// Whether what is defined in the file at `path` may be what is called: in a language that is known, nothing of another is.
+    fn may_be_in(&self, path: &str) -> bool {
+        self.family.is_none_or(|it| family(path) == Some(it))
     }
 
     fn all(&self) -> impl Iterator<Item = &PartQuery> {

@@ -529,11 +529,69 @@ async fn who_types_a_definition_is_shown_it_before_what_speaks_of_it() {
 
 #[tokio::test]
 async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
-    let trace = "TypeError: it broke\n    at tunnel (/srv/x/dist/bundle.js:3:4)\n";
     let mut options = options();
     options.strategies = vec![Strategy::Places];
-    let retrieved = ask(library(), trace, &options).await;
-    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+    let proxy = |path| Store::of(&[(path, 1, "function", "tunnel", "of a proxy")]);
+    for (trace, path, is_found) in [
+        (
+            "    at tunnel (/srv/x/dist/bundle.js:3:4)\n",
+            "src/proxy.ts",
+            true,
+        ),
+        (
+            "    at tunnel (/srv/x/dist/bundle.js:3:4)\n",
+            "src/Proxy.VUE",
+            true,
+        ),
+        (
+            "    at tunnel (/srv/x/dist/bundle.js:3:4)\n",
+            "src/proxy.py",
+            false,
+        ),
+        (
+            "    at tunnel (/srv/x/dist/bundle:3:4)\n",
+            "src/proxy.py",
+            true,
+        ),
+        ("\tat p.Proxy.tunnel(Proxy.java:42)\n", "src/Pool.kt", true),
+        ("\tat p.Proxy.tunnel(Proxy.java:42)\n", "rewrite.go", false),
+        (
+            "  File \"/x/worker.py\", line 3, in tunnel\n",
+            "lib/tunnel",
+            false,
+        ),
+    ] {
+        let report = format!("TypeError: it broke\n{trace}");
+        let retrieved = ask(proxy(path), &report, &options).await;
+        let expected = if is_found { vec![path] } else { Vec::new() };
+        assert_eq!(paths(&retrieved), expected, "{trace}");
+        assert_eq!(retrieved.traced[0].is_empty(), !is_found, "{trace}");
+        let codes = retrieved.warnings.iter().map(|it| it.code.as_str());
+        let told: &[&str] = if is_found { &[] } else { &["no_such_call"] };
+        assert_eq!(codes.collect::<Vec<_>>(), told, "{trace}");
+    }
+}
+
+#[tokio::test]
+async fn that_no_call_of_a_trace_is_found_is_told_once() {
+    let call = |file: &str| format!("  File \"/app/{file}.py\", line 3, in gone\n");
+    let details = |retrieved: &Retrieved| -> Vec<String> {
+        let warnings = retrieved.warnings.iter();
+        warnings.map(|it| it.detail.clone()).collect()
+    };
+    let trace = ["a", "b", "a", "c", "d"].map(call).concat();
+    let report = format!("It fails\n{trace}ValueError: why\n");
+    let told = details(&ask(library(), &report, &options()).await);
+    assert_eq!(
+        told,
+        ["no call of the trace is found here: /app/a.py, /app/b.py, /app/c.py and 1 more"]
+    );
+    // One that is found is enough, and so is a line that is named.
+    let found = format!("{report}\n  File \"/x/src/proxy.py\", line 41, in <module>\n");
+    assert!(details(&ask(library(), &found, &options()).await).is_empty());
+    let named = format!("{report}\nsee src/proxy.py:41\n");
+    assert!(details(&ask(library(), &named, &options()).await).is_empty());
+    assert!(details(&ask(library(), "it fails", &options()).await).is_empty());
 }
 
 #[tokio::test]
@@ -541,8 +599,9 @@ async fn a_call_of_a_function_without_a_name_is_one_of_what_it_is_in() {
     let trace = "panic: no pool\n\ngoroutine 1 [running]:\nmain.tunnel.func1.2(0x1)\n\t/srv/x/gone.go:3 +0x1d\n";
     let mut options = options();
     options.strategies = vec![Strategy::Places];
-    let retrieved = ask(library(), trace, &options).await;
-    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+    let store = Store::of(&[("src/proxy.go", 1, "function", "tunnel", "of a proxy")]);
+    let retrieved = ask(store, trace, &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.go"]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use ctx_rank::Query;
 use ctx_retrieve::{Answer, Ended, FileSearch, Hit, PortError, TextQuery};
-use ctx_service::{ServiceError, missing_files, no_such_file};
+use ctx_service::{ServiceError, missing_files, missing_names, no_such_file, no_such_name};
 
 use crate::support::Store;
 
@@ -66,6 +66,38 @@ async fn all_files_that_a_question_means_and_no_store_has_are_told() {
     let of_one = told("src/a.rs or lib/c.rs", &[&one]).await;
     assert_eq!(of_one, none("c.rs"));
     assert_eq!(told("src/gone.rs", &[]).await, None, "nothing is searched");
+}
+
+#[tokio::test]
+async fn a_quoted_identifier_that_nothing_is_called_by_is_told() {
+    let store = Store::new(&[("src/pool.rs", "fn take_one() { give_back(LIMIT_OF_ALL) }\n")]);
+    for (question, expected) in [
+        (
+            "how is `frobnicate_widget` implemented",
+            Some("nothing here is called frobnicate_widget"),
+        ),
+        (
+            "does `Pool.drain_all` call `frobnicate_widget`?",
+            Some("nothing here is called Pool.drain_all, frobnicate_widget"),
+        ),
+        // It is defined, used or written here, or not quoted.
+        ("how is `take_one` implemented", None),
+        ("what does `give_back` do", None),
+        ("what is `LIMIT_OF_ALL`", None),
+        ("how is frobnicate_widget implemented", None),
+        ("what is in `src/gone_file.rs`", None),
+        // A report has names of others.
+        ("It fails\n\nin `frobnicate_widget` of a library\n", None),
+    ] {
+        let query = Query::analyse(question);
+        let warning = no_such_name(&missing_names(&query, &[&store]).await);
+        let told = warning.map(|it| {
+            assert_eq!(it.code, "no_such_name");
+            it.detail
+        });
+        assert_eq!(told.as_deref(), expected, "{question}");
+        assert!(missing_names(&query, &[]).await.is_empty());
+    }
 }
 
 #[tokio::test]
