@@ -62,7 +62,8 @@ impl Lines {
         let span = chunk.span?;
         let own: Vec<&str> = chunk.content.split_inclusive('\n').collect();
         let index = |line: u32| (line - span.start()) as usize;
-        let mut left = index(rest.start())..index(rest.end()) + 1;
+        let past = index(rest.end()) + 1;
+        let mut left = index(rest.start())..past;
         let is_blank = |at: usize| own[at].trim().is_empty();
         while !left.is_empty() && is_blank(left.start) {
             left.start += 1;
@@ -125,9 +126,9 @@ impl Lines {
 /// Those lines of `rendition` that are of `span`, and the marks between them, if there are any and it tells which they are.
 fn within(rendition: &Rendition, span: LineSpan) -> Option<Rendition> {
     let is_within =
-        |line: &Option<u32>| line.is_none_or(|it| (span.start()..=span.end()).contains(&it));
+        |line: Option<u32>| line.is_none_or(|it| (span.start()..=span.end()).contains(&it));
     let kept = lines(rendition.text()).zip(rendition.lines().iter().copied());
-    let mut kept: Vec<(&str, Option<u32>)> = kept.filter(|it| is_within(&it.1)).collect();
+    let mut kept: Vec<(&str, Option<u32>)> = kept.filter(|it| is_within(it.1)).collect();
     kept.dedup_by(|next, last| next.1.is_none() && last.1.is_none());
     kept.iter().find(|it| it.1.is_some())?;
     let text = kept.iter().map(|it| it.0).collect::<Vec<_>>().join("\n");

@@ -27,7 +27,10 @@ use crate::verbatim;
 /// whereas a score is a mean of signals spread over 0..=1.
 const OF_CHANCE: f64 = 0.5;
 
-/// The prefix of the ids of recalled chunks, until they get their labels.
+/// What a rendition is said to keep that is not to be chosen.
+const LEAST_KEPT: f64 = 0.01;
+
+/// What the ids of recalled chunks begin with, until they have their labels.
 const RECALLED: &str = "recalled ";
 
 /// Everything gathered for one question.
@@ -131,6 +134,8 @@ impl Candidates {
         chunks.extend(of_labels.map(|it| recalled_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
+        let stood = chunks.iter().map(|it| (it.id.clone(), it.span));
+        let stood: BTreeMap<String, Option<LineSpan>> = stood.collect();
         let mut read = resolver.resolve(chunks);
         away.append(&mut read.away);
         let chances = weigh(&gathered.prose, &mut read, &found_ids);
@@ -157,24 +162,10 @@ impl Candidates {
             called: BTreeSet::new(),
             held: BTreeMap::new(),
         };
-        let mut again = each_place_once(&mut candidates.chunks);
-        // A label that is not kept up to now names nothing.
-        again.retain(|it| !it.id.starts_with(RECALLED));
-        for (id, other) in again
-            .iter()
-            .filter_map(|it| Some((&it.id, it.other.as_ref()?)))
-        {
-            let chance = candidates.chances.remove(id).unwrap_or(0.0);
-            let of_both = candidates.chances.entry(other.clone()).or_insert(0.0);
-            *of_both = of_both.max(chance);
-        }
-        candidates.omitted.extend(again);
+        let again = each_place_once(&mut candidates.chunks);
+        candidates.account_for(again, &stood);
         // A label is of the lines that it was given to.
-        let is_called = |it: &Chunk| {
-            let place = it.path.as_deref().zip(it.span);
-            place.is_some_and(|it| recalled.contains(&it))
-        };
-        let within_named = take_out_named(&mut candidates.chunks, is_called);
+        let within_named = take_out_named(&mut candidates.chunks, |it| !is_weighed(&it));
         candidates.omitted.extend(within_named);
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
@@ -207,7 +198,28 @@ impl Candidates {
         candidates
     }
 
-    /// Replaces the id of each chunk by its label, and puts turns in order.
+    /// Accounts for `again`, parts that were read to be where another part is: the other one gets the greater chance of both. Those that
+    /// `stood` elsewhere are omitted; what was gathered twice in one place is no other part.
+    fn account_for(&mut self, mut again: Vec<Omitted>, stood: &BTreeMap<String, Option<LineSpan>>) {
+        // A label that is not kept up to now names nothing.
+        again.retain(|it| !it.id.starts_with(RECALLED));
+        for (id, other) in again
+            .iter()
+            .filter_map(|it| Some((&it.id, it.other.as_ref()?)))
+        {
+            let chance = self.chances.remove(id).unwrap_or(0.0);
+            let of_both = self.chances.entry(other.clone()).or_insert(0.0);
+            *of_both = of_both.max(chance);
+        }
+        again.retain(|it| {
+            let at = |id: &str| stood.get(id).copied().flatten();
+            let other = it.other.as_deref().and_then(at);
+            other.is_some_and(|other| at(&it.id).is_some_and(|it| it != other))
+        });
+        self.omitted.extend(again);
+    }
+
+    /// Gives each chunk its label for an id, and puts turns in their order.
     fn label(&mut self, labels: &Labels<'_>) {
         let names = labels.of(&self.chunks);
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
@@ -286,6 +298,11 @@ impl Candidates {
                 // What such a file has on the message is in parts of it, or in all of it.
                 let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
                 chunk.renditions.retain(|it| !is_mention(it));
+                if chunk.renditions.is_empty() {
+                    // The assembler would merge it with parts of it: what has no renditions is.
+                    let all = Rendition::new(RenditionKind::Full, chunk.full_text(), LEAST_KEPT);
+                    chunk.renditions.extend(all);
+                }
                 unlike.extend((!is_like).then(|| chunk.id.clone()));
             }
             signals_of.insert(chunk.id.clone(), score.contributions);
@@ -355,7 +372,9 @@ impl Candidates {
 
     /// Warns where nothing of the files is for the message, as `asked`: nothing was found, and nothing is named.
     pub(crate) fn warn_of_nothing(&mut self, asked: &str, gathered: &Gathered) {
-        let is_named = self.chunks.iter().any(|it| it.pinned) || !self.called.is_empty();
+        let is_there = self.chunks.iter().any(|it| it.pinned) || !self.called.is_empty();
+        // What is named and not there is told by itself.
+        let is_named = is_there || !self.unresolved.is_empty();
         if !asked.is_empty() && gathered.found.is_empty() && !is_named {
             let detail = "the search found nothing for the message";
             let warning = Warning::new(WarningCode::NothingFound, detail);

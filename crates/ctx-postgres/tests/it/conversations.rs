@@ -200,11 +200,9 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         assert_eq!(request.generation().await.unwrap(), generation);
         let later = Message::new(format!("l{count}"), "user", "said later", count);
         store.append("t", &later).await.unwrap();
-        assert_eq!(
-            request.messages("t", 20).await.unwrap().last(),
-            Some(&later)
-        );
-        assert_ne!(request.messages("t", 3).await.unwrap().last(), Some(&later));
+        let last = async |limit| request.messages("t", limit).await.unwrap().pop();
+        assert_eq!(last(20).await.map(|it| it.id).as_ref(), Some(&later.id));
+        assert_ne!(last(3).await.map(|it| it.id).as_ref(), Some(&later.id));
         store.set_pins("t", &names(&["c.rs"])).await.unwrap();
         let vote = Vote::new(format!("key {count}"), "a.rs", true, 1);
         assert!(store.vote(&vote).await.unwrap());

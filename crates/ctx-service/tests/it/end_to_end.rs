@@ -176,11 +176,13 @@ async fn what_two_hits_have_become_is_shown_once() {
         format!("#[cfg({system})]\nfn load_settings() -> Settings {{\n    {system}()\n}}\n\n")
     };
     write(&root, "a.rs", &[of("unix"), of("windows")].concat());
-    let (index, of_owner) = open(folder.path());
+    let (index, _) = open(folder.path());
     write(&root, "a.rs", &of("windows"));
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
     let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
+    let ports = Ports::of(&index);
     let service = Service::new(Retriever::over(index), Arc::new(resolver));
+    let of_owner = service.clone().for_owner(Owner::new("ada"), ports);
     let build = BuildOptions::default().with_counter("wordBased".to_owned().into());
     let (retrieve, control) = (RetrieveOptions::default(), Control::default());
     let answer = service
