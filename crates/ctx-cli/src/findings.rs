@@ -591,7 +591,8 @@ fn item(items: &[&Item<'_>]) -> [String; 7] {
     ]
 }
 
-/// What of a part answers best, and whether that is in the context, something else of the part, or nothing of it; a document that is asked for as a whole is an answer from its first line on.
+/// What of a part answers best, and whether that is in the context, something else of the part, or
+/// nothing of it; a document that is asked for as a whole is an answer from its first line on.
 fn line(items: &[&Item<'_>]) -> [String; 3] {
     let item = items[0];
     let shown = items.iter().filter(|it| it.shown).count();

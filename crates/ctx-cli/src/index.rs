@@ -56,7 +56,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure_of(&index, &it))?;
     // The first question need not wait for them.
-    let past = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
+    let past = past::up_to_date(&root, &settings.strategies(None), report, cancel, None)?;
     past.iter().for_each(Past::warn);
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);

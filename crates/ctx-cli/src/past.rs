@@ -3,11 +3,13 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
 use ctx::git::{GitChanges, GitError};
 use ctx::retrieve::{PortError, Retriever, Strategy};
 
+use crate::emit::counted;
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
@@ -16,7 +18,10 @@ use crate::report::{self, Report};
 /// The name of the file of changes in the folder of an index.
 const FILE: &str = "changes";
 
-/// Whether this is the name of the file of changes, or of a temporary file for it.
+/// So long a question waits until commits are read: its files may answer it by then.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the file of changes is called so, or one that it is written to first.
 pub(crate) fn is_file(name: &str) -> bool {
     name.strip_prefix(FILE)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(".tmp-"))
@@ -99,15 +104,18 @@ pub(crate) fn up_to_date(
     strategies: &[Strategy],
     report: Report,
     cancel: &Cancel,
+    most: Option<Duration>,
 ) -> Result<Option<Past>, Failure> {
     let opened = open(root, strategies, report)?;
     let Some(Past::Known(changes)) = &opened else {
         return Ok(opened);
     };
     let progress = Progress::start("reading git history", 0, report);
+    let began = Instant::now();
+    let is_late = || most.is_some_and(|most| began.elapsed() > most);
     let updated = changes.update(&mut |it| {
         progress.set(it.done, it.of);
-        if cancel.is_cancelled() {
+        if cancel.is_cancelled() || is_late() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -120,7 +128,44 @@ pub(crate) fn up_to_date(
             }
             Ok(opened)
         }
+        Err(GitError::Cancelled) if !cancel.is_cancelled() => {
+            report::warning(&format!(
+                "git history is read in part, {} so far: the next question reads on, and `ctx index` reads all of it",
+                counted(changes.count() as u64, "commit")
+            ));
+            Ok(opened)
+        }
         Err(GitError::Cancelled) => Err(Failure::cancelled()),
         Err(error) => Ok(Some(Past::Unreadable((&error).into()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use ctx_testkit::git::Repository;
+
+    use super::*;
+    use crate::report::Verbosity;
+
+    #[test]
+    fn commits_for_which_there_is_no_time_are_read_by_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join(".ctx")).unwrap();
+        fs::write(root.path().join(".ctx/kept"), "").unwrap();
+        let mut repository = Repository::init(root.path());
+        for text in ["1", "2", "3"] {
+            repository.commit("Mend it", &[("a.rs", Some(text))]);
+        }
+        let report = Report::new(Verbosity::Quiet);
+        let read = |most| {
+            let strategies = [Strategy::Changes];
+            let past = up_to_date(root.path(), &strategies, report, &Cancel::new(), most);
+            past.ok().flatten().and_then(|it| it.count())
+        };
+        assert_eq!(read(Some(Duration::ZERO)), Some(0));
+        assert_eq!(read(Some(Duration::from_secs(600))), Some(2));
+        assert_eq!(read(None), Some(2));
     }
 }

@@ -77,7 +77,13 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         past::open(&root, &retrieve.strategies, report)?
     } else {
         missed = catch_up(&index, &settings, report, cancel)?;
-        past::up_to_date(&root, &retrieve.strategies, report, cancel)?
+        past::up_to_date(
+            &root,
+            &retrieve.strategies,
+            report,
+            cancel,
+            Some(past::PATIENCE),
+        )?
     };
     if let Some(hits) = &hits {
         hits::tell_unknown(hits, |path| index.hash_of(path).is_some());

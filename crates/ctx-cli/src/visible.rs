@@ -34,7 +34,8 @@ impl<'a> Visible<'a> {
         }
     }
 
-    /// Whether line `number` of its file, which chunk `id` has, is shown. O(bytes of what the chunk can be shown as).
+    /// Whether line `number` of its file, which chunk `id` has, is shown. O(bytes of what the chunk
+    /// can be shown as).
     pub(crate) fn has_line(&self, id: &str, number: u32) -> bool {
         let Some(&chunk) = self.chunks.get(id) else {
             return false;
@@ -56,11 +57,12 @@ impl<'a> Visible<'a> {
         }
     }
 
-    /// Whether what is `included` of `chunk` has the line called `number`, or one that is equal to `line` where there is none.
+    /// Whether what is `included` of `chunk` has the line called `number`, or one that is equal to
+    /// `line` where there is none.
     fn shows(&self, chunk: &Chunk, included: &Included, number: Option<u32>, line: &str) -> bool {
         let hash = self.hashes.get(&*included.citation);
         let is_it = |text: &str| {
-            hash.is_some_and(|it| **it == *blake3::hash(text.as_bytes()).to_hex().as_str())
+            hash.is_some_and(|it| *it == blake3::hash(text.as_bytes()).to_hex().as_str())
         };
         let has = |text: &str| text.lines().any(|it| it.trim() == line.trim());
         let rendition = chunk.renditions.iter().find(|it| is_it(it.text()));

@@ -34,7 +34,8 @@ const MOST_CHUNKS: usize = 5_000;
 /// Ids and warnings that a reply tells one by one.
 const TOLD: usize = 12;
 
-/// Beside a part that a session was sent before, parts worth less than this share of it are left out of an answer.
+/// Beside a part that a session was sent before, parts worth less than this share of it are left
+/// out of an answer.
 const LEAST_SHARE: f64 = 0.1;
 
 /// What there is to show.
@@ -208,11 +209,12 @@ impl Asked {
         })
     }
 
-    /// What the stores of `folders`, by the prefixes of their paths, find for a reply of `max_tokens`, with paths as the client knows
-    /// them.
+    /// What the stores of `folders`, by the prefixes of their paths, find for a reply of
+    /// `max_tokens`, with paths as the client knows them.
     ///
     /// # Errors
-    /// [`Unfound::Late`] where nothing is found, or something is not as its file is, by an index from before the call.
+    /// [`Unfound::Late`] where nothing is found, or something is not as its file is, by an index
+    /// from before the call.
     async fn find(
         &self,
         call: &Call,
@@ -296,7 +298,8 @@ impl Material {
     }
 }
 
-/// The folders of `call`, which came at `came`, by the prefixes of their paths, once their indexes are up to date.
+/// The folders of `call`, which came at `came`, by the prefixes of their paths, once their indexes
+/// are up to date.
 pub(crate) async fn ready(
     call: &Call,
     came: Instant,

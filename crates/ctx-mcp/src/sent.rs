@@ -1,5 +1,6 @@
 //! What was sent in a session, so that it is not sent again.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::path::PathBuf;
@@ -122,7 +123,7 @@ impl Sent {
             unsent.chunks.push(chunk);
         }
         let already = &mut unsent.already;
-        already.sort_by(|a, b| b.relevance.cmp(&a.relevance));
+        already.sort_by_key(|it| Reverse(it.relevance));
         unsent
     }
 

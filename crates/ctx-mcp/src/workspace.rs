@@ -108,8 +108,8 @@ impl Folder {
         &self.resolver
     }
 
-    /// A service whose index is up to date for a call that came at `came`. One caller indexes, the others wait for it, and have no turn meanwhile; who
-    /// finds it fresh needs none.
+    /// A service whose index is up to date for a call that came at `came`. One caller indexes, the
+    /// others wait for it, and have no turn meanwhile; who finds it fresh needs none.
     ///
     /// # Errors
     /// The call was cancelled, or there can be no index.
@@ -445,7 +445,7 @@ mod tests {
         let (_, folder) = call.workspace.folders().next().unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let indexing = folder.search.try_lock().unwrap();
-        let mut waiting = pin!(folder.ready(&call, Instant::now(), Since::Lately));
+        let mut waiting = pin!(lately(folder, &call));
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         let other = Call::of(&server, CancellationToken::new());
         assert!(pin!(other.turn()).poll(&mut context).is_ready());
@@ -476,6 +476,11 @@ mod tests {
         assert!(pin!(next.turn()).poll(&mut context).is_ready());
     }
 
+    /// What `folder` has for a call that comes now.
+    async fn lately(folder: &Folder, call: &Call) -> Result<Ready, Fault> {
+        folder.ready(call, Instant::now(), Since::Lately).await
+    }
+
     /// What was made of `folder`.
     fn found(folder: &Folder) -> Search {
         folder.search.try_lock().unwrap().clone().unwrap()
@@ -491,22 +496,13 @@ mod tests {
         call.report = Arc::new(move |_| std::thread::sleep(long));
         let (_, folder) = call.workspace.folders().next().unwrap();
         let before = Instant::now();
-        assert!(
-            folder
-                .ready(&call, Instant::now(), Since::Lately)
-                .await
-                .unwrap()
-                .indexed
-        );
+        assert!(lately(folder, &call).await.unwrap().indexed);
         assert!(
             found(folder).is_fresh(before, Since::Lately),
             "a look served all who waited"
         );
         assert!(!found(folder).is_fresh(Instant::now(), Since::Lately));
-        let again = folder
-            .ready(&call, Instant::now(), Since::Lately)
-            .await
-            .unwrap();
+        let again = lately(folder, &call).await.unwrap();
         assert!(!again.indexed && again.note.is_none());
     }
 
@@ -523,18 +519,12 @@ mod tests {
         let server = Server::new(Options::new(root.path())).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder
-            .ready(&call, Instant::now(), Since::Lately)
-            .await
-            .unwrap();
+        lately(folder, &call).await.unwrap();
         assert_eq!(found(folder).changes.unwrap().count(), 1);
         let message = "Mend the leak that timeouts left";
         repository.commit(message, &[("a.rs", Some("fn drain() {\n    3\n}\n"))]);
         folder.search.try_lock().unwrap().as_mut().unwrap().looked = None;
-        folder
-            .ready(&call, Instant::now(), Since::Lately)
-            .await
-            .unwrap();
+        lately(folder, &call).await.unwrap();
         // No file says any of that.
         let (options, build) = (ctx_retrieve::Options::default(), BuildOptions::default());
         let service = found(folder).service;
@@ -563,10 +553,7 @@ mod tests {
         let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
         let folder = folders.next().unwrap();
         drop(folders);
-        folder
-            .ready(&call, Instant::now(), Since::Lately)
-            .await
-            .unwrap();
+        lately(&folder, &call).await.unwrap();
         assert_eq!(found(&folder).index.status().unwrap().files, 1);
         call.report = Arc::new(move |_| {
             fs::write(first.join("late.rs"), "fn late() {}").unwrap();
@@ -585,10 +572,7 @@ mod tests {
         let server = Server::new(options).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
-        folder
-            .ready(&call, Instant::now(), Since::Lately)
-            .await
-            .unwrap();
+        lately(folder, &call).await.unwrap();
         let _turn = call.turn().await.unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let looked = |at: Option<Instant>| {
@@ -596,16 +580,8 @@ mod tests {
             search.as_mut().unwrap().looked = at;
         };
         looked(Some(Instant::now()));
-        assert!(
-            pin!(folder.ready(&call, Instant::now(), Since::Lately))
-                .poll(&mut context)
-                .is_ready()
-        );
+        assert!(pin!(lately(folder, &call)).poll(&mut context).is_ready());
         looked(None);
-        assert!(
-            pin!(folder.ready(&call, Instant::now(), Since::Lately))
-                .poll(&mut context)
-                .is_pending()
-        );
+        assert!(pin!(lately(folder, &call)).poll(&mut context).is_pending());
     }
 }

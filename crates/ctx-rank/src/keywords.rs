@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_part_has_the_words_of_its_path_and_of_its_names() {
         let keywords = Keywords::of(&Query::analyse("Summarise README.md for save_session"), 12);
-        let mut chunk = Chunk::new("a", "Flask is a summary.", ctx_model::Relevance::ZERO);
+        let mut chunk = Chunk::new("a", "It summarises flask.", ctx_model::Relevance::ZERO);
         let matched = |chunk: &Chunk| keywords.of_chunk(chunk, &mut Analyzer::default());
         assert_eq!(matched(&chunk), ["Summarise"]);
         chunk.name = Some("save_session".to_owned());

@@ -4,8 +4,9 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::ports::{Answer, FileSearch};
 
-/// As [`FileSearch::ending_with`]. An end that no file has is looked up once more in the other normal forms of Unicode: macOS
-/// gives names of files decomposed (`u` and a diaeresis), and keyboards write them composed (`ü`).
+/// As [`FileSearch::ending_with`]. An end that no file has is looked up once more in the other
+/// normal forms of Unicode: macOS gives names of files decomposed (`u` and a diaeresis), and
+/// keyboards write them composed (`ü`).
 ///
 /// # Errors
 /// Those of the store.
@@ -67,8 +68,12 @@ mod tests {
 
         async fn ending_with(&self, ends: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
             *self.1.lock().unwrap() += 1;
-            let files = |end: &String| self.0.iter().filter(|it| it.ends_with(end)).cloned();
-            Ok(ends.iter().map(|it| files(it).collect()).collect())
+            let is_it = |path: &&String, end: &String| path.ends_with(end.as_str());
+            let files = ends.iter().map(|end| {
+                let files = self.0.iter().filter(|it| is_it(it, end));
+                files.cloned().collect()
+            });
+            Ok(files.collect())
         }
     }
 
@@ -85,7 +90,7 @@ mod tests {
             let store = Paths(kept, Mutex::default());
             let ends = ["notes/a.md".to_owned(), asked.to_owned()];
             let found = files_ending_with(&store, &ends, 2).await.unwrap();
-            let expected = if store.0.iter().any(|it| it == asked) {
+            let expected: &str = if store.0.iter().any(|it| it == asked) {
                 asked
             } else {
                 &store.0[0]

@@ -23,7 +23,8 @@ pub(crate) fn mask(files: &mut [NewFile]) -> usize {
 /// a folder of another; of two conflicting files the later one is reported. O(bytes).
 ///
 /// # Errors
-/// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`] where there are several.
+/// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`]
+/// where there are several.
 pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
     let mut faults = Vec::new();
     let mut looked = Looked::default();

@@ -251,7 +251,8 @@ impl Problem {
         self
     }
 
-    /// The same, with all `faults`, where there are several. The `field` and `detail` stay those of one of them.
+    /// The same, with all `faults`, where there are several. The `field` and `detail` stay those of
+    /// one of them.
     pub(crate) fn with_faults(mut self, mut faults: Vec<Fault>) -> Self {
         let count = faults.len();
         if count > 1 {

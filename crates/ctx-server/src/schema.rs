@@ -660,8 +660,9 @@ pub(crate) struct Problem {
     /// The parts of `needed`.
     #[schema(nullable = false)]
     breakdown: Option<crate::problem::Breakdown>,
-    /// All fields at fault, where there are several: `field`, `detail` and `status` are those of one of them.
-    #[schema(nullable = false, min_items = 2, max_items = 100)]
+    /// The first 100 fields at fault, where there are several: `field`, `detail` and `status` are
+    /// those of one of them.
+    #[schema(nullable = false)]
     errors: Option<Vec<crate::problem::Fault>>,
 }
 

@@ -183,10 +183,12 @@ pub(crate) struct FilesRequest {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FileInput {
-    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes in UTF-8: at most 32 names of at most 200 bytes,
-    /// none of them `.` or `..`, without a backslash or a control character. Refused are the names `.ctx` and `.ctxignore`, and those of files of
-    /// keys and settings in any case, such as `.env`, `.env.example`, `prod.env`, `app.env.local`, `id_rsa`, `server.pem`, `api.key` and
-    /// `.netrc`; not `prod.env.example`, `id_rsa.pub` and `jest.env.js`.
+    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes in
+    /// UTF-8: at most 32 names of at most 200 bytes, none of them `.` or `..`, without a backslash
+    /// or a control character. Refused are the names `.ctx` and `.ctxignore`, and those of files of
+    /// keys and settings in any case, such as `.env`, `.env.example`, `prod.env`, `app.env.local`,
+    /// `id_rsa`, `server.pem`, `api.key` and `.netrc`; not `prod.env.example`, `id_rsa.pub` and
+    /// `jest.env.js`.
     #[schema(min_length = 1, max_length = 1024)]
     pub(crate) path: String,
     /// Its text, without a NUL character.

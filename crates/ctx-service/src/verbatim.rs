@@ -61,7 +61,8 @@ pub struct Raised {
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
 /// of an error; and of those that have a message of it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a search, words that
 /// stand together are the same terms as words that do not. What was said in a thread is no such text: there a thing is said again
-/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
+/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns
+/// what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
     best: Relevance,

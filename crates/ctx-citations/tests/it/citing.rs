@@ -505,10 +505,11 @@ fn prose_is_quoted_without_its_marks_and_code_is_not() {
         when the flag `--fast` or the variable `MY_FLAG` is set. ![A tide](t.png) follows.";
     let rst =
         "Not set by default, does not fall back to :data:`SERVER_NAME` of :class:`~flask.Request`.";
+    let code = "fn start() {}\n/// Call **`start()`** once before the server is opened.\nfn go() {}";
     let chunks = [
         Chunk::new("a", markdown, Relevance::ONE).with_path("docs/a.md"),
         Chunk::new("b", rst, Relevance::ONE).with_path("docs/b.rst"),
-        Chunk::new("c", markdown, Relevance::ONE).with_path("src/c.rs"),
+        Chunk::new("c", code, Relevance::ONE).with_path("src/c.rs"),
     ];
     let options = BuildOptions::default().with_max_tokens(Tokens::new(2_000));
     let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
@@ -538,6 +539,6 @@ fn prose_is_quoted_without_its_marks_and_code_is_not() {
     let fallback = "does not fall back to SERVER_NAME of flask.Request";
     assert_eq!(verdict("docs/b.rst", fallback), Verdict::Sound);
     // A mark of code is code.
-    let code = "Call start() once before the server is opened";
-    assert_eq!(verdict("src/c.rs", code), Verdict::Misquoted);
+    let unmarked = "Call start() once before the server is opened";
+    assert_eq!(verdict("src/c.rs", unmarked), Verdict::Misquoted);
 }

@@ -790,7 +790,7 @@ fn a_line_is_told_to_be_shown_where_it_is_and_not_where_another_of_its_part_is()
             row.unwrap_or_default().to_owned(),
         )
     };
-    let (mut all, budgets) = (Vec::new(), ["60", "100", "200", "4000", "20000"]);
+    let (mut all, budgets) = (Vec::new(), ["50", "70", "100", "200", "4000", "20000"]);
     for tokens in budgets {
         let (is_shown, is_there, row) = told(tokens);
         let expected = match (is_shown, is_there) {

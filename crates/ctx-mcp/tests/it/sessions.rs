@@ -38,17 +38,17 @@ async fn the_best_of_what_was_sent_is_told_first_and_what_is_far_from_it_is_not_
         (format!("a/part_{it:02}.py"), text.repeat(2))
     };
     let mut files: Vec<(String, String)> = (0..30).map(noise).collect();
-    let body = "    walrus = tusk(walrus)\n".repeat(6);
+    let body = "    walrus = tusk(walrus)\n".repeat(40);
     files.push(("z/sea.py".to_owned(), format!("def save_walrus():\n{body}")));
     files.extend((0..3).map(|it| {
-        let text = format!("def other_{it}():\n    # a walrus, a store and a helper\n    pass\n");
+        let text = format!("def other_{it}():\n    # a walrus\n    pass\n");
         (format!("b/{it}.py"), text)
     }));
     let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
     let project = Project::of(&files);
     let mut client = Client::connect(&project.server()).await;
-    for query in ["helper store", "save_walrus tusk"] {
-        let ask = json!({"query": query, "session": "s", "max_tokens": 1500, "limit": 20});
+    for (query, limit) in [("helper store", 20), ("save_walrus tusk", 1)] {
+        let ask = json!({"query": query, "session": "s", "max_tokens": 1500, "limit": limit});
         client.call("context_query", ask).await;
     }
     let ask = json!({"query": "save_walrus", "session": "s"});
@@ -57,7 +57,7 @@ async fn the_best_of_what_was_sent_is_told_first_and_what_is_far_from_it_is_not_
     let told = text.lines().find(|it| it.starts_with("Already sent"));
     let told = told.unwrap_or_default();
     let (_, list) = told.split_once("look back to them: ").unwrap_or_default();
-    assert!(list.starts_with("z/sea.py:1-7 \"save_walrus\""), "{text}");
+    assert!(list.starts_with("z/sea.py:1-41 \"save_walrus\""), "{text}");
     assert!(!text.contains("def other_"), "{text}");
     assert!(text.contains("ask without session"), "{text}");
     assert!(again.fact("omitted").as_u64().unwrap() > 0, "{text}");
