@@ -1,5 +1,6 @@
 //! `ctx verify`: whether a context is what its receipt says, and its files still say what it shows.
 
+mod heads;
 mod part;
 mod whole;
 
@@ -8,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
+use ctx::format::{ParsedBlock, Slot, neutralise, parse};
 use ctx::model::{
     BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, WarningCode,
     with_causes,
@@ -347,6 +348,11 @@ struct Shown<'r> {
 }
 
 impl Entry<'_> {
+    /// Whether the title of `block` is the source that is cited.
+    fn is_titled(&self, block: &ParsedBlock) -> bool {
+        block.title.as_deref() == Some(&*neutralise(&self.citation.source, Slot::Line))
+    }
+
     /// What `block` says otherwise.
     fn differences(&self, block: &ParsedBlock) -> Vec<&'static str> {
         let Entry {
@@ -364,7 +370,7 @@ impl Entry<'_> {
         let found = [
             (!is_text, "the text is not the one that is cited"),
             (
-                block.title.is_some() && !is_said(&block.title, Some(&citation.source)),
+                block.title.is_some() && !self.is_titled(block),
                 "the title is not the source that is cited",
             ),
             (
@@ -442,46 +448,11 @@ fn shown(receipt: &BuiltContext) -> Result<Vec<Shown<'_>>, String> {
 /// As many blocks as there are entries: those that are theirs, whatever looks like a block beside them; else all that
 /// look like one.
 fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlock>, String> {
-    let unread = |error| format!("the context does not read back: {error}");
-    let (format, context) = (receipt.format, receipt.context.as_str());
-    let found = |is_it: &dyn Fn(&Entry<'_>, &ParsedBlock) -> bool| {
-        let mut next = 0;
-        let mut is_next = |block: &ParsedBlock| {
-            let is_next = entries.get(next).is_some_and(|it| is_it(it, block));
-            next += usize::from(is_next);
-            is_next
-        };
-        let parsed = parse_known(format, context, entries.len(), &mut is_next).map_err(unread)?;
-        Ok::<_, String>(Some(parsed.blocks).filter(|it| it.len() == entries.len()))
-    };
-    let is_it = |entry: &Entry<'_>, block: &ParsedBlock| entry.differences(block).is_empty();
-    if let Some(blocks) = found(&is_it)? {
+    if let Some(blocks) = heads::blocks(receipt, entries)? {
         return Ok(blocks);
     }
-    // Where no block has a heading, or one that is further up, the caller's own text may look like it.
-    let has_other_head = |entry: &Entry<'_>, block: &ParsedBlock| {
-        let source = neutralise(&entry.citation.source, Slot::Line);
-        block.title.as_deref() != Some(&*source) && is_it(entry, &block.without_head())
-    };
-    let is_below = |entry: &Entry<'_>| {
-        let above = entry
-            .number
-            .checked_sub(1)
-            .and_then(|above| entries.get(above));
-        above.is_some_and(|above| above.citation.source == entry.citation.source)
-    };
-    let is_grouped = |entry: &Entry<'_>, block: &ParsedBlock| {
-        is_it(entry, block) || is_below(entry) && has_other_head(entry, block)
-    };
-    for is_it in [
-        &is_grouped as &dyn Fn(&Entry<'_>, &ParsedBlock) -> bool,
-        &has_other_head,
-    ] {
-        if let Some(blocks) = found(is_it)? {
-            return Ok(blocks.iter().map(ParsedBlock::without_head).collect());
-        }
-    }
-    let all = parse(format, context).map_err(unread)?.blocks;
+    let all = parse(receipt.format, &receipt.context);
+    let all = all.map_err(heads::unread)?.blocks;
     if all.len() == entries.len() {
         return Ok(all);
     }

@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use ::ctx::tokens::TokenCounter as _;
 use serde_json::{Value, json};
 
 use crate::run::{self, Folder, Ran, ctx};
@@ -237,9 +238,15 @@ fn a_good_receipt_holds_whatever_the_caller_writes_around_the_chunks() {
     for format in ["markdown", "plain"] {
         for own in OWN {
             for place in ["contextHeader", "contextFooter", "chunkSeparator"] {
-                for headers in [true, false] {
-                    let mut options =
-                        json!({"format": format, "maxTokens": 900, "includeFileHeaders": headers});
+                for more in [
+                    json!({}),
+                    json!({"includeFileHeaders": false}),
+                    json!({"includeFileHeaders": false, "groupBy": "kind"}),
+                    json!({"includeFileHeaders": false, "includeMetadata": true}),
+                ] {
+                    let mut options = more;
+                    options["format"] = json!(format);
+                    options["maxTokens"] = json!(900);
                     options[place] = json!(own);
                     let input = json!({"chunks": chunks, "options": options});
                     let built = ctx(["assemble", "--json"], input.to_string());
@@ -248,6 +255,88 @@ fn a_good_receipt_holds_whatever_the_caller_writes_around_the_chunks() {
                         ctx(["verify", "-"], built.stdout).ok();
                     }
                 }
+            }
+        }
+    }
+}
+
+/// `receipt` with the context changed, and the digest and the tokens that this context has.
+fn with_context(receipt: &Value, change: impl Fn(&str) -> String) -> String {
+    let context = change(receipt["context"].as_str().unwrap());
+    assert_ne!(receipt["context"], *context, "{context}");
+    let mut receipt = receipt.clone();
+    let counter = ::ctx::tokens::counter(&"o200k_base".into()).unwrap();
+    let total = u64::from(counter.count(&context).get());
+    let chunks = receipt["tokens"]["chunks"].as_u64().unwrap() + total;
+    receipt["tokens"]["chunks"] = json!(chunks - receipt["tokens"]["total"].as_u64().unwrap());
+    receipt["tokens"]["total"] = json!(total);
+    receipt["digest"] = json!(blake3::hash(context.as_bytes()).to_hex().as_str());
+    receipt["context"] = json!(context);
+    receipt.to_string()
+}
+
+#[test]
+fn a_block_with_the_heading_of_another_file_is_found_out() {
+    let of = |id: &str, path: &str, (start, end): (u32, u32)| {
+        let lines: Vec<String> = (start..=end).map(|it| format!("{path} {it}")).collect();
+        json!({"id": id, "filePath": path, "startLine": start, "endLine": end,
+            "content": lines.join("\n"), "relevance": 0.5})
+    };
+    let one = of("a", "src/a.rs", (3, 4));
+    let two = of("b", "src/b.rs", (1, 1));
+    let same = of("c", "src/a.rs", (8, 9));
+    // In a body, the path is that of a line of text.
+    let head = |from: &str, to: &str, context: &str| {
+        let lines = context.split('\n').map(|line| match line {
+            body if body.starts_with("src/") => body.to_owned(),
+            head => head.replace(from, to),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for format in ["markdown", "plain"] {
+        for more in [
+            json!({"groupBy": "none"}),
+            json!({"groupBy": "file"}),
+            json!({"groupBy": "kind"}),
+            json!({"groupBy": "none", "contextHeader": "Hello\n\nYou."}),
+            json!({"groupBy": "none", "includeMetadata": true}),
+        ] {
+            let mut options = more;
+            options["format"] = json!(format);
+            options["maxTokens"] = json!(1_000);
+            let built = |chunks: &[&Value]| {
+                let input = json!({"chunks": chunks, "options": options});
+                let receipt = ctx(["assemble", "--json"], input.to_string()).json();
+                ctx(["verify", "-"], receipt.to_string()).ok();
+                receipt
+            };
+            let found_out = |receipt: &Value, change: &dyn Fn(&str) -> String| {
+                let ran = ctx(["verify", "-"], with_context(receipt, change));
+                assert_eq!(ran.code, 6, "{options} {ran:?}");
+            };
+            let receipt = built(&[&one]);
+            found_out(&receipt, &|it| head("src/a.rs", "etc/passwd", it));
+            found_out(&receipt, &|it| {
+                head("3-4", "900-999", &head("src/a.rs", "etc/passwd", it))
+            });
+            let receipt = built(&[&one, &two]);
+            found_out(&receipt, &|it| head("src/a.rs", "etc/passwd", it));
+            found_out(&receipt, &|it| head("src/b.rs", "etc/passwd", it));
+            found_out(&receipt, &|it| {
+                head("src/b.rs", "src/y.rs", &head("src/a.rs", "src/x.rs", it))
+            });
+            let receipt = built(&[&one, &same]);
+            found_out(&receipt, &|it| head("8-9", "900-999", it));
+            if options["groupBy"] == "none" {
+                // The heading of the second.
+                found_out(&receipt, &|it| {
+                    let is_head =
+                        |line: &str| line.starts_with("### ") || line.starts_with("File: ");
+                    let at = it.split_inclusive('\n').rev().find(|line| is_head(line));
+                    let at = it.rfind(at.unwrap()).unwrap();
+                    let (before, after) = it.split_at(at);
+                    format!("{before}{}", after.replacen("src/a.rs", "etc/passwd", 1))
+                });
             }
         }
     }
