@@ -343,6 +343,57 @@ fn a_block_with_the_heading_of_another_file_is_found_out() {
 }
 
 #[test]
+fn a_text_with_escapes_is_compared() {
+    for format in ["markdown", "plain", "xml", "json"] {
+        for (content, from, to) in [
+            ("fn a() {\u{200b}}", "fn a", "fn b"),
+            ("fn a() {\u{200b}}", "200b", "200c"),
+            ("let a = '\\u{200b}'; // \u{feff}", "let a", "let b"),
+            ("let a = '\\u{200b}'; // \u{feff}", "; //", "\\u{0}; //"),
+        ] {
+            let chunks = json!([{"id": "a", "content": content, "relevance": 0.9}]);
+            let options = json!({"format": format, "maxTokens": 1_000});
+            let input = json!({"chunks": chunks, "options": options});
+            let receipt = ctx(["assemble", "--json"], input.to_string()).json();
+            let ran = ctx(["verify", "-"], receipt.to_string());
+            ran.ok();
+            assert!(ran.stdout.contains("1 of them with escapes"), "{ran:?}");
+            let to = if format == "json" {
+                to.replace('\\', "\\\\")
+            } else {
+                to.to_owned()
+            };
+            let changed = with_context(&receipt, |it| it.replacen(from, &to, 1));
+            let ran = ctx(["verify", "-"], changed);
+            fails(&ran, "texts", &["not the one that is cited"]);
+        }
+    }
+    // A warning does not make an escape of what is none.
+    let chunks = json!([{"id": "a", "content": "fn a() {\n}", "relevance": 0.9}]);
+    let input = json!({"chunks": chunks, "options": {"maxTokens": 1_000}});
+    let mut receipt = ctx(["assemble", "--json"], input.to_string()).json();
+    receipt["warnings"] = json!([{"id": "a", "code": "neutralised", "detail": "1"}]);
+    let changed = with_context(&receipt, |it| {
+        it.replace("fn a() {\n}", "fn evil() {} // \\u{0}")
+    });
+    fails(
+        &ctx(["verify", "-"], changed),
+        "texts",
+        &["not the one that is cited"],
+    );
+    // Of many escapes it is not known which the text itself held.
+    let content = r"\u{200b}".repeat(20) + "\u{200b}";
+    let chunks = json!([{"id": "a", "content": content, "relevance": 0.9}]);
+    let input = json!({"chunks": chunks, "options": {"maxTokens": 1_000}});
+    let ran = ctx(
+        ["verify", "-"],
+        ctx(["assemble", "--json"], input.to_string()).stdout,
+    );
+    ran.ok();
+    assert!(ran.stdout.contains("1 have too many to compare"), "{ran:?}");
+}
+
+#[test]
 fn what_is_left_out_is_told_where_nothing_is_shown_too() {
     let chunks: Vec<Value> = (0..4)
         .map(|n| json!({"id": format!("c{n}"), "content": format!("word{n} ").repeat(400), "relevance": 0.5}))
