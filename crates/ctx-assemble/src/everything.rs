@@ -83,6 +83,22 @@ impl<'p> Everything<'p> {
         problem
     }
 
+    /// The problem with every item pinned in full, at its largest value, and with no bound on the
+    /// weight.
+    pub(crate) fn fullest(&self) -> Problem {
+        let mut problem = self.problem(Capacity {
+            safe: u64::MAX,
+            loose: u64::MAX,
+        });
+        for item in &mut problem.items {
+            let values = item.choices.iter().map(|it| it.value);
+            let most = values.fold(f64::NEG_INFINITY, f64::max);
+            item.choices.truncate(1);
+            item.choices[0].value = most;
+        }
+        problem
+    }
+
     /// Translates an outcome of that problem to the indices of all choices.
     pub(crate) fn of_all(&self, mut outcome: Outcome) -> Outcome {
         for (chosen, choices) in outcome.chosen.iter_mut().zip(&self.choices) {

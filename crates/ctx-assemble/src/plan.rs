@@ -249,11 +249,28 @@ impl Plan<'_, '_> {
         if some.is_some_and(is_worse) {
             return Ok(None);
         }
-        let outcome = self.best(&everything.problem(capacity), budget)?;
+        let outcome = if capacity.loose == u64::MAX && room.is_none() {
+            self.unbounded(&everything, budget)?
+        } else {
+            self.best(&everything.problem(capacity), budget)?
+        };
         Ok(Some(All {
             outcome: everything.of_all(outcome),
             fits: room.is_some(),
         }))
+    }
+
+    /// Everything at its largest value, if no weight is known to be too much. The value is that of
+    /// all items in full, so nothing is solved.
+    fn unbounded(
+        &self,
+        everything: &Everything<'_>,
+        budget: &Budget,
+    ) -> Result<Outcome, AssembleError> {
+        let problem = everything.fullest();
+        let mut all = self.solve_by(&problem, Selection::InOrder, budget)?;
+        all.certificate.upper_bound = all.certificate.value;
+        Ok(all)
     }
 
     /// The better of `some` and everything, with a bound that covers both.
@@ -397,7 +414,16 @@ impl Plan<'_, '_> {
     }
 
     fn solve(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
-        self.run(problem).map_err(|error| match error {
+        self.solve_by(problem, self.options.selection, budget)
+    }
+
+    fn solve_by(
+        &self,
+        problem: &Problem,
+        selection: Selection,
+        budget: &Budget,
+    ) -> Result<Outcome, AssembleError> {
+        self.run(problem, selection).map_err(|error| match error {
             BudgetError::Cancelled => AssembleError::Cancelled,
             // More pins than `max_chunks` were refused earlier; here the weight does not fit.
             BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
@@ -407,8 +433,8 @@ impl Plan<'_, '_> {
         })
     }
 
-    /// Runs the policy on `problem`.
-    fn run(&self, problem: &Problem) -> Result<Outcome, BudgetError> {
+    /// Runs a policy on `problem`.
+    fn run(&self, problem: &Problem, selection: Selection) -> Result<Outcome, BudgetError> {
         let control = self.pricer.control;
         let mut poll = || {
             if control.cancel.is_cancelled() {
@@ -419,7 +445,6 @@ impl Plan<'_, '_> {
                 Poll::Continue
             }
         };
-        let selection = self.options.selection;
         ctx_budget::select(problem, selection, &self.settings(), &mut poll)
     }
 

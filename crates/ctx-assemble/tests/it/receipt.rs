@@ -1,6 +1,10 @@
 //! The contents of the receipt.
 
-use ctx_assemble::AssembleError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Exactness, Format, LineSpan, Omitted, OmittedReason,
@@ -266,6 +270,47 @@ fn where_pieces_do_not_add_up_no_entry_is_named_and_the_smallest_budget_is_tried
         assert!(
             at(smallest.saturating_sub(Tokens::new(1))).is_err(),
             "{smallest} with {separator:?}"
+        );
+    }
+}
+
+/// Where no weight is known to be too much, nothing is solved to know the value of everything.
+#[test]
+fn a_small_context_is_chosen_in_few_steps_beside_a_separator_with_a_slash() {
+    for (count, most, diversity) in [
+        (1, 14, None),
+        (2, 24, None),
+        (2, 24, Some(0.5)),
+        (20, 300, None),
+    ] {
+        let chunks: Vec<Chunk> = (0..count)
+            .map(|n| {
+                let content = format!("beta {n} x let beta {n}");
+                chunk(&n.to_string(), 1.0 - f64::from(n) / 50.0, &content)
+            })
+            .collect();
+        let steps = |separator: &str| {
+            let options = options(most)
+                .with_selection(Selection::Optimal)
+                .with_diversity(diversity)
+                .with_chunk_separator(Some(separator.to_owned()));
+            let looks = Arc::new(AtomicU64::new(0));
+            let clock = {
+                let looks = Arc::clone(&looks);
+                move || Duration::from_nanos(looks.fetch_add(1, Ordering::Relaxed))
+            };
+            let control = Control::default()
+                .with_clock(Arc::new(clock))
+                .with_deadline(Some(Duration::MAX));
+            let counter = ctx_tokens::counter(&options.counter).unwrap();
+            let built = assemble(&chunks, &options, &*counter, &control).unwrap();
+            assert!(!built.omitted.is_empty(), "{built:?}");
+            looks.load(Ordering::Relaxed)
+        };
+        let (slash, other) = (steps("/"), steps("-\n"));
+        assert!(
+            slash < 10 * other + 200,
+            "{slash} steps, and {other} beside another"
         );
     }
 }
