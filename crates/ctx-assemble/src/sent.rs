@@ -1,14 +1,20 @@
 //! Finds the chunks that were in the previous context, so that new chunks do not change its blocks.
 
+use std::borrow::Cow;
 use std::iter;
 use std::rc::Rc;
 
 use ctx_format::{ParsedBlock, Slot, neutralise, parse_known};
 use ctx_model::merging::Fit;
-use ctx_model::{BuildOptions, Chunk, LineSpan, Previous, Rendition, widened, without_line_end};
+use ctx_model::{
+    BuildOptions, Chunk, Format, GroupBy, LineSpan, Previous, Rendition, widened, without_line_end,
+};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::{AssembleError, Control, survey};
+
+/// A line that stands for a body, below any separator.
+const SHOWN_NOTHING: &str = "Shown: nothing";
 
 /// The previous context: the chunks under which its blocks were shown, and the lines of these
 /// blocks.
@@ -68,14 +74,18 @@ impl<'a> Sent<'a> {
         }
         for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids, control)?) {
             control.check()?;
-            let lines =
-                chunk.and_then(|chunk| Some((chunk, Expected::new(chunk).lines_in(&block)?)));
-            if let Some((chunk, lines)) = lines
+            let shown = chunk.and_then(|chunk| {
+                let expected = Expected::new(chunk, options);
+                let lines = expected.lines_in(&block)?;
+                Some((chunk, expected, lines))
+            });
+            if let Some((chunk, expected, lines)) = shown
                 && let Some(file) = sent.states.file_of(chunk)
                 && sent.known.insert(&chunk.id)
             {
                 let blocks = sent.files.entry(file).or_default();
-                let list = if chunk.span == Some(lines) {
+                let is_single = chunk.span == Some(lines) || expected.texts[0] == block.body;
+                let list = if is_single {
                     &mut blocks.single
                 } else {
                     &mut blocks.merged
@@ -256,15 +266,15 @@ fn blocks(
     let Some(text) = &previous.context else {
         return Ok(Vec::new());
     };
-    let found = |is_it: &dyn Fn(&Expected<'_>, &ParsedBlock) -> bool| {
+    let found = |is_it: &dyn Fn(usize, &Expected<'_>, &ParsedBlock) -> bool| {
         let (mut next, mut known) = (0, None);
         let mut is_next = |block: &ParsedBlock| {
             // After the last id, or once it is cancelled, every block is refused.
             let Some(chunk) = ids.get(next).filter(|_| control.check().is_ok()) else {
                 return false;
             };
-            let expected = known.get_or_insert_with(|| chunk.map(Expected::new));
-            let is_next = expected.as_ref().is_none_or(|it| is_it(it, block));
+            let expected = known.get_or_insert_with(|| chunk.map(|it| Expected::new(it, options)));
+            let is_next = expected.as_ref().is_none_or(|it| is_it(next, it, block));
             if is_next {
                 (next, known) = (next + 1, None);
             }
@@ -276,23 +286,82 @@ fn blocks(
     };
     // First by heading and text, since the caller's own text may look like blocks; then by heading
     // alone, since the text of a chunk may have changed.
-    let blocks = found(&|it, block| it.may_be(block) && it.says(block));
-    let blocks = blocks.or_else(|| found(&|it, block| it.may_be(block)));
+    let blocks = found(&|_, it, block| it.may_be(block) && it.says(block));
+    let blocks = blocks.or_else(|| found(&|_, it, block| it.may_be(block)));
     let blocks = blocks.or_else(|| {
-        if options.include_file_headers {
+        let heads = Heads::new(options, ids);
+        if options.include_file_headers && heads.separator.is_none() {
             return None;
         }
-        // Without file headers, a line that looks like a heading is part of a separator.
-        let blocks = found(&|it, block| it.says(&block.without_head()))?;
-        Some(blocks.iter().map(ParsedBlock::without_head).collect())
+        let blocks = found(&|number, it, block| {
+            let own = heads.own(number, block);
+            it.may_be(&own) && it.says(&own)
+        })?;
+        let numbered = blocks.iter().enumerate();
+        let own = numbered.map(|(number, block)| heads.own(number, block).into_owned());
+        Some(own.collect())
     });
     control.check()?;
     Ok(blocks.unwrap_or_default())
 }
 
+/// Tells the headings of blocks from a separator that looks like one.
+struct Heads<'a> {
+    options: &'a BuildOptions,
+    ids: &'a [Option<&'a Chunk>],
+    /// The title of the heading that the separator looks like.
+    separator: Option<String>,
+}
+
+impl<'a> Heads<'a> {
+    fn new(options: &'a BuildOptions, ids: &'a [Option<&'a Chunk>]) -> Self {
+        let separator = options.chunk_separator.as_deref();
+        let above = separator.map(|it| format!("{it}\n{SHOWN_NOTHING}\n"));
+        let parsed = above.and_then(|it| ctx_format::parse(options.format, &it).ok());
+        let block = parsed.and_then(|it| it.blocks.into_iter().next_back());
+        Heads {
+            options,
+            ids,
+            separator: block.and_then(|it| it.title),
+        }
+    }
+
+    /// The block at `number` without the lines of a separator that look like its heading. Without
+    /// file headers, no heading is its own. In Markdown by file, those of blocks below another of
+    /// the same file are not. O(bytes of the block).
+    fn own<'b>(&self, number: usize, block: &'b ParsedBlock) -> Cow<'b, ParsedBlock> {
+        let options = self.options;
+        if !options.include_file_headers {
+            return Cow::Owned(block.without_head());
+        }
+        let is_by_file = options.format == Format::Markdown && options.group_by == GroupBy::File;
+        let is_of_separator = block.title.is_some() && block.title == self.separator;
+        if !is_by_file || !is_of_separator || !self.is_below(number) {
+            return Cow::Borrowed(block);
+        }
+        let mut own = block.clone();
+        own.title = None;
+        Cow::Owned(own)
+    }
+
+    /// Whether the block at `number` may be below another of its file.
+    fn is_below(&self, number: usize) -> bool {
+        let Some(above) = number.checked_sub(1) else {
+            return false;
+        };
+        let (above, below) = (self.ids[above], self.ids[number]);
+        let paths = above
+            .zip(below)
+            .map(|(above, below)| (&above.path, &below.path));
+        paths.is_none_or(|(above, below)| above == below)
+    }
+}
+
 /// The contents that a block shown under a chunk may have.
 struct Expected<'a> {
     chunk: &'a Chunk,
+    /// Whether blocks state their lines. If not, lines that are stated are part of a separator.
+    states_lines: bool,
     title: String,
     id: String,
     /// The texts it may be shown as.
@@ -305,12 +374,15 @@ struct Expected<'a> {
 
 impl<'a> Expected<'a> {
     /// Prepares the texts to compare with. O(bytes of the chunk).
-    fn new(chunk: &'a Chunk) -> Self {
+    fn new(chunk: &'a Chunk, options: &BuildOptions) -> Self {
         let renditions = chunk.renditions.iter().map(Rendition::text);
         let texts = iter::once(chunk.full_text()).chain(renditions);
         let content = neutralise(&chunk.content, Slot::Text).into_owned();
         Expected {
             chunk,
+            states_lines: options.include_line_numbers
+                && (options.include_file_headers
+                    || matches!(options.format, Format::Xml | Format::Json)),
             title: neutralise(chunk.title(), Slot::Line).into_owned(),
             id: neutralise(&chunk.id, Slot::Line).into_owned(),
             texts: texts
@@ -342,9 +414,14 @@ impl<'a> Expected<'a> {
         if block.body.len() < self.least {
             return None;
         }
-        let told = block
-            .span
-            .or_else(|| widened(span, &self.content, &block.body));
+        let told = block.span.filter(|_| self.states_lines).or_else(|| {
+            // As in `Fit`, a line ending at the end is followed by an empty line.
+            let mut body = Cow::Borrowed(block.body.as_str());
+            if body.ends_with('\n') {
+                body.to_mut().push('\n');
+            }
+            widened(span, &self.content, &body)
+        });
         told.filter(|lines| Body::new(block.body.clone()).says(self.chunk, *lines))
     }
 }

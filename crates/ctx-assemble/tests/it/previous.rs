@@ -10,6 +10,7 @@ use ctx_model::{
 };
 use ctx_testkit::laws::linear;
 use ctx_tokens::{Additivity, TokenCounter};
+use proptest::prelude::*;
 
 use crate::support::{build, chunk, files, options, try_build};
 
@@ -449,6 +450,103 @@ fn a_block_below_a_separator_that_looks_like_a_heading_keeps_its_place() {
         );
         assert_eq!(next.context, first.context);
         assert_eq!(previous(&next).ids, previous(&first).ids);
+    }
+}
+
+/// The same below the heading of a file, where blocks of one file follow each other.
+#[test]
+fn a_block_below_the_heading_of_its_file_keeps_its_place_beside_such_a_separator() {
+    let sent = [
+        slice("a", 0.5, (1, 3)),
+        slice("b", 0.4, (11, 12)),
+        slice("c", 0.3, (21, 22)),
+    ];
+    for (separator, numbers) in [
+        ("### Next\n", true),
+        ("\n### Next\n\n", false),
+        ("### Next\nLines 3-4\n", true),
+        ("### Next\nLines 3-4\n", false),
+    ] {
+        let options = options(2_000)
+            .with_group_by(GroupBy::File)
+            .with_line_numbers(numbers)
+            .with_chunk_separator(Some(separator.to_owned()));
+        let first = build(&sent, &options);
+        assert_eq!(first.included.len(), 3);
+        for lines in [(5, 10), (13, 15), (11, 11), (23, 30)] {
+            let all = [&sent[..], &[slice("new", 0.9, lines)]].concat();
+            let options = options.clone().with_previous(Some(previous(&first)));
+            keeps_all_of(&first, &build(&all, &options));
+        }
+    }
+}
+
+/// Without line numbers, the last line of a merged block may be empty.
+#[test]
+fn an_empty_last_line_is_one_of_a_block_without_line_numbers() {
+    let line = |id: &str, relevance: f64, number: u32, content: &str| {
+        chunk(id, relevance, content)
+            .with_path("d.md")
+            .with_span(LineSpan::new(number, number).unwrap())
+    };
+    for first in ["```", "```\n"] {
+        let chunks = [line("a", 0.9, 6, first), line("b", 0.4, 7, "")];
+        let options = options(2_000).with_line_numbers(false);
+        let one = build(&chunks, &options);
+        assert_eq!(one.included.len(), 1);
+        let again = build(&chunks, &options.with_previous(Some(previous(&one))));
+        assert_eq!(again.context, one.context);
+        assert_eq!(previous(&again).ids, previous(&one).ids);
+    }
+}
+
+proptest! {
+    /// The same chunks, with their own context as the one before, give that context again. The lines
+    /// of a block without line numbers are plain from its text, as no two lines are equal.
+    #[test]
+    fn the_same_again_is_shared_whole_whatever_is_shown(
+        words in prop::collection::vec(
+            prop::sample::select(vec!["```", "alpha", "beta 0", "### Next", "Lines 1-2", "File: x"]),
+            12,
+        ),
+        empty in 0_usize..12,
+        hits in prop::collection::vec((0_usize..2, 1_u32..12, 0_u32..4, any::<bool>()), 1..6),
+        format in prop::sample::select(vec![Format::Markdown, Format::Plain, Format::Xml]),
+        group_by in prop::sample::select(vec![GroupBy::File, GroupBy::Kind, GroupBy::None]),
+        separator in prop::sample::select(vec![
+            None, Some("---\n"), Some("### Next\n"), Some("\n### src/a.rs\n"), Some("Lines 3-4\n"),
+        ]),
+        (numbers, headers) in any::<(bool, bool)>(),
+    ) {
+        let mut lines: Vec<String> = (words.iter().enumerate())
+            .map(|(number, word)| format!("{word} {number}"))
+            .collect();
+        lines[empty].clear();
+        let chunks: Vec<Chunk> = hits
+            .iter()
+            .enumerate()
+            .map(|(number, &(file, start, more, is_ended))| {
+                let end = (start + more).min(12);
+                let content = lines[start as usize - 1..end as usize].join("\n");
+                // Otherwise the text would lack its last line.
+                let is_ended = is_ended || content.ends_with('\n');
+                let end_of_line = if is_ended { "\n" } else { "" };
+                let relevance = 0.9 - f64::from(u32::try_from(number).unwrap()) / 10.0;
+                chunk(&format!("c{number}"), relevance, &format!("{content}{end_of_line}"))
+                    .with_path(["src/a.rs", "src/b.rs"][file])
+                    .with_span(LineSpan::new(start, end).unwrap())
+            })
+            .collect();
+        let options = options(20_000)
+            .with_format(format)
+            .with_group_by(group_by)
+            .with_line_numbers(numbers)
+            .with_file_headers(headers)
+            .with_chunk_separator(separator.map(str::to_owned));
+        let first = build(&chunks, &options);
+        let again = build(&chunks, &options.with_previous(Some(previous(&first))));
+        prop_assert_eq!(&again.context, &first.context);
+        prop_assert_eq!(previous(&again).ids, previous(&first).ids);
     }
 }
 
