@@ -211,7 +211,10 @@ pub struct BuildOptions {
     /// How much new information counts against relevance, from 0 to 1; `None` is 0. On the wire any
     /// other number is refused, and NaN and infinity are not written.
     pub diversity: Option<f64>,
-    /// Whether [`Selection::Optimal`] continues until it has proved its answer the best.
+    /// Whether [`Selection::Optimal`] continues until it has proved its answer the best within the
+    /// weight that fits for certain. With a counter whose weights round, as `characterBased` does,
+    /// half a token more may fit, which is tried only for all chunks together and for what is
+    /// pinned: then the gap may stay above 0.
     pub exact: bool,
     /// Whether each chunk is capped: at its share by relevance of four fifths of the budget, and at
     /// four times the usual size of its kind, but never below 25 tokens. The part of a share that
