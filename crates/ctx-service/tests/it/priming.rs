@@ -963,9 +963,11 @@ async fn who_knows_what_was_said_has_what_is_left_of_the_time() {
     let world = world(FILES);
     world.store.has_no_names.store(true, Ordering::Relaxed);
     world.store.has_no_past.store(true, Ordering::Relaxed);
-    let late = options()
+    let mut late = options()
         .with_messages(5)
         .with_deadline(Duration::from_secs(2));
+    // The search asks for names too.
+    late.retrieve.deadline = late.deadline;
     let context = world.prime_with("@parse_body", &late).await.context;
     let failures: Vec<Source> = context.failures.iter().map(|it| it.source).collect();
     let is_there = |source| failures.contains(&source);
