@@ -46,13 +46,15 @@ pub fn assemble(
     assemble_with(chunks, &Claims::default(), options, counter, control)
 }
 
-/// [`assemble`], where `claims` have the first claim on their share of what the budget leaves beside what is pinned, headings included:
-/// one after another, each in the fullest rendition that the rest of the share holds, up to the first of which it holds none. Such a
-/// chunk is included in that rendition or a fuller one whatever it is worth, and its `why` is `first claim`; those after it compete as all
-/// do. The certificate is of what may be chosen beside granted claims, which grow with the budget. Of places (`max_chunks`) claims have
-/// the same share, one at least, as long as one is left.
+/// Does what [`assemble`] does, but `claims` come first: their share of the budget that pinned
+/// chunks leave, headings included, is granted to them in order, each in the fullest rendition that
+/// fits the rest of the share, up to the first that does not fit in any. A chunk whose claim is
+/// granted is included in that rendition or a fuller one, whatever its value, and its `why` is
+/// `first claim`. The other chunks compete as usual. The certificate bounds selections that include
+/// the granted claims, which grow with the budget. Claims also get this share of `max_chunks`, at
+/// least one place if another one is left.
 ///
-/// No claim takes the room of what is pinned, and no build fails for claims.
+/// Claims never displace pinned chunks, and no build fails because of claims.
 ///
 /// # Errors
 /// Those of [`assemble`].

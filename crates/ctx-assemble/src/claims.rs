@@ -1,4 +1,4 @@
-//! A share of the budget that some chunks have before others that are worth more.
+//! A share of the budget that is reserved for some chunks, whatever their value.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,34 @@ use ctx_budget::{Item, Problem};
 
 use crate::candidates::Candidates;
 
-/// Chunks that have the first claim on a share of what the budget leaves beside pinned chunks; see [`assemble_with`](crate::assemble_with).
-/// By default there are none.
+/// Chunks that have the first claim on a share of the budget that pinned chunks leave; see
+/// [`assemble_with`](crate::assemble_with). The default has none.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Claims {
-    /// The ids of the chunks, those that come first in order of their claims. Ids of no chunk are passed over.
+    /// The ids of the chunks, in the order of their claims. Ids of no chunk are ignored.
     pub ids: Vec<String>,
-    /// The share, 0 to 1, of the tokens and of `max_chunks`. Another value counts as the nearer end, NaN as 0.
+    /// The share of the tokens and of `max_chunks`, 0 to 1. Other values are clamped; NaN counts as
+    /// 0.
     pub share: f64,
 }
 
 impl Claims {
-    /// The chunks `ids` claim this share, each before those after it.
+    /// Claims of the chunks `ids`, in this order, on this share.
     pub fn new(ids: Vec<String>, share: f64) -> Self {
         Claims { ids, share }
     }
 }
 
-/// The claims on what is to be chosen from.
+/// The claims of candidates.
 #[derive(Debug, Default)]
 pub(crate) struct Claimants {
-    /// By their index, in the order of their claims.
+    /// The indices of the candidates, in the order of their claims.
     items: Vec<usize>,
     share: f64,
 }
 
-/// An item whose claim is granted, and the least that is shown of it.
+/// An item whose claim is granted, and the least full choice that it may be shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
     pub(crate) item: usize,
@@ -64,9 +65,10 @@ impl Claimants {
         self.items.is_empty()
     }
 
-    /// The claims that are granted where choices may weigh `room`, and where `places` more items may be shown, if that is bounded: in
-    /// order, each in the fullest way that the rest of the share holds, up to the first that it does not hold at all. A heading that no
-    /// pinned item pays for is part of the price. One of several places is left to others. O(items).
+    /// Grants claims if choices may weigh `room` and, if bounded, at most `places` items may be
+    /// shown: in order, each in the fullest choice that fits the rest of the share, up to the first
+    /// that does not fit in any. The heading of a group is paid by its first item. One place is
+    /// always left to other items. O(items).
     pub(crate) fn granted(
         &self,
         problem: &Problem,
@@ -122,7 +124,7 @@ impl Claimants {
     }
 }
 
-/// What the heading of the group of `item` costs, unless it is paid already; it is from now on.
+/// The weight of the heading of the group of `item`, or 0 if it is paid already. Marks it as paid.
 fn heading(item: &Item, groups: &[u64], is_paid: &mut [bool]) -> u64 {
     let group = item.group.map(|it| it as usize);
     let unpaid = group.filter(|&it| !std::mem::replace(&mut is_paid[it], true));
@@ -135,7 +137,7 @@ fn cheapest(item: &Item) -> u64 {
 }
 
 impl Granted {
-    /// Has its item shown as fully as is granted, or more so.
+    /// Makes its item shown in the granted choice or a fuller one.
     pub(crate) fn apply(self, items: &mut [Item]) {
         let item = &mut items[self.item];
         item.pinned = true;

@@ -29,7 +29,7 @@ impl<'p> Everything<'p> {
             // A pinned item may always be shown at its cheapest.
             let cap = item.cap.filter(|_| !item.pinned).unwrap_or(u64::MAX);
             let mut choices = whole(candidate);
-            // What is claimed is not shown in every way.
+            // An item whose claim is granted has fewer choices.
             choices.retain(|choice| item.choices.get(*choice).is_some_and(|it| it.weight <= cap));
             (!choices.is_empty()).then_some(choices)
         });

@@ -37,11 +37,11 @@ pub(crate) struct Plan<'p, 'u> {
     pub(crate) sorted: &'p Sorted<'u>,
     /// The bound on the number of chunks shown, if the weight of the notice depends on it.
     pub(crate) reach: Option<&'p Reach>,
-    /// What has a first claim.
+    /// The claims of candidates.
     pub(crate) claimants: &'p Claimants,
 }
 
-/// What was chosen, and which claims were granted.
+/// A selection, and the claims that were granted for it.
 pub(crate) struct Selected {
     pub(crate) outcome: Outcome,
     pub(crate) granted: Vec<Granted>,
@@ -102,7 +102,8 @@ impl Plan<'_, '_> {
         self.pricer.counter.count_of(weight)
     }
 
-    /// Chooses what to show beside what is claimed. No claim is granted where nothing could be chosen beside it.
+    /// Chooses what to show, with claims granted first. If that leaves no valid selection, none is
+    /// granted.
     pub(crate) fn select(&mut self, budget: &Budget) -> Result<Selected, AssembleError> {
         let granted = self.granted(budget);
         if !granted.is_empty() {
@@ -124,7 +125,7 @@ impl Plan<'_, '_> {
         })
     }
 
-    /// The claims that `budget` grants.
+    /// The claims that are granted within `budget`.
     fn granted(&self, budget: &Budget) -> Vec<Granted> {
         let room = self.capacity(budget, self.fixed.any_notice()).safe;
         let most = [self.options.max_chunks, budget.max_items];

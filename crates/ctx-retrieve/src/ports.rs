@@ -509,8 +509,8 @@ pub struct Message {
     pub content: String,
     /// The time, in seconds since 1970.
     pub said_at: i64,
-    /// Its place in its thread, from 1, which stays its own. Stores tell it where they know it without reading the thread: of all
-    /// messages of a thread, or of none.
+    /// The position in the thread, from 1, which never changes. A store that knows it without
+    /// reading the thread sets it on all messages; otherwise it is `None` on all.
     pub place: Option<u64>,
 }
 
@@ -531,7 +531,7 @@ impl Message {
         }
     }
 
-    /// The same at this place in its thread, from 1.
+    /// Sets the position in the thread, from 1.
     #[must_use]
     pub fn at(mut self, place: u64) -> Self {
         self.place = Some(place);

@@ -440,8 +440,8 @@ pub struct Prime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// Parts that the message, the request or a pin names, wherever else they came from: a reference to a name may be of several, and one
-    /// that is not there of none.
+    /// Parts that the message, the request or a pin names, also if the search found them. A
+    /// reference may name several parts, or none.
     pub explicit_count: usize,
     /// Parts of files.
     pub search_count: usize,

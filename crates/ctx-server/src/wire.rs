@@ -45,8 +45,9 @@ pub(crate) struct Reply<D, M> {
     "options": {"maxTokens": 2000, "format": "markdown"}
 }))]
 pub(crate) struct BuildRequest {
-    /// The thread that the message belongs to. Its last messages and what is pinned to it come in: a quarter of what the budget leaves
-    /// beside what is pinned is for the latest exchanges whatever they score (`why` is `first claim`), and they may take more.
+    /// The thread that the message belongs to. Its last messages and its pins are included. The
+    /// latest exchanges have the first claim on a quarter of the budget that pinned parts leave,
+    /// whatever they score (`why` is `first claim`).
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) thread_id: Option<String>,

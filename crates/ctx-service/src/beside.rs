@@ -1,10 +1,10 @@
-//! What stands beside lines that are named: those lines are there once.
+//! Removes lines that a named part already has from parts that overlap it.
 
 use ctx_model::{
     Chunk, LineSpan, Omitted, OmittedReason, Origin, Rendition, lines, without_line_end,
 };
 
-/// Lines that are named.
+/// The lines of a named part.
 struct Lines {
     id: String,
     path: String,
@@ -13,9 +13,11 @@ struct Lines {
     has_renditions: bool,
 }
 
-/// Takes from each of `chunks` but those that `stays` says the lines that a named one has of its beginning or of its end, where both say the
-/// same. Those that have nothing else are removed, and returned. Of two without renditions the assembler makes one block, and where one
-/// of the two holds all of the other, that is shown within it. O(bytes of what overlaps, and chunks × named ones).
+/// Removes from each of `chunks`, except those for which `stays` returns true, the lines at its
+/// beginning or end that a named chunk has too, if the texts are equal. Chunks with no other lines
+/// are removed and returned. Two chunks without renditions are left to the assembler, which merges
+/// them, and so are two of which one contains the other. O(bytes of overlapping chunks, and chunks
+/// × named chunks).
 pub(crate) fn take_out_named(
     chunks: &mut Vec<Chunk>,
     stays: impl Fn(&Chunk) -> bool,
@@ -42,7 +44,7 @@ pub(crate) fn take_out_named(
         let holder = loop {
             let before = chunk.span;
             let holder = named.iter().find_map(|it| it.cut(chunk));
-            // What is left may hold no more the one that it held.
+            // A chunk that contained a named one may no longer do so.
             if holder.is_some() || chunk.span == before {
                 break holder;
             }
@@ -56,7 +58,7 @@ pub(crate) fn take_out_named(
 }
 
 impl Lines {
-    /// Takes these lines out of `chunk`; itself, where nothing is left of that.
+    /// Removes these lines from `chunk`. Returns `self` if nothing else is left of it.
     fn cut(&self, chunk: &mut Chunk) -> Option<&Self> {
         let rest = self.rest(chunk)?;
         let span = chunk.span?;
@@ -86,7 +88,8 @@ impl Lines {
         None
     }
 
-    /// The lines of `chunk` before or behind these, where these are some of its first or of its last, and say what it says.
+    /// The lines of `chunk` before or after these, if these overlap its end or its beginning and
+    /// the shared lines are equal.
     fn rest(&self, chunk: &Chunk) -> Option<LineSpan> {
         let span = chunk
             .span
@@ -123,7 +126,8 @@ impl Lines {
     }
 }
 
-/// Those lines of `rendition` that are of `span`, and the marks between them, if there are any and it tells which they are.
+/// The lines of `rendition` within `span`, with the marks between them. `None` if there are none,
+/// or it has no line numbers.
 fn within(rendition: &Rendition, span: LineSpan) -> Option<Rendition> {
     let is_within =
         |line: Option<u32>| line.is_none_or(|it| (span.start()..=span.end()).contains(&it));
@@ -143,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of one file of forty, some of which are blank.
+    /// Some lines of a file. Every tenth line is blank.
     fn chunk(origin: Origin, (start, end): (u32, u32)) -> Chunk {
         let line = |it| {
             if it % 10 == 0 {
@@ -197,15 +201,15 @@ mod tests {
     fn what_is_named_is_taken_out_of_what_is_beside_it() {
         assert_eq!(left(&[(1, 15)], (5, 25)), Some((16, 25)));
         assert_eq!(left(&[(15, 29)], (5, 25)), Some((5, 14)));
-        // Blank lines are not what is left,
+        // A chunk with only blank lines left is removed.
         assert_eq!(left(&[(21, 35)], (20, 28)), None);
         assert_eq!(left(&[(1, 19)], (15, 25)), Some((21, 25)));
-        // and what is within the other, or apart, is as it was.
+        // Chunks that contain one another, or do not overlap, stay.
         for (named, found) in [((5, 25), (8, 12)), ((8, 12), (5, 25)), ((1, 4), (5, 9))] {
             assert_eq!(left(&[named], found), Some(found));
         }
         assert_eq!(left(&[(1, 8), (22, 35)], (5, 25)), Some((9, 21)));
-        // One that is within what was left only when the other was taken out.
+        // The first named part overlaps the end of the chunk only once the second is cut off.
         assert_eq!(left(&[(12, 23), (22, 35)], (5, 25)), Some((5, 11)));
     }
 

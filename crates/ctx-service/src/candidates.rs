@@ -27,7 +27,7 @@ use crate::verbatim;
 /// whereas a score is a mean of signals spread over 0..=1.
 const OF_CHANCE: f64 = 0.5;
 
-/// What a rendition is said to keep that is not to be chosen.
+/// The information of a rendition that must not be preferred to the full text.
 const LEAST_KEPT: f64 = 0.01;
 
 /// What the ids of recalled chunks begin with, until they have their labels.
@@ -87,7 +87,7 @@ pub(crate) struct Scoring<'s> {
     pub(crate) profile: &'s Profile,
     /// Seconds since 1970.
     pub(crate) now: i64,
-    /// Whether it is said in a thread.
+    /// Whether the message belongs to a thread.
     pub(crate) is_in_thread: bool,
 }
 
@@ -164,7 +164,7 @@ impl Candidates {
         };
         let again = each_place_once(&mut candidates.chunks);
         candidates.account_for(again, &stood);
-        // A label is of the lines that it was given to.
+        // A part that a label refers to keeps its lines, as the label depends on them.
         let within_named = take_out_named(&mut candidates.chunks, |it| !is_weighed(&it));
         candidates.omitted.extend(within_named);
         let (said, masked) = exchanges(&gathered.history, asked);
@@ -198,8 +198,9 @@ impl Candidates {
         candidates
     }
 
-    /// Accounts for `again`, parts that were read to be where another part is: the other one gets the greater chance of both. Those that
-    /// `stood` elsewhere are omitted; what was gathered twice in one place is no other part.
+    /// Accounts for `again`, chunks removed because another one has the same place: the other one
+    /// gets the greater chance of both. A removed chunk is reported only if the two `stood` in
+    /// different places before they were read.
     fn account_for(&mut self, mut again: Vec<Omitted>, stood: &BTreeMap<String, Option<LineSpan>>) {
         // A label that is not kept up to now names nothing.
         again.retain(|it| !it.id.starts_with(RECALLED));
@@ -295,11 +296,11 @@ impl Candidates {
             };
             let is_like = is_named || signals.text_similarity > 0.0 || share > 0.0;
             if is_in_thread && chunk.origin == Origin::File {
-                // What such a file has on the message is in parts of it, or in all of it.
+                // A mention of a whole file tells nothing of the message.
                 let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
                 chunk.renditions.retain(|it| !is_mention(it));
                 if chunk.renditions.is_empty() {
-                    // The assembler would merge it with parts of it: what has no renditions is.
+                    // The assembler would merge a chunk without renditions with parts of it.
                     let all = Rendition::new(RenditionKind::Full, chunk.full_text(), LEAST_KEPT);
                     chunk.renditions.extend(all);
                 }
@@ -370,10 +371,10 @@ impl Candidates {
         self.held.extend(again);
     }
 
-    /// Warns where nothing of the files is for the message, as `asked`: nothing was found, and nothing is named.
+    /// Adds a warning if the search found nothing for the message `asked` and nothing is named.
     pub(crate) fn warn_of_nothing(&mut self, asked: &str, gathered: &Gathered) {
         let is_there = self.chunks.iter().any(|it| it.pinned) || !self.called.is_empty();
-        // What is named and not there is told by itself.
+        // References that do not resolve have their own warnings.
         let is_named = is_there || !self.unresolved.is_empty();
         if !asked.is_empty() && gathered.found.is_empty() && !is_named {
             let detail = "the search found nothing for the message";
@@ -434,7 +435,7 @@ impl Candidates {
     }
 }
 
-/// The terms of what a part of a file is called: its path and its names. None of what is of no file.
+/// The terms of the path and of the names of a chunk of a file; none for other chunks.
 fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
     let names = chunk_names(chunk);
     names.flat_map(|it| analyzer.terms(it)).collect()

@@ -11,8 +11,9 @@ use ctx_tokens::TokenCounter;
 
 use crate::candidates::Candidates;
 
-/// What was said has the first claim on so much of what the budget leaves beside what is pinned, the latest first: what a message that
-/// only goes on with a thread is about, no likeness tells.
+/// The share of the budget left by pinned chunks on which exchanges of the thread have the first
+/// claim, the latest first: the similarity of a message like "go on" does not tell what it is
+/// about.
 const SHARE_OF_HISTORY: f64 = 0.25;
 
 /// What a prime context is built with, whatever else the caller chooses. Kinds stand together and each in an
@@ -70,7 +71,7 @@ pub(crate) fn compose(
     }
 }
 
-/// Those of the exchanges among `chunks`, which are in the order in which they were said.
+/// The claims of the exchanges among `chunks`, which are in chronological order.
 fn claims(chunks: &[Chunk]) -> Claims {
     let said = chunks.iter().filter(|it| it.origin == Origin::Message);
     let latest_first = said.rev().map(|it| it.id.clone());
@@ -143,7 +144,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// `called` are the ids of what is named by its label, or by the id of a message.
+    /// `called` has the ids of chunks named by their label, or by the id of a message.
     pub(crate) fn of(chunks: &[Chunk], called: &BTreeSet<String>) -> Self {
         let is_explicit = |it: &&Chunk| it.pinned || called.contains(&it.id);
         let count = |origin| chunks.iter().filter(|it| it.origin == origin).count();

@@ -9,7 +9,8 @@ use ctx_retrieve::{Answer, History, Message};
 
 use crate::turns::{self, Beginning};
 
-/// Exchanges of more bytes may be shown in part: so many bytes of each message, and what is left of the information.
+/// Excerpts: the length in bytes above which an exchange has one, the most bytes of each message in
+/// it, and the share of the information that it retains.
 const PARTS: [(usize, usize, f64); 2] = [(4_000, 1_600, 0.75), (600, 240, 0.5)];
 /// So many bytes of its first and of its last message are in a mention.
 const LINE: usize = 80;
@@ -18,7 +19,7 @@ const MOST_OF_ONE: usize = 16;
 /// The most messages of an exchange that are searched for a named message that is not among the
 /// first ones.
 const LONGEST: usize = 200;
-/// What is left of an exchange's information in its mention.
+/// The share of an exchange's information that its mention retains.
 const KEPT: f64 = 0.1;
 
 /// Groups `messages` into exchanges, the oldest first. Each begins with a message of a user and
@@ -182,9 +183,9 @@ pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str
     Some(&found[0].id)
 }
 
-/// Names exchanges, in the order they were said, for their turns, so that their order is that of their names: for the places of
-/// `messages` in the thread, which stay. All numbers are as wide as the largest, three digits at least. Where the store does not tell
-/// places, for the times.
+/// Names exchanges, given in chronological order, so that the order of their names is their order:
+/// by the places of their `messages` in the thread, which do not change, with as many digits as the
+/// largest has, at least three. If the store does not tell places, by their times.
 pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, messages: &[Message]) {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let whole = said.chunk_by(|_, next| next.role != "user");
@@ -202,7 +203,7 @@ pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, mes
             Some((first, last)) if first == last => format!("turn {first:0width$}"),
             Some((first, last)) => format!("turn {first:0width$}-{last:0width$}"),
             None => {
-                // Clocks may go back, and turns do not.
+                // Clocks may be set back, but turns stay in order.
                 let at = ends.map_or(0, |(first, _)| first.said_at).max(last.0);
                 let before = if at == last.0 { last.1 + 1 } else { 0 };
                 last = (at, before);
@@ -212,7 +213,8 @@ pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, mes
     }
 }
 
-/// The turn that was begun at `at`, in seconds since 1970, after so many others of that second.
+/// The name of the turn that begins at `at`, in seconds since 1970, after `before` others of the
+/// same second.
 fn named_by_time(at: i64, before: u32) -> String {
     let (days, second) = (at.div_euclid(86_400), at.rem_euclid(86_400));
     let (year, month, day) = date(days);
@@ -224,7 +226,8 @@ fn named_by_time(at: i64, before: u32) -> String {
     }
 }
 
-/// Year, month and day of a number of days since 1970. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+/// Year, month and day of a number of days since 1970: `civil_from_days` of Howard Hinnant's
+/// "chrono-Compatible Low-Level Date Algorithms".
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days.saturating_add(719_468);
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -376,7 +379,7 @@ mod tests {
             let names = window(first, 20);
             assert!(names.is_sorted(), "{names:?}");
         }
-        // One message, and what was said long ago beside it.
+        // A single message, and an old exchange beside it.
         let mut all = exchange(5).to_vec();
         all.push(said("user", "and?").at(1_201));
         assert_eq!(names(&all), ["turn 0005-0006", "turn 1201"]);
@@ -389,7 +392,7 @@ mod tests {
             at("one", 951_782_399),
             at("two", 951_782_400),
             at("three", 951_782_400),
-            // A clock that was put back.
+            // The clock was set back.
             at("four", 5),
             at("five", 1_795_744_688),
         ];

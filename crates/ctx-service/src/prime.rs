@@ -474,7 +474,7 @@ impl Making {
             is_in_thread: !self.thread.is_empty(),
         };
         let signals = candidates.score(bags, &scoring, &gathered, &is_awaited);
-        // A search that failed is told by itself.
+        // A failed search has its own warning.
         if !self.failures.iter().any(|it| it.source == Source::Search) {
             candidates.warn_of_nothing(&self.asked, &gathered);
         }

@@ -132,7 +132,8 @@ impl Database {
         Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
-    /// The last `limit` messages of a thread, the oldest first, each with its place in it, from 1; none of a thread that is not.
+    /// The last `limit` messages of a thread, the oldest first, each with its position in it, from
+    /// 1; none if there is no such thread.
     pub(super) fn last_messages(&self, thread: &str, limit: usize) -> Result<Vec<(u64, Message)>> {
         let state = self.reader();
         let Some((seq, _)) = find(&state, thread)? else {
@@ -148,7 +149,8 @@ impl Database {
         placed(&state, seq, rows)
     }
 
-    /// The exchange that a message is part of, the oldest first, at most `limit` messages, each with its place; none where it is not.
+    /// At most `limit` messages of the exchange that a message is part of, the oldest first, each
+    /// with its position; none if there is no such message.
     pub(super) fn exchange(
         &self,
         thread: &str,
@@ -221,8 +223,8 @@ fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
     Ok((seq, info))
 }
 
-/// `messages`, which follow each other in the thread of this number, each with its place in it. O(messages before them) steps of the
-/// index of the thread, as to count its messages takes.
+/// Adds positions to consecutive `messages` of the thread of this number. Counts the messages
+/// before them in an index: O(messages of the thread).
 fn placed(
     state: &Connection,
     thread: i64,
