@@ -365,12 +365,17 @@ impl Entry<'_> {
         block.title.as_deref() == Some(&*neutralise(&self.citation.source, Slot::Line))
     }
 
+    /// Whether these are the lines that are told.
+    fn is_on(&self, span: Option<LineSpan>) -> bool {
+        let told = self.included.start_line.zip(self.included.end_line);
+        span.map(|it| (it.start(), it.end())) == told
+    }
+
     /// What `block` says otherwise.
     fn differences(&self, block: &ParsedBlock) -> Vec<&'static str> {
         let Entry {
             included, citation, ..
         } = *self;
-        let lines = included.start_line.zip(included.end_line);
         let is_said = |told: &Option<String>, is: Option<&str>| match (told, is) {
             (Some(told), Some(is)) => *told == neutralise(is, Slot::Line),
             (told, _) => told.is_none(),
@@ -394,9 +399,7 @@ impl Entry<'_> {
                 "the id is another",
             ),
             (
-                block
-                    .span
-                    .is_some_and(|span| Some((span.start(), span.end())) != lines),
+                block.span.is_some() && !self.is_on(block.span),
                 "the lines are others",
             ),
             (other_rendition, "it is shown otherwise"),
@@ -459,7 +462,7 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
         return Ok(blocks);
     }
     let all = parse(receipt.format, &receipt.context);
-    let all = all.map_err(heads::unread)?.blocks;
+    let all = all.map_err(|error| heads::unread(&error))?.blocks;
     if all.len() == entries.len() {
         return Ok(all);
     }

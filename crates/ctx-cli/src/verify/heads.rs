@@ -52,7 +52,7 @@ pub(super) fn blocks(
             entries.len(),
             &mut is_next,
         );
-        let parsed = parsed.map_err(unread)?;
+        let parsed = parsed.map_err(|error| unread(&error))?;
         if matches!(receipt.format, Format::Xml | Format::Json) {
             return Ok(Some(parsed.blocks).filter(|it| it.len() == entries.len()));
         }
@@ -66,19 +66,21 @@ pub(super) fn blocks(
 }
 
 /// Says that a context does not read back.
-pub(super) fn unread(error: ParseError) -> String {
+pub(super) fn unread(error: &ParseError) -> String {
     format!("the context does not read back: {error}")
 }
 
-/// The parts of a heading. Those that may be lost before the heading of a group are `None` then.
+/// The parts of a heading, as far as they are known: some are lost before the heading of a group,
+/// and metadata states others, too.
 struct Head {
+    /// Empty if there is none.
     title: Option<String>,
     names: [Option<String>; 3],
     span: Option<LineSpan>,
 }
 
 impl Head {
-    fn of(block: &ParsedBlock) -> Self {
+    fn of(block: &ParsedBlock, is_titled: bool) -> Self {
         // With metadata, these are stated by the block itself.
         let names = if block.kind.is_some() {
             Default::default()
@@ -86,7 +88,8 @@ impl Head {
             [block.path.clone(), block.name.clone(), block.id.clone()]
         };
         Head {
-            title: block.title.clone(),
+            title: (block.kind.is_none() || !is_titled)
+                .then(|| block.title.clone().unwrap_or_default()),
             names,
             span: block.span,
         }
@@ -98,16 +101,14 @@ impl Head {
             let Some(other) = other else {
                 return true;
             };
-            match known {
-                Some(known) => *known == other,
-                None => {
-                    *known = Some(other);
-                    true
-                }
+            if let Some(known) = known {
+                return *known == other;
             }
+            *known = Some(other);
+            true
         }
         let mut names = self.names.iter_mut().zip(other.names);
-        self.title == other.title
+        agree(&mut self.title, other.title)
             && names.all(|(known, other)| agree(known, other))
             && agree(&mut self.span, other.span)
     }
@@ -145,17 +146,14 @@ impl Reading<'_, '_> {
         if self.heads == Heads::None && is_first && block.title.is_some() && !is_named {
             return false;
         }
-        let own = if has_own_head {
-            block.clone()
-        } else {
-            self.without_head(block)
-        };
-        if !entry.differences(&own).is_empty() {
+        let own = (!has_own_head).then(|| self.without_head(entry, block));
+        if !entry.differences(own.as_ref().unwrap_or(block)).is_empty() {
             return false;
         }
+        let own = own.unwrap_or_else(|| block.clone());
         if !has_own_head && !is_first {
-            let mut head = Head::of(block);
-            if own.span.is_some() {
+            let mut head = Head::of(block, entry.is_titled(block));
+            if own.span.is_some() || entry.is_on(block.span) {
                 head.span = None;
             }
             match &mut self.separator {
@@ -171,7 +169,8 @@ impl Reading<'_, '_> {
             self.head_of_file = Some(self.blocks.len());
             // A blank line follows the heading of a file, and the lines that of a block.
             let below = || Some(format!("\n\nLines {}\n", own.span?));
-            let below = below().filter(|_| self.is_by_file.is_none());
+            let is_of_file = entry.included.file_path.is_some();
+            let below = below().filter(|_| is_of_file && self.is_by_file.is_none());
             self.is_by_file = self
                 .is_by_file
                 .or(below.map(|it| self.context.contains(&it)));
@@ -183,22 +182,25 @@ impl Reading<'_, '_> {
     /// Whether `entry` is shown below the heading of another of its file.
     fn is_below(&self, entry: &Entry<'_>) -> bool {
         let above = entry.number.checked_sub(1).map(|it| &self.entries[it]);
-        let is_same_file = above.is_some_and(|it| it.citation.source == entry.citation.source);
+        let path = entry.included.file_path.as_ref();
+        let is_same_file =
+            path.is_some() && above.is_some_and(|it| it.included.file_path.as_ref() == path);
         is_same_file && self.is_by_file != Some(false)
     }
 
     /// `block` without the parts of a heading that are not its own.
-    fn without_head(&self, block: &ParsedBlock) -> ParsedBlock {
+    fn without_head(&self, entry: &Entry<'_>, block: &ParsedBlock) -> ParsedBlock {
         let mut own = block.without_head();
         if block.kind.is_some() {
             (own.path, own.name, own.id) =
                 (block.path.clone(), block.name.clone(), block.id.clone());
         }
-        // Of one file, all blocks state their lines or none does.
+        // Of one file, all blocks that have lines state them or none does.
         if self.heads == Heads::OfFiles
             && let Some(head) = self.head_of_file.map(|it| &self.blocks[it])
         {
-            own.span = block.span.filter(|_| head.span.is_some());
+            let states_lines = head.span.is_some() && !entry.is_on(None);
+            own.span = block.span.filter(|_| states_lines);
             own.relevance = block.relevance.filter(|_| head.relevance.is_some());
         }
         own
@@ -212,5 +214,120 @@ fn is_header_longer(receipt: &BuiltContext, header: Option<&str>) -> bool {
     match counters().get(&CounterName::from(receipt.counter.clone())) {
         Ok(counter) => told > counter.count(&text),
         Err(_) => told > Tokens::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx::assemble::{Control, assemble};
+    use ctx::model::{BuildOptions, Chunk, GroupBy, Relevance};
+    use proptest::prelude::*;
+
+    use super::super::shown;
+    use super::*;
+
+    fn holds(receipt: &BuiltContext) -> bool {
+        let shown = shown(receipt);
+        shown.is_ok_and(|shown| {
+            let mut shown = shown.iter();
+            shown.all(|it| it.entry.differences(&it.block).is_empty())
+        })
+    }
+
+    /// Texts of the caller's that look like headings.
+    const OWN: [&str; 8] = [
+        "### own\n",
+        "\n### own\n\n",
+        "### src/a.rs\n",
+        "### own\nLines 3-4\n",
+        "File: own\n",
+        "\nFile: src/a.rs (lines 3-4)\n\n",
+        "Id: own\n",
+        "---\n",
+    ];
+
+    prop_compose! {
+        fn options()(
+            format in prop::sample::select(vec![Format::Markdown, Format::Plain]),
+            group_by in prop::sample::select(vec![GroupBy::File, GroupBy::Kind, GroupBy::None]),
+            (headers, lines, metadata, scores) in any::<(bool, bool, bool, bool)>(),
+            separator in prop::option::of(prop::sample::select(OWN.to_vec())),
+            header in prop::option::of(prop::sample::select(OWN.to_vec())),
+        ) -> BuildOptions {
+            BuildOptions::default()
+                .with_max_tokens(Tokens::new(10_000))
+                .with_format(format)
+                .with_group_by(group_by)
+                .with_file_headers(headers)
+                .with_line_numbers(lines)
+                .with_metadata(metadata)
+                .with_scores(scores)
+                .with_chunk_separator(separator.map(str::to_owned))
+                .with_header(header.map(str::to_owned))
+        }
+    }
+
+    fn built(hits: &[(usize, u32, bool)], options: &BuildOptions) -> Option<BuiltContext> {
+        let hits = hits.iter().enumerate();
+        let chunks: Vec<Chunk> = hits
+            .map(|(number, &(file, line, has_lines))| {
+                let id = format!("c{number}");
+                let content = format!("{id} is line {line} of {file}");
+                let mut chunk = Chunk::new(id, content, Relevance::ONE);
+                chunk.path = ["src/a.rs", "src/b.rs"]
+                    .get(file)
+                    .map(|it| (*it).to_owned());
+                chunk.span = LineSpan::new(line * 3, line * 3).ok().filter(|_| has_lines);
+                chunk
+            })
+            .collect();
+        let counter = ctx::tokens::counter(&options.counter).ok()?;
+        // Some of the texts no context may have.
+        assemble(&chunks, options, &*counter, &Control::default()).ok()
+    }
+
+    proptest! {
+        #[test]
+        fn a_receipt_holds_whatever_looks_like_a_heading(
+            hits in prop::collection::vec((0_usize..3, 1_u32..20, any::<bool>()), 1..6),
+            options in options(),
+        ) {
+            if let Some(receipt) = built(&hits, &options) {
+                prop_assert!(holds(&receipt), "{}", receipt.context);
+            }
+        }
+
+        /// Without texts of the caller's, the only heading may be no other.
+        #[test]
+        fn a_heading_of_another_file_is_not_taken_for_a_separator(
+            hits in prop::collection::vec((0_usize..2, 1_u32..20, Just(true)), 1..6),
+            options in options(),
+            changed in any::<prop::sample::Index>(),
+        ) {
+            let options = options
+                .with_file_headers(true)
+                .with_line_numbers(true)
+                .with_chunk_separator(None)
+                .with_header(None);
+            let Some(mut receipt) = built(&hits, &options) else {
+                return Err(TestCaseError::fail("it is not built"));
+            };
+            let is_head = |line: &&str| line.starts_with("### ") || line.starts_with("File: ");
+            let context = receipt.context.clone();
+            let heads: Vec<&str> = context.split('\n').filter(is_head).collect();
+            let number = changed.index(heads.len());
+            let mut next = 0;
+            let lines = context.split('\n').map(|line| {
+                next += usize::from(is_head(&line));
+                if is_head(&line) && next == number + 1 {
+                    line.replace("src/", "etc/")
+                } else {
+                    line.to_owned()
+                }
+            });
+            receipt.context = lines.collect::<Vec<_>>().join("\n");
+            prop_assert_ne!(&receipt.context, &context);
+            prop_assert!(!holds(&receipt), "{}", receipt.context);
+        }
     }
 }

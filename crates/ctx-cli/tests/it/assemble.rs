@@ -390,19 +390,15 @@ fn a_previous_receipt_that_is_none_is_refused_by_name() {
 
 #[test]
 fn a_previous_context_that_was_changed_is_refused_as_input() {
-    let folder = Folder::of([("hits.jsonl", lines())]);
+    let folder = Folder::of([("hits.jsonl", lines().as_bytes())]);
     let first = folder.run(["assemble", "hits.jsonl", "--json"]);
     let mut receipt = first.json();
     receipt["context"] = json!("something else");
     folder.write("first.json", receipt.to_string());
     let ran = folder.run(["assemble", "hits.jsonl", "--previous", "first.json"]);
-    ran.fails(
-        3,
-        &[
-            "digest",
-            "give --previous what an earlier run wrote, unchanged",
-        ],
-    );
+    ran.fails(3, &["digest"]);
+    let hint = "hint: give --previous what an earlier run wrote, unchanged";
+    assert!(ran.stderr.contains(hint), "{ran:?}");
 }
 
 /// To write it anew: run what the page says, and paste.
