@@ -415,6 +415,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         given,
         warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
+        weak: 0,
         tool,
     })
 }

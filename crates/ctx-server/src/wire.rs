@@ -275,7 +275,7 @@ impl Input for RemovalRequest {
             let detail = format!("there are 1 to {} paths in a batch", limits.batch_files);
             return Err(Problem::invalid("paths", detail));
         }
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for (number, path) in self.paths.iter().enumerate() {
             let field = format!("paths[{number}]");
             check_key(&field, path)?;

@@ -78,7 +78,7 @@ impl Lines {
         let Some(rest) = ends.and_then(|(start, end)| LineSpan::new(start, end).ok()) else {
             return Some(self);
         };
-        chunk.content = without_line_end(&own[left].concat()).to_owned();
+        without_line_end(&own[left].concat()).clone_into(&mut chunk.content);
         chunk.span = Some(rest);
         chunk.content_hash = None;
         let renditions = std::mem::take(&mut chunk.renditions).into_iter();
