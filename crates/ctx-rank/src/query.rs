@@ -485,6 +485,10 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
 }
 
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers one thing of the lines before, and any of them go together"
+)]
 struct Reader {
     query: Query,
     analyzer: Analyzer,
@@ -622,7 +626,7 @@ impl Reader {
             // The rest of the line is trace syntax.
             Some(function) => {
                 let path = frame.path.as_deref().unwrap_or_default();
-                let is_of_go = path.ends_with(".go");
+                let is_of_go = path.rsplit_once('.').is_some_and(|it| it.1 == "go");
                 // Of the path of a package its last name is said of the function.
                 let name = function.rsplit('/').next().filter(|_| is_of_go);
                 self.says(name.unwrap_or(function), Region::Trace);

@@ -1,4 +1,4 @@
-//! The frame of the OpenAPI description; each route describes itself.
+//! The frame of the `OpenAPI` description; each route describes itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -37,7 +37,7 @@ pub struct Problem {
     pub detail: String,
     /// The field at fault, if there is one: `options.maxTokens`, `files[3].path`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
+    pub field: Option<Box<str>>,
     /// The id of the request, as in the header `X-Request-Id` and in the server's log.
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Box<str>>,
@@ -247,7 +247,7 @@ impl Problem {
 
     fn at(mut self, field: impl Into<String>) -> Self {
         let field = field.into();
-        self.field = (!field.is_empty()).then_some(field);
+        self.field = (!field.is_empty()).then(|| field.into_boxed_str());
         self
     }
 
@@ -273,7 +273,7 @@ impl Problem {
     /// Its field, and what is wrong with that.
     pub(crate) fn as_fault(&self) -> Fault {
         Fault {
-            field: self.field.clone().unwrap_or_default(),
+            field: self.field.as_deref().unwrap_or_default().to_owned(),
             detail: self.detail.clone(),
         }
     }

@@ -505,7 +505,8 @@ fn prose_is_quoted_without_its_marks_and_code_is_not() {
         when the flag `--fast` or the variable `MY_FLAG` is set. ![A tide](t.png) follows.";
     let rst =
         "Not set by default, does not fall back to :data:`SERVER_NAME` of :class:`~flask.Request`.";
-    let code = "fn start() {}\n/// Call **`start()`** once before the server is opened.\nfn go() {}";
+    let code =
+        "fn start() {}\n/// Call **`start()`** once before the server is opened.\nfn go() {}";
     let chunks = [
         Chunk::new("a", markdown, Relevance::ONE).with_path("docs/a.md"),
         Chunk::new("b", rst, Relevance::ONE).with_path("docs/b.rst"),

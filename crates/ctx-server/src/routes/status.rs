@@ -65,7 +65,7 @@ pub(crate) async fn metrics(
     Ok((headers, app.meter.render()).into_response())
 }
 
-/// The OpenAPI description of all routes.
+/// The `OpenAPI` description of all routes.
 pub(crate) async fn openapi(State(app): State<Shared>) -> Response {
     ([("content-type", "application/json")], app.openapi.clone()).into_response()
 }

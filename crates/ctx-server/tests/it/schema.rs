@@ -1,4 +1,4 @@
-//! The OpenAPI description matches the server.
+//! The `OpenAPI` description matches the server.
 
 use std::collections::BTreeSet;
 

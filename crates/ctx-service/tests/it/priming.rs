@@ -522,7 +522,8 @@ async fn what_was_shown_lately_and_shares_nothing_is_no_candidate_in_a_thread() 
     assert!(warned(&context));
     // What is named is there, or is told not to be, and who says nothing looks for nothing.
     for asked in ["@src/nosuch.md why?", "why @src/parser.rs?", " "] {
-        assert!(!warned(&prime("t", asked).await), "{asked}");
+        let context = prime("t", asked).await;
+        assert!(!warned(&context), "{asked}");
     }
 }
 

@@ -233,9 +233,8 @@ fn the_latest_exchanges_are_shown_without_a_gap_whatever_the_search_found() {
             world.store.shown.lock().unwrap().clear();
             let without = prime_in(&world, "t", ASKED, &options).await;
             world.store.shown.lock().unwrap().clear();
-            let mut threads = world.store.messages.lock().unwrap();
-            threads.insert("t".to_owned(), messages);
-            drop(threads);
+            let thread = ("t".to_owned(), messages);
+            world.store.messages.lock().unwrap().extend([thread]);
             (prime_in(&world, "t", ASKED, &options).await, without)
         });
         let context = &with.built.context;

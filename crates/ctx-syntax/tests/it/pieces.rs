@@ -1,7 +1,7 @@
 //! Files cut into the parts that an index finds.
 
 use ctx_model::LineSpan;
-use ctx_syntax::{Language, Limits, Outline, lines, pieces};
+use ctx_syntax::{Language, Limits, Outline, Symbol, lines, pieces};
 use ctx_testkit::laws::linear;
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ fn what_stands_above_a_definition_is_of_its_part_beside_the_string_that_document
     // Classes and methods are no other.
     let text = "@dataclass(frozen=True)\nclass Point:\n    \"\"\"A point.\"\"\"\n\n    @property\n    def x(self):\n        \"\"\"Its x.\"\"\"\n        return 1\n";
     let outline = Outline::of(text, Language::of("a.py", text), &Limits::default());
-    let spans = outline.symbols.iter().map(|it| it.span_with_doc());
+    let spans = outline.symbols.iter().map(Symbol::span_with_doc);
     let spans: Vec<String> = spans.map(|it| it.to_string()).collect();
     assert_eq!(spans, ["1-8", "5-8"]);
 }
@@ -252,7 +252,8 @@ fn documentation_in_comments_is_cut_before_its_headings() {
             "So it is.",
         ];
         let lines = lines.iter().chain(&more);
-        lines.map(|it| format!("{mark}{it}\n")).collect::<String>()
+        let lines = lines.map(|it| [mark, it, "\n"].concat());
+        lines.collect::<String>()
     };
     for (mark, head) in [
         ("//! ", "# Sharing state"),
