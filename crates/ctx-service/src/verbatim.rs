@@ -81,7 +81,7 @@ pub(crate) fn raise(
     let full = texts.iter().map(|it| it.full);
     let mut worth = messages::worth(query, best, full, is_awaited);
     worth.resize(chunks.len(), 0.0);
-    let of_messages = worth.clone();
+    let mut by = vec![RaisedBy::Message; chunks.len()];
     let mut quoting: Vec<(usize, String)> = Vec::new();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
         let has_it: Vec<bool> = texts
@@ -94,8 +94,10 @@ pub(crate) fn raise(
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
         let share = best.get() / (count.max(1) as f64).sqrt();
-        for (worth, _) in worth.iter_mut().zip(&has_it).filter(|(_, it)| **it) {
-            *worth = f64::max(*worth, share);
+        for (at, _) in has_it.iter().enumerate().filter(|(_, it)| **it) {
+            if share >= worth[at] {
+                (worth[at], by[at]) = (share, RaisedBy::Quotation);
+            }
         }
         let having = has_it.iter().enumerate().filter(|(_, it)| **it);
         quoting.extend(having.map(|(at, _)| (at, phrase.plain.clone())));
@@ -107,12 +109,7 @@ pub(crate) fn raise(
             .for_each(|it| tell_of(it, &phrase));
     }
     let mut raised = Vec::new();
-    for ((chunk, worth), of_message) in chunks.iter_mut().zip(worth).zip(of_messages) {
-        let by = if worth > of_message {
-            RaisedBy::Quotation
-        } else {
-            RaisedBy::Message
-        };
+    for ((chunk, worth), by) in chunks.iter_mut().zip(worth).zip(by) {
         let to = Relevance::new(worth).unwrap_or(Relevance::ZERO);
         if to > chunk.relevance {
             let from = std::mem::replace(&mut chunk.relevance, to);

@@ -42,7 +42,7 @@ fn claimed(built: &BuiltContext) -> Vec<(&str, RenditionKind)> {
 #[test]
 fn claims_are_granted_in_order_each_as_fully_as_the_share_holds() {
     let mut chunks = files(60);
-    chunks.extend([said(0, 10), said(1, 10), said(2, 400), said(3, 10)]);
+    chunks.extend([said(0, 10), said(1, 10), said(2, 600), said(3, 10)]);
     let options = options(2_000).with_order(ctx_model::Order::Stable);
     let without = build(&chunks, &options);
     assert!(without.included.iter().all(|it| it.id != "m3"));
@@ -53,7 +53,7 @@ fn claims_are_granted_in_order_each_as_fully_as_the_share_holds() {
         [("m0", full), ("m1", full), ("m2", part), ("m3", full)]
     );
     // What does not fit in any way ends them.
-    chunks[62] = said(2, 400).with_renditions(Vec::new());
+    chunks[62] = said(2, 600).with_renditions(Vec::new());
     let built = claiming(&chunks, &latest_first(4), &options).unwrap();
     assert_eq!(claimed(&built), [("m3", full)]);
 }

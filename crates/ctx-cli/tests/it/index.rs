@@ -76,9 +76,12 @@ fn whoever_does_not_wait_is_told_who_writes() {
     asked.run(&["index"]).ok();
     let lock = hold(&asked.folder());
     asked.root.write("late.rs", b"pub fn budget_late() {}\n");
-    asked
-        .run(&["index", "--wait", "0"])
-        .fails(1, &["process 4711", "ctx query --no-index-update"]);
+    let run = asked.run(&["index", "--wait", "0"]);
+    run.fails(1, &["process 4711"]);
+    assert!(
+        run.stderr.contains("ctx query --no-index-update"),
+        "{run:?}"
+    );
     let run = asked.run(&["query", "budget", "--wait", "0"]);
     assert!(
         run.ok().contains("budget.rs") && !run.stdout.contains("late.rs"),
