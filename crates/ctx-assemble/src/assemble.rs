@@ -51,7 +51,7 @@ pub fn assemble(
 /// fits the rest of the share, up to the first that does not fit in any. A chunk whose claim is
 /// granted is included in that rendition or a fuller one, whatever its value, and its `why` is
 /// `first claim`. The other chunks compete as usual. The certificate bounds selections that include
-/// the granted claims, which grow with the budget. Claims also get this share of `max_chunks`, at
+/// the granted claims, which depend on the budget. Claims also get this share of `max_chunks`, at
 /// least one place if another one is left.
 ///
 /// Claims never displace pinned chunks, and no build fails because of claims.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ctx_budget::{Item, Problem};
 
 use crate::candidates::Candidates;
+use crate::showing::Showing;
 
 /// Chunks that have the first claim on a share of the budget that pinned chunks leave; see
 /// [`assemble_with`](crate::assemble_with). The default has none.
@@ -28,8 +29,9 @@ impl Claims {
 /// The claims of candidates.
 #[derive(Debug, Default)]
 pub(crate) struct Claimants {
-    /// The indices of the candidates, in the order of their claims.
-    items: Vec<usize>,
+    /// In the order of their claims: the index of each candidate, and the last of its choices that
+    /// shows the claimed chunk.
+    items: Vec<(usize, usize)>,
     share: f64,
 }
 
@@ -52,11 +54,17 @@ impl Claimants {
             parts.map(move |part| (part.id.as_str(), place))
         });
         let places: BTreeMap<&str, usize> = places.collect();
-        let items = claims.ids.iter();
+        let claimed = |id: &String| {
+            let item = *places.get(id.as_str())?;
+            let shows = |it: &Showing<'_>| {
+                let mut parts = it.pieces.iter().flat_map(|it| &it.parts);
+                parts.any(|part| part.id == *id)
+            };
+            let last = candidates.all[item].showings.iter().rposition(shows)?;
+            Some((item, last))
+        };
         Claimants {
-            items: items
-                .filter_map(|id| places.get(id.as_str()).copied())
-                .collect(),
+            items: claims.ids.iter().filter_map(claimed).collect(),
             share: claims.share.clamp(0.0, 1.0),
         }
     }
@@ -93,21 +101,28 @@ impl Claimants {
                 .unwrap_or(most)
                 .min(most.saturating_sub(1))
         });
-        let mut is_granted = vec![false; items.len()];
+        let mut is_granted: Vec<Option<usize>> = vec![None; items.len()];
         let mut granted = Vec::new();
-        for &item in &self.items {
+        for &(item, last) in &self.items {
             let it = &items[item];
-            if it.pinned || std::mem::replace(&mut is_granted[item], true) {
+            if it.pinned || is_granted[item].is_some_and(|choice| choice <= last) {
                 continue;
+            }
+            if is_granted[item].is_some() {
+                // It stands in a part of its block that is not shown.
+                break;
             }
             let heading = heading(it, groups, &mut is_paid);
             let rest = left.checked_sub(heading).filter(|_| places != Some(0));
-            let fits = |rest: u64| it.choices.iter().position(|it| it.weight <= rest);
+            let cap = it.cap.unwrap_or(u64::MAX);
+            let choices = &it.choices[..=last];
+            let fits = |rest: u64| choices.iter().position(|it| it.weight <= rest.min(cap));
             let Some((rest, choice)) = rest.and_then(|rest| Some((rest, fits(rest)?))) else {
                 break;
             };
             left = rest - it.choices[choice].weight;
             places = places.map(|it| it - 1);
+            is_granted[item] = Some(choice);
             granted.push(Granted { item, choice });
         }
         granted

@@ -126,7 +126,10 @@ impl Plan<'_, '_> {
     }
 
     /// The claims that are granted within `budget`.
-    fn granted(&self, budget: &Budget) -> Vec<Granted> {
+    fn granted(&mut self, budget: &Budget) -> Vec<Granted> {
+        if self.options.caps {
+            self.cap(budget.limit);
+        }
         let room = self.capacity(budget, self.fixed.any_notice()).safe;
         let most = [self.options.max_chunks, budget.max_items];
         let most = most.into_iter().flatten().min();

@@ -122,18 +122,25 @@ impl<'c> Known<'c> {
         let verdict = if text.len() > left {
             Verdict::Unchecked
         } else {
-            let (mut is_there, mut looked_through) = says(text, quote, |it| it);
-            if !is_there && is_prose(source.cited) && looked_through + text.len() <= left {
-                let plain = source.plain.get_or_init(|| unmarked(text));
-                is_there = says(plain, quote, |it| unmarked(&it)).0;
-                looked_through += text.len();
-            }
-            self.left.set(left - looked_through);
-            if is_there {
+            let (is_there, looked_through) = says(text, quote, |it| it);
+            let mut left = left - looked_through;
+            let verdict = if is_there {
                 Verdict::Sound
-            } else {
+            } else if !is_prose(source.cited) {
                 Verdict::Misquoted
-            }
+            } else if text.len() > left {
+                Verdict::Unchecked
+            } else {
+                let plain = source.plain.get_or_init(|| unmarked(text));
+                left -= text.len();
+                if says(plain, quote, |it| unmarked(&it)).0 {
+                    Verdict::Sound
+                } else {
+                    Verdict::Misquoted
+                }
+            };
+            self.left.set(left);
+            verdict
         };
         let mut quotes = source.quotes.borrow_mut();
         quotes.insert(quote.to_owned(), verdict);

@@ -19,12 +19,12 @@ const LONGEST_LIST: usize = 400;
 pub const CITING: &str = "Cite what you use by its id in square brackets, as in [fil-9f2a1c], or with lines, as \
                           in [fil-9f2a1c:10-12]. Put words that you quote between quotation marks right before it.";
 
-/// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
-/// without; a member of a list that is lines is of the id before it. O(bytes of the answer and of the sources): quotations are
-/// looked for in so many times those bytes, which is enough
-/// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`]. So is what
-/// is quoted before a citation once four times the bytes of the answer, and 1 MiB, are kept of quotations: many citations may follow the same
-/// words, and each has them.
+/// Finds the citations of `answer` among `citations`: ids between brackets, alone or in a list, each
+/// with or without lines; lines in a list belong to the id before them. O(bytes of the answer and of
+/// the sources): quotations are looked for in at most 64 times those bytes, enough for 64 different
+/// ones that each take all sources, or 32 of prose; the rest is [`Verdict::Unchecked`]. So are
+/// quotations once four times the bytes of the answer and 1 MiB of them are kept: many citations may
+/// follow the same words, and each has them.
 ///
 /// An id that is none of theirs is unknown where it has the form of a label ([`is_label`]). Other words between brackets are text.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {

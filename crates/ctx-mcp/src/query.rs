@@ -42,9 +42,9 @@ const LEAST_SHARE: f64 = 0.1;
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
-    /// So many came in besides, and could not be read.
+    /// Chunks that came in as well and could not be read.
     unreadable: usize,
-    /// So many are left out because they are worth little beside what was sent before.
+    /// Chunks left out because they are worth little beside those sent before.
     weak: usize,
     given: Given,
     warnings: Vec<Warning>,
@@ -52,6 +52,8 @@ struct Material {
     /// What to say where there is nothing to show.
     nothing: &'static str,
     tool: &'static str,
+    /// Whether it answers a question, and does not continue an answer.
+    is_asked: bool,
 }
 
 /// How it is shown.
@@ -224,6 +226,7 @@ impl Asked {
         let mut material = Material {
             nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
             tool: QUERY,
+            is_asked: true,
             ..Material::default()
         };
         // The context is built from what all folders have together; until then an estimate does.
@@ -291,7 +294,12 @@ impl Material {
         let is_late = |it: &Warning| {
             matches!(
                 it.code,
-                WarningCode::Stale | WarningCode::MovedOrDeleted | WarningCode::NoSuchFile
+                WarningCode::Stale
+                    | WarningCode::MovedOrDeleted
+                    | WarningCode::NoSuchFile
+                    | WarningCode::NoSuchLine
+                    | WarningCode::NoSuchName
+                    | WarningCode::NoSuchCall
             )
         };
         self.chunks.is_empty() || self.unreadable > 0 || self.warnings.iter().any(is_late)
@@ -312,7 +320,12 @@ pub(crate) async fn ready(
     // One that took long to index made the others old; one that another process was indexing may be done by now.
     if ready.len() > 1 && ready.iter().any(|it| it.1.indexed) {
         for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
-            *ready = folder.ready(call, Instant::now(), since).await?;
+            let again = folder.ready(call, Instant::now(), since).await?;
+            let is_from_before = ready.is_from_before && again.is_from_before;
+            *ready = Ready {
+                is_from_before,
+                ..again
+            };
         }
     }
     Ok(ready)
@@ -417,6 +430,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         nothing: "What did not fit has changed since. Call again without cursor.",
         weak: 0,
         tool,
+        is_asked: false,
     })
 }
 
@@ -479,7 +493,7 @@ impl Builder {
                 already: Vec::new(),
             },
         };
-        if material.tool == QUERY {
+        if material.is_asked {
             material.weak = leave_out_weak(&mut chunks, &already);
         }
         let mut frame = frame(&material, &already, &chunks);
@@ -628,8 +642,9 @@ fn frame(material: &Material, already: &[Already], chunks: &[Chunk]) -> Reply {
         reply.fact("alreadySent", already.len());
         if material.weak > 0 {
             reply.note(format!(
-                "{} more parts are worth far less than the best of these and were left out: ask without session for them.",
-                material.weak
+                "{} more {} worth far less than the best of these and left out: ask without session for more.",
+                material.weak,
+                if material.weak == 1 { "part is" } else { "parts are" }
             ));
         }
     } else if chunks.is_empty() {

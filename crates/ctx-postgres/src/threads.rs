@@ -189,7 +189,7 @@ const EXCHANGE: &str = "
         AND number >= (SELECT first FROM bounds) AND number < (SELECT next FROM bounds)
     ORDER BY number LIMIT $4::int";
 
-/// Reads a message from four columns of `row`, the first of which is `at`.
+/// Reads a message from five columns of `row`, the first of which is `at`.
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     let place = row.get::<_, i64>(at + 4).cast_unsigned();

@@ -78,7 +78,7 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
     if text.len() > MOST_FRAME_BYTES {
         return None;
     }
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
     let name = match text.strip_prefix("created by ") {
         Some(made) => made
             .split(" in goroutine ")
@@ -89,7 +89,8 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
             .and_then(|it| it.rsplit_once('('))
             .map(|it| it.0),
     };
-    let name = name.map(|it| it.replace("[...]", ""));
+    // Go writes a dot in the last element of a package's path as an escape.
+    let name = name.map(|it| it.replace("[...]", "").replace("%2e", "."));
     let name = name.filter(|it| !it.is_empty() && it.chars().all(is_name));
     name.or_else(|| function_line(text))
 }
@@ -266,7 +267,7 @@ fn recovered(line: &str) -> Option<Frame> {
 /// `\t(*T).f: code`, the line after it, which has the function.
 pub(crate) fn recovered_function(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
     (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
@@ -281,6 +282,6 @@ fn function_line(text: &str) -> Option<String> {
         return Some(name.to_owned());
     }
     let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
-    (name.contains('.') && name.chars().all(is_name)).then(|| name.to_owned())
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
+    (name.contains('.') && name.chars().all(is_name)).then(|| name.replace("%2e", "."))
 }

@@ -309,6 +309,9 @@ impl Candidates {
             signals_of.insert(chunk.id.clone(), score.contributions);
         }
         self.chunks.retain(|it| !unlike.contains(&it.id));
+        let is_left = |id: &String| !unlike.contains(id);
+        self.warnings
+            .retain(|it| it.id.as_ref().is_none_or(is_left));
         self.raise(query, is_awaited);
         self.pin(&ids);
         self.called = ids;

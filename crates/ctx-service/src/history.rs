@@ -169,7 +169,7 @@ pub(crate) fn in_order(said: Vec<Vec<Message>>, last: &[Message]) -> Vec<Message
     let mut seen = BTreeSet::new();
     said.retain(|it| seen.insert(it.id.clone()));
     // The sort is stable and exchanges do not overlap, so those of one second stay whole.
-    said.sort_by_key(|it| it.said_at);
+    said.sort_by_key(|it| (it.place, it.said_at));
     said.extend(last.iter().filter(|it| !seen.contains(&it.id)).cloned());
     said
 }

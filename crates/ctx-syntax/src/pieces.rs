@@ -181,7 +181,9 @@ fn are_attributes(lines: &[&str]) -> bool {
                 None => return false,
             },
         };
-        if depth == 0 && !rest.is_empty() && !rest.starts_with(['(', '[']) {
+        let behind = rest.trim_start();
+        let has_comment = behind.starts_with('#') || behind.starts_with("//");
+        if depth == 0 && !has_comment && !rest.is_empty() && !rest.starts_with(['(', '[']) {
             return false;
         }
         has_any = true;
