@@ -69,13 +69,13 @@ pub enum WarningCode {
     NoSuchName,
     /// No call of the trace that a question has is found.
     NoSuchCall,
-    /// What a message refers to is not there.
+    /// The target of a reference in a message does not exist.
     UnknownReference,
     /// A source was late or failed.
     SourceFailed,
     /// The search found nothing for the message.
     NothingFound,
-    /// A file was not UTF-8, and was decoded.
+    /// A file was not UTF-8, and was converted.
     Decoded,
     /// Generated or vendored files, which were not searched, may have an answer.
     GeneratedNotSearched,

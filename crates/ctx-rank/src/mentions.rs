@@ -169,7 +169,8 @@ pub(crate) fn placed_in(piece: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The path that an editor or a browser opens on this machine: `file:///a/b.rs`, `vscode://file/a/b.rs:12:3`.
+/// The local path in a link of an editor or a browser: `file:///a/b.rs`,
+/// `vscode://file/a/b.rs:12:3`.
 fn opened<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     let path = match scheme {
         "file" => address.get(address.find('/')?..)?,

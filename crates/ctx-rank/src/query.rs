@@ -238,9 +238,9 @@ impl Query {
         self.names.iter().filter(move |it| is_told(it.region))
     }
 
-    /// The names of the files that a [typed](Query::typed) question calls by a part or a folder of theirs, without the folders: such
-    /// a file is meant, whether it is there or not. A name by itself may be that of something else (`Node.js`), and reports name files
-    /// of others.
+    /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
+    /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
+    /// name may be that of something else (`Node.js`), and reports mention files of other projects.
     pub fn meant_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);
@@ -502,7 +502,7 @@ struct Reader {
     is_setting: bool,
     /// Whether the next line is the place of a call that this one may name.
     is_before_place: bool,
-    /// The function that a Go trace names in the line before its place.
+    /// The function that the previous line of a Go trace named, before its place.
     last_function: Option<String>,
     /// The call whose function the next line may name.
     recovered: Option<Frame>,
@@ -734,7 +734,7 @@ impl Reader {
             let says_little = is_address || is_of_log && is_time(piece);
             // A place with a line is a direction wherever it stands.
             let place = placed_in(piece);
-            // Who types a line asks for a place, and no number.
+            // In a typed question, a line number is a place, not a term.
             let lines = self.is_typed.then(|| lines_in(piece)).flatten();
             let is_line = |at: usize| lines.as_ref().is_some_and(|it| it.contains(&at));
             // The end of the last version: within it, its parts are not terms.
@@ -748,7 +748,7 @@ impl Reader {
                 let is_placed = place.as_ref().is_some_and(|it| it.contains(&bytes.start));
                 let region = if is_placed { Region::Trace } else { region };
                 let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
-                // What is called or quoted is no word of any language.
+                // A called or quoted word is not a word of a natural language.
                 let is_name = || {
                     let is_quoted = piece[..bytes.start].ends_with(['"', '`']);
                     is_quoted || piece[bytes.end..].starts_with(['(', '"', '`'])
@@ -822,7 +822,7 @@ fn below_package(path: &str) -> &str {
     slashes.nth(1).map_or(path, |at| &path[at + 1..])
 }
 
-/// The terms of most weight, and how many there are besides.
+/// The heaviest terms, and the number of the others.
 fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
     let saturate = |weight: f64| weight / (weight + 5.0) * 2.0;
     let mut terms: Vec<Term> = weights

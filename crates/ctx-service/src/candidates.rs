@@ -30,7 +30,7 @@ const OF_CHANCE: f64 = 0.5;
 /// The information of a rendition that must not be preferred to the full text.
 const LEAST_KEPT: f64 = 0.01;
 
-/// What the ids of recalled chunks begin with, until they have their labels.
+/// The prefix of the ids of recalled chunks, until they get their labels.
 const RECALLED: &str = "recalled ";
 
 /// Everything gathered for one question.
@@ -220,7 +220,7 @@ impl Candidates {
         self.omitted.extend(again);
     }
 
-    /// Gives each chunk its label for an id, and puts turns in their order.
+    /// Replaces the id of each chunk by its label, and puts turns in order.
     fn label(&mut self, labels: &Labels<'_>) {
         let names = labels.of(&self.chunks);
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
@@ -386,8 +386,9 @@ impl Candidates {
         }
     }
 
-    /// The first of what must be in that is not there, as it was not told or could not be read for now, and why. To be asked once
-    /// it is known what is named by its id.
+    /// The first required reference that is missing because it could not be looked up or read for a
+    /// transient reason, with that reason. To be called after scoring, which resolves references to
+    /// ids.
     pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
         if gathered.untold.is_empty() && self.away.is_empty() {
             return None;
@@ -444,7 +445,7 @@ fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
     names.flat_map(|it| analyzer.terms(it)).collect()
 }
 
-/// The chunks of what the search found, each as old as its file.
+/// The chunks that the search found, each dated by its file.
 fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let modified: BTreeMap<&str, i64> = found
         .iter()

@@ -16,9 +16,9 @@ use crate::candidates::Candidates;
 /// about.
 const SHARE_OF_HISTORY: f64 = 0.25;
 
-/// What a prime context is built with, whatever else the caller chooses. Kinds stand together and each in an
-/// order that does not depend on the question, so that turns keep theirs; what is chosen does not depend on
-/// that order; and ids are shown, so that they can be cited.
+/// The options for building a prime context, where these override the caller's: chunks are grouped
+/// by kind, each kind in an order independent of the question, so that turns stay in order;
+/// selection does not depend on that order; and ids are shown, so that they can be cited.
 pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
     let mut build = build
         .clone()
@@ -78,8 +78,9 @@ fn claims(chunks: &[Chunk]) -> Claims {
     Claims::new(latest_first.collect(), SHARE_OF_HISTORY)
 }
 
-/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one: also of lines that
-/// were named, which are there all the same. What is called by its label is to be seen under that, unless both are named.
+/// Maps each chunk whose lines all lie within another chunk shown in full to that chunk. This
+/// includes named chunks, since their lines are shown all the same; but a chunk called by its label
+/// stays, unless both are named.
 fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<String, String> {
     let pinned = candidates.chunks.iter().filter(|it| it.pinned);
     let pinned: BTreeSet<&str> = pinned.map(|it| it.id.as_str()).collect();

@@ -12,7 +12,7 @@ use crate::turns::{self, Beginning};
 /// Excerpts: the length in bytes above which an exchange has one, the most bytes of each message in
 /// it, and the share of the information that it retains.
 const PARTS: [(usize, usize, f64); 2] = [(4_000, 1_600, 0.75), (600, 240, 0.5)];
-/// So many bytes of its first and of its last message are in a mention.
+/// The most bytes of the first and of the last message in a mention.
 const LINE: usize = 80;
 /// The most messages read of one exchange.
 const MOST_OF_ONE: usize = 16;

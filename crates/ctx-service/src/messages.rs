@@ -21,7 +21,7 @@ const MANY_WORDS: f64 = 4.0;
 const FEW_TELLING: usize = 2;
 /// What stands before a colon and has so many words at most labels a message: `ValueError: …`, `panic: runtime error: …`.
 const MOST_OF_LABEL: usize = 2;
-/// What is longer, in bytes, is no place for a value.
+/// The longest placeholder, in bytes.
 const LONGEST_PLACE: usize = 60;
 /// Words that begin a question, as opposed to a message.
 const ASKS: [&str; 19] = [
@@ -82,7 +82,7 @@ struct Run {
     telling: usize,
     /// and of these the values.
     values: usize,
-    /// Places that hold a value.
+    /// Placeholders that stand for a value.
     places: usize,
     /// All words and values of the message that the run covers.
     covered: usize,
@@ -187,7 +187,7 @@ fn labels_end(text: &str) -> usize {
     end
 }
 
-/// Whether `text` looks like a message, values aside.
+/// Whether `text` has a mark that messages have, apart from values.
 fn has_mark(text: &str) -> bool {
     text.contains(['(', '[', '{', '!']) || text.contains(": ")
 }
@@ -419,7 +419,8 @@ fn is_prefix_of_string(word: &str, behind: &str) -> bool {
         }
 }
 
-/// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
+/// The end of the placeholder at the beginning of `text`, where `last` is the previous character
+/// that is not blank.
 fn place_at(text: &str, last: char) -> Option<usize> {
     // A placeholder does not extend beyond this.
     let near = || &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
@@ -475,7 +476,8 @@ impl Message {
     /// The longest run in a text of `tokens`, whose numbers are `numbered`; of equals the one that tells more.
     fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> Longest {
         let mut best = Longest::default();
-        // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
+        // Runs that end at the previous token, indexed by the number of words of the message before
+        // their end. Few are in use at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
         let (mut ends, mut next) = (Vec::new(), Vec::new());
         for (number, &token) in tokens.iter().enumerate() {

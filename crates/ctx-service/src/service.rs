@@ -508,7 +508,7 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.into()
 }
 
-/// Whether `chunk` is the beginning of its file, and shows nothing but pictures.
+/// Whether `chunk` is the beginning of its file and shows only pictures.
 fn is_of_pictures(chunk: &Chunk) -> bool {
     let text = chunk.full_text();
     let is_first = chunk.span.is_some_and(|it| it.start() == 1);

@@ -132,7 +132,7 @@ pub struct Symbol {
     pub doc: Option<LineSpan>,
     /// The comments and decorators before it, where `doc` is the string its body begins with.
     pub lead: Option<LineSpan>,
-    /// The symbol it is in, by index.
+    /// The index of the symbol around it.
     pub parent: Option<usize>,
 }
 

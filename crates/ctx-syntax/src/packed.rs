@@ -51,7 +51,7 @@ struct PackedSymbol {
     body: Option<Lines>,
     doc: Option<Lines>,
     lead: Option<Lines>,
-    /// How many symbols before it; 0 for none.
+    /// How many symbols back the parent is; 0 for none.
     parent: u32,
 }
 
@@ -79,7 +79,7 @@ const USES: [ReferenceKind; 3] = [
 
 /// What is packed in another way has another number.
 const FORMAT: u8 = 3;
-/// Bytes of a seal.
+/// The bytes of a seal.
 const SEAL: usize = 8;
 
 /// The checksum that precedes a packed outline of the text with this BLAKE3.

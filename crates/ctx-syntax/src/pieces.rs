@@ -19,7 +19,8 @@ const LARGE: u32 = 150;
 const RUN: u32 = 40;
 /// A heading in a comment ends the part before it, if that has so many lines.
 const SHORTEST_RUN: usize = 10;
-/// Such a part, and a section, has at most about so many bytes: prose may have a paragraph on a line.
+/// The most bytes, approximately, of a part outside definitions and of a section: prose may have a
+/// paragraph per line.
 const RUN_BYTES: usize = 3_000;
 /// The most bytes of any part, unless a single line is longer.
 const MOST_BYTES: usize = 256 << 10;
@@ -47,7 +48,7 @@ pub struct Piece {
     pub doc: Option<LineSpan>,
     /// The comments and decorators before it, where `doc` is the string its body begins with.
     pub lead: Option<LineSpan>,
-    /// Names of the small things that are defined in it.
+    /// The names of small definitions in it.
     pub defines: Vec<String>,
     /// The names that it uses, each once.
     pub refers_to: Vec<String>,
@@ -208,7 +209,7 @@ fn are_attributes(lines: &[&str]) -> bool {
     has_any && depth == 0
 }
 
-/// What becomes of a symbol.
+/// How a symbol becomes part of the pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// A part of its own.

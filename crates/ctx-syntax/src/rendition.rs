@@ -13,7 +13,7 @@ pub const CONTEXT: u32 = 2;
 /// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves out what is not about its matches.
 const LONG_DECLARATION: u32 = 20;
 
-/// What is shown besides the lines that are.
+/// Which marks are shown for lines that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// A mark for each run that is left out.

@@ -54,7 +54,7 @@ const FAMILIES: [&[&str]; 11] = [
     &["rb", "erb", "rake"],
     &["rs"],
 ];
-/// Lines of a report that more parts have are told by the first of them.
+/// If more parts than this have lines of a report, only the first of them counts.
 const MOST_MET: usize = 8;
 
 /// Finds files, lines and frames that the question mentions, and files that it may mean.
@@ -149,7 +149,7 @@ async fn written(
     if lines.is_empty() && traced.iter().all(Vec::is_empty) {
         missed.extend(no_call(frames));
     }
-    // Nobody else asks for this question.
+    // Set once per question.
     let _ = named.set(Named {
         traced,
         lines,
@@ -322,8 +322,8 @@ fn family(path: &str) -> Option<&'static [&'static str]> {
     FAMILIES.iter().find(has).copied()
 }
 
-/// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was
-/// made of, and the same names.
+/// The definitions of each of `names`, empty if there are too many: compiled code has different
+/// files than its source, but the same names.
 async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -379,7 +379,7 @@ fn is_met(part: &Part, place: &Place) -> bool {
 struct Readings {
     /// The languages that it may be of, where its file tells.
     family: Option<&'static [&'static str]>,
-    /// Its function, where that has a name.
+    /// Its function, unless it is anonymous.
     name: Option<String>,
     /// Requests in the order of likelihood: the first with a result counts.
     in_files: Vec<Vec<PartQuery>>,
