@@ -8,18 +8,18 @@ use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
 use crate::candidates::Candidates;
+use crate::chunk_bound::ChunkBound;
 use crate::claims::{Claimants, Claims};
 use crate::emit::{Shown, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan, count_left_out};
 use crate::price::Pricer;
-use crate::reach::Reach;
 use crate::receipt::Receipt;
-use crate::showing::Piece;
-use crate::sorted::Sorted;
+use crate::screen::Screened;
 use crate::total::total;
 use crate::unit::Unit;
+use crate::variant::Piece;
 use crate::{AssembleError, Control};
 
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
@@ -167,17 +167,17 @@ struct Run<'a> {
 impl Run<'_> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
         let control = self.pricer.control;
-        let sorted = stage("merge", control, || {
-            Sorted::new(self.chunks, self.options, control)
+        let screened = stage("merge", control, || {
+            Screened::new(self.chunks, self.options, control)
         })?;
         debug!(
-            units = sorted.units.len(),
-            left_out = sorted.out.len(),
+            units = screened.units.len(),
+            left_out = screened.out.len(),
             "merged"
         );
-        check_pins(&sorted.units, self.options)?;
+        check_pins(&screened.units, self.options)?;
         let candidates = stage("price", control, || {
-            Candidates::price(&sorted.units, self.options, &self.pricer)
+            Candidates::price(&screened.units, self.options, &self.pricer)
         })?;
         let total = self.chunks.len();
         let fixed = Fixed::price(&self.pricer, self.options, total)?;
@@ -189,7 +189,7 @@ impl Run<'_> {
         let problem = candidates.problem(&fixed, self.options, control)?;
         let is_one_price = fixed.notices(0).len() == 1;
         let claimants = Claimants::of(self.claims, &candidates);
-        let reach = (!is_one_price).then(|| Reach::of(&candidates, &problem));
+        let chunk_bound = (!is_one_price).then(|| ChunkBound::of(&candidates, &problem));
         let plan = Plan {
             options: self.options,
             pricer: &self.pricer,
@@ -197,8 +197,8 @@ impl Run<'_> {
             fixed: &fixed,
             problem,
             least: self.pricer.recount(&empty.text)?,
-            sorted: &sorted,
-            reach: reach.as_ref(),
+            screened: &screened,
+            chunk_bound: chunk_bound.as_ref(),
             claimants: &claimants,
         };
         self.fill(plan)

@@ -11,8 +11,8 @@ use crate::arrange::{Section, arrange, by_relevance};
 use crate::features::features;
 use crate::fixed::Fixed;
 use crate::price::{Price, Pricer};
-use crate::showing::{Piece, Showing, Showings};
 use crate::unit::Unit;
+use crate::variant::{Piece, Variant, Variants};
 use crate::{AssembleError, Control};
 
 /// One unit that may be shown.
@@ -24,7 +24,7 @@ pub(crate) struct Candidate<'u> {
     /// Whether all of it was in the previous context.
     pub(crate) was_sent: bool,
     /// From the most to the least information; never empty.
-    pub(crate) showings: Showings<'u>,
+    pub(crate) variants: Variants<'u>,
 }
 
 /// All candidates.
@@ -66,7 +66,7 @@ impl<'u> Candidates<'u> {
             .iter()
             .flat_map(|section| section.members.iter().map(|&index| &units[index]))
             .collect();
-        let mut ways = pricer.showings(&ordered, options)?.into_iter();
+        let mut ways = pricer.variants(&ordered, options)?.into_iter();
         let mut shown: Vec<Candidate<'u>> = Vec::with_capacity(units.len());
         let mut groups = Vec::with_capacity(sections.len());
         let mut group_prices = Vec::with_capacity(sections.len());
@@ -75,11 +75,11 @@ impl<'u> Candidates<'u> {
             group_prices.push(price.transpose()?.unwrap_or_default());
             groups.push(section.group);
             let members = section.members.iter().zip(&mut ways);
-            shown.extend(members.map(|(&index, showings)| Candidate {
+            shown.extend(members.map(|(&index, variants)| Candidate {
                 unit: &units[index],
                 section: number,
                 was_sent: was_sent(index),
-                showings,
+                variants,
             }));
         }
         let mut shown: Vec<(usize, Candidate<'u>)> = shown.into_iter().enumerate().collect();
@@ -114,12 +114,12 @@ impl<'u> Candidates<'u> {
         control: &Control,
     ) -> Result<Problem, AssembleError> {
         let item = |candidate: &Candidate<'_>| {
-            let choice = |showing: &Showing<'_>| Choice {
-                weight: weight(showing, fixed),
-                value: showing.value(),
+            let choice = |variant: &Variant<'_>| Choice {
+                weight: weight(variant, fixed),
+                value: variant.value(),
             };
             let chunk = candidate.unit.chunk();
-            let mut item = Item::new(candidate.showings.iter().map(choice).collect());
+            let mut item = Item::new(candidate.variants.iter().map(choice).collect());
             item.group = u32::try_from(candidate.section).ok();
             item.pinned = chunk.pinned;
             item.class = chunk.kind.category() as u32;
@@ -150,7 +150,7 @@ impl<'u> Candidates<'u> {
             .zip(chosen)
             .filter_map(|(candidate, choice)| {
                 Some(
-                    candidate.showings[(*choice)?]
+                    candidate.variants[(*choice)?]
                         .pieces
                         .iter()
                         .map(piece)
@@ -163,10 +163,10 @@ impl<'u> Candidates<'u> {
 }
 
 /// The weight of a showing, with a separator after each block.
-fn weight(showing: &Showing<'_>, fixed: &Fixed) -> u64 {
+fn weight(variant: &Variant<'_>, fixed: &Fixed) -> u64 {
     let beside = fixed.separator.weight + fixed.source_separator.weight;
     let piece = |piece: &Piece<'_>| (piece.price + piece.source).weight.saturating_add(beside);
-    showing
+    variant
         .pieces
         .iter()
         .map(piece)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ctx_budget::{Item, Problem};
 
 use crate::candidates::Candidates;
-use crate::showing::Showing;
+use crate::variant::Variant;
 
 /// Chunks that have the first claim on a share of the budget that pinned chunks leave; see
 /// [`assemble_with`](crate::assemble_with). The default has none.
@@ -56,11 +56,11 @@ impl Claimants {
         let places: BTreeMap<&str, usize> = places.collect();
         let claimed = |id: &String| {
             let item = *places.get(id.as_str())?;
-            let shows = |it: &Showing<'_>| {
+            let shows = |it: &Variant<'_>| {
                 let mut parts = it.pieces.iter().flat_map(|it| &it.parts);
                 parts.any(|part| part.id == *id)
             };
-            let last = candidates.all[item].showings.iter().rposition(shows)?;
+            let last = candidates.all[item].variants.iter().rposition(shows)?;
             Some((item, last))
         };
         Claimants {

@@ -8,23 +8,23 @@ use crate::AssembleError;
 use crate::arrange::best_at_both_ends;
 use crate::candidates::{Candidate, Candidates};
 use crate::price::Pricer;
-use crate::showing::{Piece, Showing};
+use crate::variant::{Piece, Variant};
 
 /// The candidates under one heading, in order.
 #[derive(Debug)]
 pub(crate) struct Shown<'u, 'c> {
     group: Option<Group<'u>>,
     /// Each candidate, with the way it is shown.
-    showings: Vec<(&'c Candidate<'u>, &'c Showing<'u>)>,
+    variants: Vec<(&'c Candidate<'u>, &'c Variant<'u>)>,
 }
 
 impl<'u, 'c> Shown<'u, 'c> {
     /// The blocks, in order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = (&'c Candidate<'u>, &'c Piece<'u>)> {
-        let pieces = |&(candidate, showing): &(&'c Candidate<'u>, &'c Showing<'u>)| {
-            showing.pieces.iter().map(move |piece| (candidate, piece))
+        let pieces = |&(candidate, variant): &(&'c Candidate<'u>, &'c Variant<'u>)| {
+            variant.pieces.iter().map(move |piece| (candidate, piece))
         };
-        self.showings.iter().flat_map(pieces)
+        self.variants.iter().flat_map(pieces)
     }
 }
 
@@ -42,11 +42,11 @@ pub(crate) fn shown<'u, 'c>(
             let group = candidates.groups[candidate.section];
             shown.push(Shown {
                 group,
-                showings: Vec::new(),
+                variants: Vec::new(),
             });
         }
         let last = shown.last_mut().expect("a section was just opened");
-        last.showings.push((candidate, &candidate.showings[choice]));
+        last.variants.push((candidate, &candidate.variants[choice]));
     }
     if options.order == Order::Edges && options.previous.is_none() {
         arrange_edges(&mut shown, options.group_by);
@@ -60,7 +60,7 @@ fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
         *shown = best_at_both_ends(std::mem::take(shown));
     } else {
         for section in shown {
-            section.showings = best_at_both_ends(std::mem::take(&mut section.showings));
+            section.variants = best_at_both_ends(std::mem::take(&mut section.variants));
         }
     }
 }

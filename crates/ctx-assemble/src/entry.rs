@@ -193,7 +193,7 @@ fn note(candidate: &Candidate<'_>, choice: usize, limit: Tokens, found: &mut Ent
     if found.iter().all(is_known) {
         return;
     }
-    let pieces = candidate.showings[choice].pieces.iter();
+    let pieces = candidate.variants[choice].pieces.iter();
     let parts = pieces.flat_map(|piece| &piece.parts);
     let shown: RapidHashSet<&str> = parts.map(|part| &*part.id).collect();
     for (part, found) in candidate.unit.parts().iter().zip(found) {

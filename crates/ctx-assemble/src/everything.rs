@@ -18,7 +18,7 @@ impl<'p> Everything<'p> {
     pub(crate) fn of(plan: &'p Plan<'_, '_>) -> Option<Self> {
         let problem = &plan.problem;
         let count = problem.items.len();
-        if plan.sorted.leaves_out()
+        if plan.screened.leaves_out()
             || count == 0
             || problem.max_items.is_some_and(|most| most < count)
         {
@@ -111,7 +111,7 @@ impl<'p> Everything<'p> {
 /// The choices that show all parts of `candidate`. The full one always does.
 fn whole(candidate: &Candidate<'_>) -> SmallVec<[usize; 4]> {
     let parts = candidate.unit.parts().len();
-    let showings = candidate.showings.iter().enumerate();
-    let whole = showings.filter(|(_, showing)| showing.part_count() == parts);
+    let variants = candidate.variants.iter().enumerate();
+    let whole = variants.filter(|(_, variant)| variant.part_count() == parts);
     whole.map(|(choice, _)| choice).collect()
 }

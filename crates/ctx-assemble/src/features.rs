@@ -7,8 +7,8 @@ use ctx_model::{BuildOptions, Chunk};
 use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
-use crate::showing::{Showing, worth};
 use crate::unit::{Merged, Unit};
+use crate::variant::{Variant, worth};
 use crate::{AssembleError, Control};
 
 /// The most words of a chunk that are looked for; the first ones are taken.
@@ -32,8 +32,8 @@ pub(crate) fn features(
         control,
     };
     let features = candidates.iter().map(|candidate| match candidate.unit {
-        Unit::One(chunk) => features.of_one(chunk, &candidate.showings),
-        Unit::Many(merged) => features.of_parts(merged, &candidate.showings),
+        Unit::One(chunk) => features.of_one(chunk, &candidate.variants),
+        Unit::Many(merged) => features.of_parts(merged, &candidate.variants),
     });
     features.collect()
 }
@@ -49,21 +49,21 @@ impl Features<'_> {
     fn of_one(
         &mut self,
         chunk: &Chunk,
-        showings: &[Showing<'_>],
+        variants: &[Variant<'_>],
     ) -> Result<Vec<Feature>, AssembleError> {
-        let last = number(showings.len() - 1);
-        let texts = lowered(showings, !chunk.matched_keywords.is_empty());
+        let last = number(variants.len() - 1);
+        let texts = lowered(variants, !chunk.matched_keywords.is_empty());
         let until = |word: Option<&str>| {
             let Some(word) = word else { return last };
             // Features are nested: what a rendition shows, every fuller one shows too.
             let until = texts.iter().take_while(|text| text.contains(word)).count();
             number(until.saturating_sub(1))
         };
-        let mut features = self.told(chunk, 1.0, until)?;
-        let whole = showings[0].value();
+        let mut features = self.features_of(chunk, 1.0, until)?;
+        let whole = variants[0].value();
         if let Some(own) = features.pop().filter(|_| whole > 0.0) {
-            features.extend((0..=last).zip(showings).map(|(until, showing)| Feature {
-                weight: own.weight * (showing.value() / whole),
+            features.extend((0..=last).zip(variants).map(|(until, variant)| Feature {
+                weight: own.weight * (variant.value() / whole),
                 until,
                 ..own
             }));
@@ -74,17 +74,17 @@ impl Features<'_> {
     fn of_parts(
         &mut self,
         merged: &Merged<'_>,
-        showings: &[Showing<'_>],
+        variants: &[Variant<'_>],
     ) -> Result<Vec<Feature>, AssembleError> {
         let mut last: RapidHashMap<&str, u32> = RapidHashMap::default();
-        for (until, showing) in showings.iter().enumerate() {
-            let parts = showing.pieces.iter().flat_map(|piece| &piece.parts);
+        for (until, variant) in variants.iter().enumerate() {
+            let parts = variant.pieces.iter().flat_map(|piece| &piece.parts);
             last.extend(parts.map(|part| (&*part.id, number(until))));
         }
         let mut features = Vec::new();
         for (part, share) in merged.parts.iter().zip(merged.shares()) {
             let until = last.get(&*part.id).copied().unwrap_or_default();
-            features.extend(self.told(part, share, |_| until)?);
+            features.extend(self.features_of(part, share, |_| until)?);
         }
         Ok(features)
     }
@@ -92,7 +92,7 @@ impl Features<'_> {
     /// The features of all of `chunk`, the chunk itself last, with a total value of `share` of its
     /// value. `until` returns the last showing with a given word in lower case, or, for `None`,
     /// with a feature that is not a word.
-    fn told(
+    fn features_of(
         &mut self,
         chunk: &Chunk,
         share: f64,
@@ -130,18 +130,18 @@ fn number(index: usize) -> u32 {
 }
 
 /// The text of each showing in lower case; empty unless `wanted`.
-fn lowered(showings: &[Showing<'_>], wanted: bool) -> Vec<String> {
+fn lowered(variants: &[Variant<'_>], wanted: bool) -> Vec<String> {
     if !wanted {
         return Vec::new();
     }
-    let text = |showing: &Showing<'_>| {
-        showing
+    let text = |variant: &Variant<'_>| {
+        variant
             .pieces
             .iter()
             .map(|piece| piece.block.body.to_lowercase())
             .collect()
     };
-    showings.iter().map(text).collect()
+    variants.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
     use crate::Cancel;
-    use crate::showing;
+    use crate::variant;
 
     #[test]
     fn the_first_words_are_looked_for_until_a_cancel() {
@@ -162,7 +162,7 @@ mod tests {
             unit: &unit,
             section: 0,
             was_sent: false,
-            showings: showing::showings(&unit, &options),
+            variants: variant::variants(&unit, &options),
         }];
         let cancel = Cancel::new();
         let control = Control::default().with_cancel(cancel.clone());

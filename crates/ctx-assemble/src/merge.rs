@@ -8,7 +8,7 @@ use ctx_model::{Chunk, LineSpan, Warning, WarningCode, lines};
 use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::sent::Sent;
+use crate::previous::PreviousBlocks;
 use crate::survey::{self, LINES, Survey};
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
@@ -21,7 +21,7 @@ use crate::{AssembleError, Control};
 /// is cancelled. O(n log n), and O(bytes) of the merged chunks.
 pub(crate) fn merge<'a>(
     chunks: &[(&'a Chunk, Survey)],
-    sent: &Sent<'a>,
+    sent: &PreviousBlocks<'a>,
     control: &Control,
 ) -> Result<(Vec<Unit<'a>>, Vec<Warning>), AssembleError> {
     let mut warnings = Vec::new();

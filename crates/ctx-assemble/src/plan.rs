@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 
 use crate::AssembleError;
 use crate::candidates::{Candidate, Candidates};
+use crate::chunk_bound::ChunkBound;
 use crate::claims::{Claimants, Granted};
 use crate::everything::Everything;
 use crate::fixed::{Fixed, SetAside};
 use crate::price::Pricer;
-use crate::reach::Reach;
-use crate::sorted::Sorted;
+use crate::screen::Screened;
 
 /// The discount on a cached token, as a share of its price. Providers give half to nine tenths; see
 /// `docs/design/0004-order-and-prompt-caches.md`.
@@ -34,9 +34,9 @@ pub(crate) struct Plan<'p, 'u> {
     /// The tokens of the context with no chunk in it.
     pub(crate) least: Tokens,
     /// The chunks that may be shown, and those left out whatever is chosen.
-    pub(crate) sorted: &'p Sorted<'u>,
+    pub(crate) screened: &'p Screened<'u>,
     /// The bound on the number of chunks shown, if the weight of the notice depends on it.
-    pub(crate) reach: Option<&'p Reach>,
+    pub(crate) chunk_bound: Option<&'p ChunkBound>,
     /// The claims of candidates.
     pub(crate) claimants: &'p Claimants,
 }
@@ -153,7 +153,7 @@ impl Plan<'_, '_> {
 
     /// Everything in full, if there is room for it.
     fn all_in_full(&mut self, budget: &Budget) -> Result<Option<Outcome>, AssembleError> {
-        if self.sorted.leaves_out() {
+        if self.screened.leaves_out() {
             return Ok(None);
         }
         self.allow(budget, SetAside::default());
@@ -211,25 +211,25 @@ impl Plan<'_, '_> {
     /// The weights of the notices that may have to be written, the lightest first; at least one.
     fn notices(&self, budget: &Budget) -> SmallVec<[u64; 6]> {
         let all = self.fixed.notices(0);
-        let Some(reach) = self.reach else {
+        let Some(chunk_bound) = self.chunk_bound else {
             return all;
         };
         let widest = SetAside {
             notice: all[0],
             least: all[0],
         };
-        let most = reach.most(self.capacity(budget, widest).loose);
+        let most = chunk_bound.most(self.capacity(budget, widest).loose);
         self.fixed
-            .notices(self.sorted.least_out() + reach.all() - most)
+            .notices(self.screened.least_out() + chunk_bound.all() - most)
     }
 
     /// How many chunks a reader does not find in the context if these are chosen.
     pub(crate) fn left_out(&self, chosen: &[Option<usize>]) -> usize {
         let shown = self.candidates.all.iter().zip(chosen);
-        let shown = shown.filter_map(|(it, choice)| Some(&it.showings[(*choice)?]));
+        let shown = shown.filter_map(|(it, choice)| Some(&it.variants[(*choice)?]));
         let parts = shown.flat_map(|it| &it.pieces).flat_map(|it| &it.parts);
         let of_candidates = count_left_out(self.candidates, chosen);
-        self.sorted.count_out(parts.map(|it| &*it.id)) + of_candidates
+        self.screened.count_out(parts.map(|it| &*it.id)) + of_candidates
     }
 
     /// The best of the contexts that show everything and so need no notice; `None` if there is
@@ -535,7 +535,7 @@ impl Plan<'_, '_> {
 pub(crate) fn count_left_out(candidates: &Candidates<'_>, chosen: &[Option<usize>]) -> usize {
     let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
         let parts = candidate.unit.parts().len();
-        let shown = choice.map_or(0, |choice| candidate.showings[choice].part_count());
+        let shown = choice.map_or(0, |choice| candidate.variants[choice].part_count());
         parts - shown
     };
     candidates.all.iter().zip(chosen).map(left_out).sum()

@@ -8,8 +8,8 @@ use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use memchr::memchr_iter;
 use rapidhash::v3::rapidhash_v3;
 
-use crate::showing::{Showings, showings};
 use crate::unit::Unit;
+use crate::variant::{Variants, variants};
 use crate::{AssembleError, Control, parallel};
 
 /// Text is weighed in windows of about this many bytes, and cancellation is checked between them:
@@ -66,17 +66,17 @@ impl Pricer<'_> {
 
     /// Every way to show each of `units`, priced, from the most to the least information. O(bytes
     /// rendered), on several threads if there is enough work.
-    pub(crate) fn showings<'u>(
+    pub(crate) fn variants<'u>(
         &self,
         units: &[&'u Unit<'u>],
         options: &BuildOptions,
-    ) -> Result<Vec<Showings<'u>>, AssembleError> {
+    ) -> Result<Vec<Variants<'u>>, AssembleError> {
         let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
         // If everything is likely to be shown, no block should be weighed twice.
         let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
         parallel::map_with(units, bytes, self.control, |unit, desk: &mut Desk| {
-            let mut showings = showings(unit, options);
-            for piece in showings.iter_mut().flat_map(|it| &mut it.pieces) {
+            let mut variants = variants(unit, options);
+            for piece in variants.iter_mut().flat_map(|it| &mut it.pieces) {
                 desk.text.clear();
                 self.formatter.block(&piece.block, &mut desk.text);
                 piece.price = self.block(&desk.text, &mut desk.heads)?;
@@ -94,7 +94,7 @@ impl Pricer<'_> {
             if desk.text.capacity() > 4 * WINDOW {
                 *desk = Desk::default();
             }
-            Ok(showings)
+            Ok(variants)
         })
     }
 

@@ -20,7 +20,7 @@ use crate::fixed::notice;
 use crate::plan::Plan;
 use crate::price::Price;
 use crate::shared_prefix::shared_prefix;
-use crate::showing::Piece;
+use crate::variant::Piece;
 use crate::{AssembleError, parallel};
 
 /// Everything that a receipt is made from.
@@ -198,11 +198,11 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let candidates = &self.plan.candidates.all;
         let Outcome { chosen, added, .. } = self.outcome;
         let share = |((candidate, choice), &added): ((&'r Candidate<'_>, &Option<usize>), _)| {
-            let showing = &candidate.showings[(*choice)?];
+            let variant = &candidate.variants[(*choice)?];
             let share = Share {
                 added,
-                value: showing.value(),
-                pieces: showing.pieces.len(),
+                value: variant.value(),
+                pieces: variant.pieces.len(),
             };
             Some((&*candidate.unit.chunk().id, share))
         };
@@ -241,7 +241,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             if parts.len() == 1 {
                 continue;
             }
-            let pieces = &candidate.showings[choice].pieces;
+            let pieces = &candidate.variants[choice].pieces;
             let speakers: RapidHashMap<&str, &Chunk> = pieces
                 .iter()
                 .flat_map(|piece| piece.parts.iter().map(|it| (&*it.id, piece.parts[0])))
@@ -256,7 +256,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 }
             }
         }
-        left_out.extend(self.plan.sorted.out.iter().cloned());
+        left_out.extend(self.plan.screened.out.iter().cloned());
         left_out
     }
 
@@ -317,7 +317,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     }
 
     fn warnings(&self, readings: &[Reading]) -> Vec<Warning> {
-        let mut warnings = self.plan.sorted.warnings.clone();
+        let mut warnings = self.plan.screened.warnings.clone();
         let footer = self.plan.options.footer.as_deref();
         if !self.plan.pricer.formatter.joins_safely(footer) {
             warnings.push(Warning::new(

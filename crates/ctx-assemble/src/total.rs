@@ -8,7 +8,7 @@ use rapidhash::v3::rapidhash_v3;
 
 use crate::emit::Document;
 use crate::price::Pricer;
-use crate::showing::Piece;
+use crate::variant::Piece;
 use crate::{AssembleError, parallel};
 
 /// Counts the whole of `document`, whose blocks are `pieces`.

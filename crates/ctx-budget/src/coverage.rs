@@ -135,7 +135,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
         self.objective.value(&tally.chosen)
     }
 
-    fn told(&self, tally: &Tally<'_>) -> Vec<f64> {
+    fn covered(&self, tally: &Tally<'_>) -> Vec<f64> {
         let mut told = self.objective.untold();
         for (item, choice) in tally.chosen.iter().enumerate() {
             if let Some(choice) = *choice {
@@ -153,7 +153,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
         stations: &mut Vec<u64>,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Stop> {
-        let mut told = self.told(tally);
+        let mut told = self.covered(tally);
         let mut queue = BinaryHeap::with_capacity(tally.chosen.len());
         for item in 0..tally.chosen.len() {
             ticker.tick(1)?;
@@ -220,7 +220,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
     }
 
     fn best_single(&self, empty: &Tally<'_>) -> Option<(usize, usize)> {
-        let told = self.told(empty);
+        let told = self.covered(empty);
         let mut best: Option<(f64, usize, usize)> = None;
         for (item, _) in empty.chosen.iter().enumerate().filter(|(_, c)| c.is_none()) {
             for choice in 0..self.problem.items[item].choices.len() {
@@ -236,7 +236,7 @@ impl<'a, 'p> Greedy<'a, 'p> {
 
     /// Computes the bound that the selection so far gives, and keeps it if it is lower.
     fn lower_bound(&mut self, tally: &Tally<'_>, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
-        let told = self.told(tally);
+        let told = self.covered(tally);
         let (objective, chosen) = (self.objective, &tally.chosen);
         let gain = |item: usize, choice| objective.gain(&told, item, chosen[item], choice);
         let guess = self.value(tally) / real(self.loose.max(1));

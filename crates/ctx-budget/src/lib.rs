@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
-mod blocks;
 mod bound;
 mod caps;
+mod core_items;
 mod coverage;
 mod density;
 mod entry;

@@ -11,7 +11,7 @@ pub(crate) struct Objective<'p> {
     pub(crate) diversity: f64,
     /// The features of all items, item after item: those of an item by slot, and in one slot by
     /// descending weight.
-    told: Vec<Told>,
+    told: Vec<FeatureEntry>,
     /// The features of item `i` are `starts[i]..starts[i + 1]` of `told`.
     starts: Vec<usize>,
     distinct: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Objective<'p> {
 
 /// A feature of an item, with its number among the distinct features.
 #[derive(Clone, Copy)]
-struct Told {
+struct FeatureEntry {
     slot: u32,
     until: u32,
     weight: f64,
@@ -47,7 +47,7 @@ impl<'p> Objective<'p> {
             let start = objective.told.len();
             objective.told.extend(item.features.iter().map(|feature| {
                 let slot = ids.partition_point(|&id| id < feature.id);
-                Told {
+                FeatureEntry {
                     slot: u32::try_from(slot).expect("ids are 32 bits wide"),
                     until: feature.until,
                     weight: feature.weight,

@@ -1,6 +1,6 @@
 //! Near-optimal selection: relaxation, rounding, and an exact search of the core.
 
-use crate::blocks::{Core, apply};
+use crate::core_items::{Core, apply};
 use crate::number::real;
 use crate::prepared::{Prepared, pins};
 use crate::relaxation::{Dual, Point, Relaxation};
@@ -124,12 +124,12 @@ fn complete(
             ..Solved::new(prepared, &answer, point)
         });
     }
-    let blocks =
-        Core::new(prepared, &answer, point, point.bound() - answer.value).blocks(ticker)?;
-    if !is_exact(prepared, &blocks) {
+    let core_items =
+        Core::new(prepared, &answer, point, point.bound() - answer.value).core_items(ticker)?;
+    if !is_exact(prepared, &core_items) {
         return Ok(Solved::new(prepared, &answer, point));
     }
-    let found = search(prepared, &answer, point, &blocks, effort, ticker)?;
+    let found = search(prepared, &answer, point, &core_items, effort, ticker)?;
     let mut ways = answer.ways.clone();
     ticker.tick_on(ways.len())?;
     apply(prepared, point, &mut ways, found.decisions.into_iter());

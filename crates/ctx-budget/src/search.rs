@@ -1,14 +1,14 @@
 //! Exact search of the core: dynamic programming by lists of undominated states.
 //!
-//! A state is the present answer with some blocks decided otherwise, so every state that fits is an
-//! answer. Blocks are decided one after the other, those with the least loss first. A state is
-//! dropped if another is no heavier, has no more items and no smaller value, or if its loss so far,
-//! together with the least loss of any further change, leaves no room above the best answer known.
-//! When no state is left, the best answer is proved. Memory is bounded by [`Effort`]: if a list
-//! outgrows it, the states with the largest losses are dropped, and the value that the best of them
-//! could still have reached stays in the bound.
+//! A state is the present answer with some core items decided otherwise, so every state that fits
+//! is an answer. Blocks are decided one after the other, those with the least loss first. A state
+//! is dropped if another is no heavier, has no more items and no smaller value, or if its loss so
+//! far, together with the least loss of any further change, leaves no room above the best answer
+//! known. When no state is left, the best answer is proved. Memory is bounded by [`Effort`]: if a
+//! list outgrows it, the states with the largest losses are dropped, and the value that the best of
+//! them could still have reached stays in the bound.
 
-use crate::blocks::{Alternative, Block, Decision, Member, unspent};
+use crate::core_items::{Alternative, CoreItem, Decision, Member, unspent};
 use crate::prepared::Prepared;
 use crate::relaxation::Point;
 use crate::rounding::Answer;
@@ -25,7 +25,7 @@ const ROOT: u32 = u32::MAX;
 /// How much work a search may do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// The most states kept from one block to the next.
+    /// The most states kept from one core item to the next.
     pub(crate) width: usize,
     /// The most states made in all. The states made from one list may exceed it.
     pub(crate) work: usize,
@@ -65,14 +65,14 @@ struct State {
     weight: i64,
     value: f64,
     count: i32,
-    /// The loss in the blocks decided so far.
+    /// The loss in the core items decided so far.
     loss: f64,
-    /// The last change before this block, and the change made by this block.
+    /// The last change before this core item, and the change made by this core item.
     parent: u32,
     change: Decision,
 }
 
-/// What the blocks that are still undecided may add.
+/// What the core items that are still undecided may add.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ahead {
     least_weight: i64,
@@ -90,7 +90,8 @@ impl Ahead {
         least_loss: f64::INFINITY,
     };
 
-    /// Adds, in front, a block with these `alternatives`, of which a change loses at least `least`.
+    /// Adds, in front, a core item with these `alternatives`, of which a change loses at least
+    /// `least`.
     fn before(self, alternatives: &[Alternative], least: f64) -> Ahead {
         let weights = || alternatives.iter().map(|a| a.weight);
         let counts = alternatives.iter().map(|a| a.count);
@@ -106,10 +107,10 @@ impl Ahead {
         }
     }
 
-    fn before_block(self, block: &Block) -> Ahead {
-        match block {
-            Block::Item(member) => self.before(&member.alternatives, member.least),
-            Block::Group {
+    fn before_core_item(self, core_item: &CoreItem) -> Ahead {
+        match core_item {
+            CoreItem::Item(member) => self.before(&member.alternatives, member.least),
+            CoreItem::Group {
                 close,
                 open,
                 members,
@@ -150,13 +151,13 @@ struct Search<'a, 't> {
     ticker: &'a mut Ticker<'t>,
 }
 
-/// Searches `blocks` for the best change of `answer` at the prices of `point`. Weights must be
+/// Searches `core_items` for the best change of `answer` at the prices of `point`. Weights must be
 /// [exact](is_exact). If time runs out, it returns the best change so far.
 pub(crate) fn search(
     prepared: &Prepared<'_>,
     answer: &Answer,
     point: &Point,
-    blocks: &[Block],
+    core_items: &[CoreItem],
     effort: Effort,
     ticker: &mut Ticker<'_>,
 ) -> Result<Found, Stop> {
@@ -177,7 +178,7 @@ pub(crate) fn search(
         dropped: f64::INFINITY,
         ticker,
     };
-    let finished = match search.run(blocks) {
+    let finished = match search.run(core_items) {
         Ok(()) => true,
         Err(Stop::Finish) => false,
         Err(cancel) => return Err(cancel),
@@ -199,32 +200,37 @@ pub(crate) fn search(
 }
 
 impl Search<'_, '_> {
-    fn run(&mut self, blocks: &[Block]) -> Result<(), Stop> {
-        let mut aheads = vec![Ahead::NOTHING; blocks.len() + 1];
-        for (index, block) in blocks.iter().enumerate().rev() {
-            aheads[index] = aheads[index + 1].before_block(block);
+    fn run(&mut self, core_items: &[CoreItem]) -> Result<(), Stop> {
+        let mut aheads = vec![Ahead::NOTHING; core_items.len() + 1];
+        for (index, core_item) in core_items.iter().enumerate().rev() {
+            aheads[index] = aheads[index + 1].before_core_item(core_item);
         }
         let mut list = vec![State::ROOT];
-        for (index, block) in blocks.iter().enumerate() {
-            if list.is_empty() || block.least() >= self.limit - self.tolerance {
+        for (index, core_item) in core_items.iter().enumerate() {
+            if list.is_empty() || core_item.least() >= self.limit - self.tolerance {
                 return Ok(());
             }
             if self.made >= self.effort.work {
-                self.drop_all(&list, block.least());
+                self.drop_all(&list, core_item.least());
                 return Ok(());
             }
-            list = self.decide(&list, block, aheads[index + 1])?;
+            list = self.decide(&list, core_item, aheads[index + 1])?;
         }
         Ok(())
     }
 
-    fn decide(&mut self, list: &[State], block: &Block, ahead: Ahead) -> Result<Vec<State>, Stop> {
-        match block {
-            Block::Item(member) => {
+    fn decide(
+        &mut self,
+        list: &[State],
+        core_item: &CoreItem,
+        ahead: Ahead,
+    ) -> Result<Vec<State>, Stop> {
+        match core_item {
+            CoreItem::Item(member) => {
                 let next = self.expand(list, &member.alternatives, ahead)?;
                 Ok(self.settle(next, ahead))
             }
-            Block::Group {
+            CoreItem::Group {
                 close,
                 open,
                 members,
@@ -421,13 +427,13 @@ fn retain_undominated_by_count(list: &mut Vec<State>) {
 }
 
 /// Whether the arithmetic of the search is exact for these weights.
-pub(crate) fn is_exact(prepared: &Prepared<'_>, blocks: &[Block]) -> bool {
+pub(crate) fn is_exact(prepared: &Prepared<'_>, core_items: &[CoreItem]) -> bool {
     const ROOM: u128 = 1 << 62;
-    let total: u128 = blocks
+    let total: u128 = core_items
         .iter()
-        .map(|block| match block {
-            Block::Item(member) => heaviest(member),
-            Block::Group {
+        .map(|core_item| match core_item {
+            CoreItem::Item(member) => heaviest(member),
+            CoreItem::Group {
                 close,
                 open,
                 members,

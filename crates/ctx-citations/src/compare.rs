@@ -32,7 +32,7 @@ pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (boo
 
 /// `text` as a context shows it, with one space between its words, none where lines of writing without spaces were broken, and
 /// typewriter's quotation marks; as much of it as is wanted.
-pub(crate) fn words(text: &str, is_wanted: &dyn Fn() -> bool) -> String {
+pub(crate) fn words(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
     let plain = |c: char| match c {
         '“' | '”' | '„' => '"',
         '‘' | '’' | '‚' => '\'',
@@ -43,7 +43,7 @@ pub(crate) fn words(text: &str, is_wanted: &dyn Fn() -> bool) -> String {
     for word in neutralise(text, Slot::Text).split_whitespace() {
         if words.len() >= asked_at {
             asked_at = words.len() + STEP;
-            if !is_wanted() {
+            if !is_awaited() {
                 break;
             }
         }

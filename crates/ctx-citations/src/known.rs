@@ -25,7 +25,7 @@ pub(crate) struct Known<'c> {
     pub(crate) left: Cell<usize>,
     /// and so many more of quotations kept.
     room: Cell<usize>,
-    pub(crate) is_wanted: &'c dyn Fn() -> bool,
+    pub(crate) is_awaited: &'c dyn Fn() -> bool,
 }
 
 /// What may be cited; and what it says, as quotations are held against it, once one is.
@@ -43,7 +43,7 @@ impl<'c> Known<'c> {
     pub(crate) fn new(
         answer: &str,
         citations: &'c [Cited],
-        is_wanted: &'c dyn Fn() -> bool,
+        is_awaited: &'c dyn Fn() -> bool,
     ) -> Self {
         let entry = |(id, cited): (&'c String, &'c Cited)| {
             let source = Source {
@@ -65,7 +65,7 @@ impl<'c> Known<'c> {
             line_ends: answer.match_indices('\n').map(|(at, _)| at).collect(),
             left: Cell::new(bytes.saturating_mul(LOOKS)),
             room: Cell::new(answer.len().saturating_mul(KEPT) + KEPT_BESIDES),
-            is_wanted,
+            is_awaited,
         }
     }
 
@@ -117,7 +117,7 @@ impl<'c> Known<'c> {
         }
         let text = source
             .text
-            .get_or_init(|| words(&source.cited.shown.text, self.is_wanted));
+            .get_or_init(|| words(&source.cited.shown.text, self.is_awaited));
         let left = self.left.get();
         let verdict = if text.len() > left {
             Verdict::Unchecked

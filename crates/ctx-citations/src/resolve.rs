@@ -31,13 +31,14 @@ pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
 }
 
-/// The same, as long as it `is_wanted`, which is asked at each citation and every 256 KiB of a source; `None` once it is not.
+/// The same, as long as it `is_awaited`, which is asked at each citation and every 256 KiB of a
+/// source; `None` once it is not.
 pub fn resolve_while(
     answer: &str,
     citations: &[Cited],
-    is_wanted: impl Fn() -> bool,
+    is_awaited: impl Fn() -> bool,
 ) -> Option<Resolved> {
-    resolved(answer, &Known::new(answer, citations, &is_wanted))
+    resolved(answer, &Known::new(answer, citations, &is_awaited))
 }
 
 fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
@@ -45,7 +46,7 @@ fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     let mut from = 0;
     let mut list = None;
     for part in parts(answer) {
-        if !(known.is_wanted)() {
+        if !(known.is_awaited)() {
             return None;
         }
         let open = part.open;
@@ -70,7 +71,7 @@ fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     }
     resolved.text.push_str(&answer[from..]);
     // The last source may have been read in part.
-    (known.is_wanted)().then_some(resolved)
+    (known.is_awaited)().then_some(resolved)
 }
 
 /// What may be an id, or lines of the one before it.

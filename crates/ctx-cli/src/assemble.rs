@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control, TokenCounter, assemble_each_line_once};
-use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, with_causes};
+use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, error_chain};
 use ctx::resolve::{Overlaps, Resolved, Resolver, mask};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -84,7 +84,7 @@ fn resolve_below(
     report: Report,
 ) -> Result<Resolved, Failure> {
     let root = Root::open(root).map_err(|error| {
-        Failure::input(with_causes(&error))
+        Failure::input(error_chain(&error))
             .with_hint("give the folder that the paths of the chunks are relative to")
     })?;
     let _progress = Progress::start("resolving", 0, report);

@@ -82,7 +82,7 @@ struct Passed {
 /// An index, as `--json` writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'t> {
+struct CachedIndexJson<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<String>,
     root_is: State,
@@ -110,9 +110,9 @@ struct Why {
 }
 
 impl Found {
-    fn told(&self, why: Why) -> Told<'_> {
+    fn to_json(&self, why: Why) -> CachedIndexJson<'_> {
         let stored = &self.stored;
-        Told {
+        CachedIndexJson {
             root: stored.root.as_deref().map(shown),
             root_is: self.state,
             folder: shown(&stored.folder),
@@ -275,9 +275,9 @@ fn remove(stored: &Stored, is_dry: bool) -> Result<bool, IndexError> {
 struct Pruned<'p> {
     folder: String,
     dry_run: bool,
-    removed: Vec<Told<'p>>,
+    removed: Vec<CachedIndexJson<'p>>,
     /// Indexes that should have been removed and were not.
-    kept: Vec<Told<'p>>,
+    kept: Vec<CachedIndexJson<'p>>,
     /// The total size of the removed ones.
     bytes: u64,
 }
@@ -293,13 +293,13 @@ impl<'p> Pruned<'p> {
         };
         let (name, bytes) = (found.name(), counted(found.stored.bytes, "byte"));
         let line = format!("{did} {} ({bytes}): {why}", clean(&name));
-        self.removed.push(found.told(Why::of(why)));
+        self.removed.push(found.to_json(Why::of(why)));
         line
     }
 
     fn kept(&mut self, found: &'p Found, why: String) {
         report::warning(&format!("{} is not removed: {why}", found.name()));
-        self.kept.push(found.told(Why::of(why)));
+        self.kept.push(found.to_json(Why::of(why)));
     }
 }
 
@@ -316,7 +316,7 @@ impl Why {
 #[derive(Serialize)]
 struct Listed<'l> {
     folder: String,
-    indexes: Vec<Told<'l>>,
+    indexes: Vec<CachedIndexJson<'l>>,
     passed: &'l [Passed],
 }
 
@@ -360,7 +360,7 @@ impl Cache {
 
     fn listed(&self, faults: Vec<Option<String>>) -> Listed<'_> {
         let indexes = self.indexes.iter().zip(faults).map(|(it, fault)| {
-            it.told(Why {
+            it.to_json(Why {
                 begun_anew: fault.map(|it| format!("failed to {it}")),
                 ..Why::default()
             })

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::emit::{self, grouped};
 use crate::explain::{aligned, place, together};
 use crate::report::clean;
-use crate::settings::Told;
+use crate::settings::AppliedSetting;
 use crate::visible::Visible;
 
 /// The most terms of a question that are listed for people; the JSON has all of them.
@@ -62,7 +62,7 @@ pub(crate) struct Findings<'a> {
 struct Asked<'a> {
     terms: Vec<Weighed<'a>>,
     names: Vec<&'a str>,
-    places: Vec<Place<'a>>,
+    places: Vec<PlaceJson<'a>>,
     frames: Vec<Frame<'a>>,
     /// Words that may name folders, files without a known extension, or patterns; some may just be
     /// words.
@@ -81,7 +81,7 @@ struct Weighed<'a> {
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct PlaceJson<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
@@ -203,7 +203,7 @@ struct Took {
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn of(answer: &'a Answer, settings: &'a [Told]) -> Self {
+    pub(crate) fn of(answer: &'a Answer, settings: &'a [AppliedSetting]) -> Self {
         let (retrieved, timings) = (&answer.retrieved, &answer.timings);
         Findings {
             query: Asked::of(&answer.query, &retrieved.traced),
@@ -314,7 +314,7 @@ impl<'a> Asked<'a> {
             text: &it.text,
             weight: it.weight,
         };
-        let place = |it: &'a ctx::rank::Place| Place {
+        let place = |it: &'a ctx::rank::Place| PlaceJson {
             path: &it.path,
             line: it.line,
             end: it.end,
@@ -351,7 +351,7 @@ fn frames<'a>(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> impl Iterator<I
 }
 
 impl<'a> Setting<'a> {
-    fn of(told: &'a Told) -> Self {
+    fn of(told: &'a AppliedSetting) -> Self {
         Setting {
             key: told.key,
             value: &told.value,
@@ -466,7 +466,7 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
     if more > 0 {
         terms.push(format!("and {more} more"));
     }
-    let place = |it: &Place<'_>| {
+    let place = |it: &PlaceJson<'_>| {
         let mut place = at(it.path, it.line);
         place.extend(it.end.map(|end| format!("-{end}")));
         place.extend(it.name.map(|name| format!("#{}", clean(name))));

@@ -212,7 +212,7 @@ struct Done<'d> {
 /// The state of the index, as `--json` writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'t> {
+struct StatusJson<'t> {
     root: String,
     folder: String,
     indexed: bool,
@@ -222,14 +222,14 @@ struct Told<'t> {
     #[serde(flatten)]
     totals: Totals,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<ToldPending>,
+    pending: Option<PendingJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    updated: Option<ToldUpdate<'t>>,
+    updated: Option<UpdateJson<'t>>,
 }
 
 /// What the next update would process.
 #[derive(Serialize)]
-struct ToldPending {
+struct PendingJson {
     changed: usize,
     removed: usize,
 }
@@ -260,29 +260,29 @@ struct Totals {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldUpdate<'t> {
+struct UpdateJson<'t> {
     changed: usize,
     removed: usize,
     left_out: usize,
     skipped: usize,
     faults: &'t [String],
     unheeded: &'t [String],
-    passed: Vec<ToldPassed>,
+    passed: Vec<PassedJson>,
     by_lines: &'t [String],
     took_ms: f64,
 }
 
 /// A skipped file, and why.
 #[derive(Serialize)]
-struct ToldPassed {
+struct PassedJson {
     path: String,
     reason: &'static str,
 }
 
-impl<'t> Told<'t> {
+impl<'t> StatusJson<'t> {
     /// The state if nothing is known of the index.
     fn of_none(root: &Path, folder: &Path) -> Self {
-        Told {
+        StatusJson {
             root: shown(root),
             folder: shown(folder),
             indexed: false,
@@ -294,7 +294,7 @@ impl<'t> Told<'t> {
     }
 
     fn of(status: &Status) -> Self {
-        Told {
+        StatusJson {
             indexed: true,
             totals: Totals {
                 files: status.files,
@@ -309,7 +309,7 @@ impl<'t> Told<'t> {
                 changes_failure: None,
                 written_at: status.written_at,
             },
-            ..Told::of_none(&status.root, &status.folder)
+            ..StatusJson::of_none(&status.root, &status.folder)
         }
     }
 
@@ -321,7 +321,7 @@ impl<'t> Told<'t> {
 
     fn with_pending(mut self, pending: Pending) -> Self {
         self.totals.passed_generated = Some(pending.generated);
-        self.pending = Some(ToldPending {
+        self.pending = Some(PendingJson {
             changed: pending.changed,
             removed: pending.removed,
         });
@@ -331,7 +331,7 @@ impl<'t> Told<'t> {
     fn with_update(mut self, done: &Done<'t>) -> Self {
         let updated = done.updated;
         self.totals.passed_generated = Some(skipped::count_generated(&updated.passed));
-        self.updated = Some(ToldUpdate {
+        self.updated = Some(UpdateJson {
             changed: updated.changed,
             removed: updated.removed,
             left_out: updated.left_out,
@@ -341,7 +341,7 @@ impl<'t> Told<'t> {
             passed: updated
                 .passed
                 .iter()
-                .map(|it| ToldPassed {
+                .map(|it| PassedJson {
                     path: shown(&it.path),
                     reason: skipped::code(it.reason),
                 })
@@ -355,7 +355,7 @@ impl<'t> Told<'t> {
 
 fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
     if json {
-        return emit::json(&Told::of_none(root, folder));
+        return emit::json(&StatusJson::of_none(root, folder));
     }
     let (root, folder) = (shown(root), shown(folder));
     let (root, folder) = (clean(&root), clean(&folder));
@@ -365,7 +365,7 @@ fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
 fn tell_damaged(root: &Path, folder: &Path, why: &str, json: bool) -> Result<(), Failure> {
     let why = format!("failed to {why}");
     if json {
-        let mut told = Told::of_none(root, folder);
+        let mut told = StatusJson::of_none(root, folder);
         told.damaged = Some(&why);
         return emit::json(&told);
     }
@@ -393,7 +393,7 @@ fn tell_status(
     let status = &status(index)?;
     let pending = index.pending().map_err(|it| indexing::failure(&it))?;
     if json {
-        return emit::json(&Told::of(status).with_past(past).with_pending(pending));
+        return emit::json(&StatusJson::of(status).with_past(past).with_pending(pending));
     }
     let by = |key| clean(settings.origin(key)).into_owned();
     let generated = match pending.generated {
@@ -446,7 +446,7 @@ fn tell_status(
 
 fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Failure> {
     if json {
-        let told = Told::of(status).with_past(done.past);
+        let told = StatusJson::of(status).with_past(done.past);
         return emit::json(&told.with_update(done));
     }
     let line = summary(done, status);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
-use ctx::model::with_causes;
+use ctx::model::error_chain;
 use ctx::source;
 
 use crate::emit::{counted, grouped};
@@ -123,7 +123,7 @@ pub(crate) fn rebuild(
 fn shown_by(
     report: Report,
     cancel: &Cancel,
-    act: impl FnOnce(&mut Told<'_>) -> Result<Updated, IndexError>,
+    act: impl FnOnce(&mut OnProgress<'_>) -> Result<Updated, IndexError>,
 ) -> Result<Updated, IndexError> {
     let progress = Progress::start("indexing", 0, report);
     let mut waiting = Waiting::default();
@@ -141,7 +141,7 @@ fn shown_by(
 }
 
 /// A callback for progress.
-type Told<'t> = dyn FnMut(index::Progress) -> ControlFlow<()> + 't;
+type OnProgress<'t> = dyn FnMut(index::Progress) -> ControlFlow<()> + 't;
 
 /// Since when another process is being waited for.
 #[derive(Default)]
@@ -271,7 +271,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(error) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
+        IndexError::Root(error) => Failure::input(error_chain(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, or give --wait more seconds"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
@@ -300,7 +300,7 @@ pub(crate) fn failure_of(index: &Index, error: &IndexError) -> Failure {
 
 /// An error with its causes, on one line.
 pub(crate) fn why(error: &IndexError) -> String {
-    format!("failed to {}", with_causes(error))
+    format!("failed to {}", error_chain(error))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::bounded::{CONTEXT, MUCH, make_room, read_rest};
 use crate::document::{Form, Trace};
 use crate::failure::Failure;
-use crate::locate::{self, Place};
+use crate::locate::{self, InputSlice};
 
 const FORMS: &str =
     "give {\"chunks\": [...], \"options\": {...}}, an array of chunks, or one chunk a line";
@@ -121,7 +121,7 @@ fn read_lines(
     loop {
         let line = lines.text()?.trim();
         if !line.is_empty() {
-            let place = Place::new(lines.name, line, lines.line_number);
+            let place = InputSlice::new(lines.name, line, lines.line_number);
             let index = input.chunks.len();
             input.chunks.push(chunk(line, index, &place, texts)?);
         }
@@ -147,7 +147,7 @@ fn read_document(
     read_rest(&mut reader, &mut bytes, CONTEXT)
         .map_err(|e| unreadable(name, e.kind(), &e.to_string()))?;
     let document = text(&bytes, name, line_number)?;
-    let place = Place::new(name, document, line_number);
+    let place = InputSlice::new(name, document, line_number);
     let mut trace = Trace::default();
     let form = trace
         .read(document)
@@ -174,7 +174,7 @@ fn read_document(
 }
 
 /// The values of a text that consists of objects one after the other.
-fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue>, Failure> {
+fn sequence<'a>(document: &'a str, place: &InputSlice<'_>) -> Result<Vec<&'a RawValue>, Failure> {
     serde_json::Deserializer::from_str(document)
         .into_iter::<&RawValue>()
         .collect::<Result<_, _>>()
@@ -185,7 +185,7 @@ fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue
 fn chunk<'a>(
     text: &'a str,
     index: usize,
-    place: &Place<'a>,
+    place: &InputSlice<'a>,
     texts: Texts,
 ) -> Result<Chunk, Failure> {
     let in_file = || (texts == Texts::InFiles).then(|| of_file(text)).flatten();
@@ -212,7 +212,7 @@ fn of_file(text: &str) -> Option<Chunk> {
     object(&format!("{{\"content\":\"\",{rest}")).ok()
 }
 
-fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, Failure> {
+fn options_of<'a>(raw: &'a RawValue, place: &InputSlice<'a>) -> Result<BuildOptions, Failure> {
     object(raw.get()).map_err(|_| {
         let fault = fault::<BuildOptions>(raw.get());
         Failure::input(format_args!(
@@ -307,7 +307,7 @@ fn is_of_half(message: &str) -> bool {
 
 /// The failure of a document that is cut off; it names the chunk in which it breaks off, if it does
 /// so in one.
-fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Failure {
+fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &InputSlice<'_>) -> Failure {
     let message = locate::message(error);
     let position = place.of(error);
     let probed = locate::probe(trace.rest(place.text()).unwrap_or(place.text()));

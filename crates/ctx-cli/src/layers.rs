@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use ctx::model::{CounterName, Format, Selection, Tokens, in_words_of_json, with_causes};
+use ctx::model::{CounterName, Format, Selection, Tokens, error_chain, json_error};
 use ctx::source::{Root, SourceError, read_up_to};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -196,7 +196,7 @@ pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let found = root.join(NAME).symlink_metadata();
     let is_closed = found.is_err_and(|it| it.kind() == io::ErrorKind::PermissionDenied);
     let unreadable = |error: SourceError| {
-        let why = with_causes(&error);
+        let why = error_chain(&error);
         Failure::input(format!(
             "failed to use the settings in {}: {why}",
             shown(root)
@@ -267,7 +267,7 @@ fn parse(text: &str) -> Result<Layer, (usize, String)> {
         let line = line_of(&text.as_bytes()[..start]);
         (
             line,
-            format!("{key}{}", in_words_of_json(error.message().trim_end())),
+            format!("{key}{}", json_error(error.message().trim_end())),
         )
     };
     let deserializer =

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ctx::model::in_words_of_json;
+use ctx::model::json_error;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::document::offset;
@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 80;
 
 /// A text within an input, and its position there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct InputSlice<'a> {
     name: &'a str,
     text: &'a str,
     /// The line and column where `text` begins, both from 1.
@@ -20,10 +20,10 @@ pub(crate) struct Place<'a> {
     column: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InputSlice<'a> {
     /// A text that begins at line `line_number` of the input called `name`.
     pub(crate) fn new(name: &'a str, text: &'a str, line_number: usize) -> Self {
-        Place {
+        InputSlice {
             name,
             text,
             line_number,
@@ -36,11 +36,11 @@ impl<'a> Place<'a> {
     }
 
     /// The position of `part`, which is a part of this text. O(its offset).
-    pub(crate) fn at(&self, part: &'a str) -> Place<'a> {
+    pub(crate) fn at(&self, part: &'a str) -> InputSlice<'a> {
         let before = &self.text[..offset(self.text, part).unwrap_or(0)];
         let lines = before.matches('\n').count();
         let last = before.rsplit('\n').next().unwrap_or("").len();
-        Place {
+        InputSlice {
             name: self.name,
             text: part,
             line_number: self.line_number + lines,
@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
 pub(crate) fn message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
-    in_words_of_json(message.strip_suffix(&position).unwrap_or(&message)).into_owned()
+    json_error(message.strip_suffix(&position).unwrap_or(&message)).into_owned()
 }
 
 /// The name of a chunk that is not parsed yet: its number, and its id if that could be read.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_place_counts_lines_and_columns_from_one() {
         let whole = "first\nsecond\n  third";
-        let place = Place::new("in", whole, 10);
+        let place = InputSlice::new("in", whole, 10);
         let at = |needle: &str| {
             let from = whole.find(needle).unwrap();
             let part = place.at(&whole[from..]);

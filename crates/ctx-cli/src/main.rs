@@ -63,14 +63,14 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return told(&args::with_question(error, &words)),
+        Err(error) => return print_usage(&args::with_question(error, &words)),
     };
     let report = Report::new(cli.talk.verbosity());
     ended(run(&cli.verb, report), cli.verb.is_json())
 }
 
 /// Prints clap's message: a help text, or what is wrong with the arguments.
-fn told(error: &clap::Error) -> ExitCode {
+fn print_usage(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(unwritten) if !error.use_stderr() => ended(Err(Failure::output(unwritten)), false),
         _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)),

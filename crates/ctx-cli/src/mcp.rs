@@ -85,7 +85,7 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
         return install(args, client);
     }
     let named = args.index.clone();
-    let options = Options::new(&args.root).with_place(std::sync::Arc::new(move |root| {
+    let options = Options::new(&args.root).with_index_location(std::sync::Arc::new(move |root| {
         let folder = match &named {
             Some(folder) => folder.join(place::name_of(root)),
             None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),

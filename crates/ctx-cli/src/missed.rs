@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ctx::index::{Index, Passed, Reason};
-use ctx::model::{Warning, WarningCode, listed};
+use ctx::model::{Warning, WarningCode, join_first};
 use ctx::service::{Answer, FILES_NAMED, no_such_file};
 use ctx::source::{LeftOut, Root};
 
@@ -77,7 +77,7 @@ impl Missed {
             )),
             files => Some(format!(
                 "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
-                listed(files.iter().map(|it| shown(&it.path)), FILES_NAMED)
+                join_first(files.iter().map(|it| shown(&it.path)), FILES_NAMED)
             )),
         };
         let generated = detail.map(|it| Warning::new(WarningCode::GeneratedNotSearched, it));

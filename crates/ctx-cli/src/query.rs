@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
-use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, with_causes};
+use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, error_chain};
 use ctx::rank::{LONGEST, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     answer.built.warnings.extend(told);
     answer.built.warnings.extend(nameless);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
-    let mut findings = Findings::of(&answer, settings.told());
+    let mut findings = Findings::of(&answer, settings.applied());
     if args.output.explain || args.output.json {
         findings = findings.with_snippets(&answer);
     }
@@ -309,7 +309,7 @@ struct Stores<'s> {
 /// A resolver for the files of `index`.
 fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failure> {
     let root = Root::open(index.root()).map_err(|error| {
-        Failure::input(with_causes(&error)).with_hint("give a folder that exists")
+        Failure::input(error_chain(&error)).with_hint("give a folder that exists")
     })?;
     let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default());
@@ -340,7 +340,7 @@ fn ask(
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),
         ServiceError::Assemble(error) => error.into(),
-        other => Failure::program(format!("failed to {}", with_causes(&other)))
+        other => Failure::program(format!("failed to {}", error_chain(&other)))
             .with_hint("`ctx index --rebuild` makes the index anew"),
     })
 }

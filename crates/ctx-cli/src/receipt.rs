@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctx::model::{BuiltContext, Previous, Wire, in_words_of_json};
+use ctx::model::{BuiltContext, Previous, Wire, json_error};
 use serde::Deserialize as _;
 
 use crate::bounded::{self, Whole};
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     parse(&text).map_err(|error| {
         Failure::input(format!(
             "{name} is not a receipt: {}",
-            in_words_of_json(&error.to_string())
+            json_error(&error.to_string())
         ))
         .with_hint(hint)
     })

@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_mins(1);
 
 /// A setting, its value, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct AppliedSetting {
     pub(crate) key: &'static str,
     pub(crate) value: String,
     pub(crate) origin: String,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 pub(crate) struct Settings {
     /// The layers with the names of their files; that of the environment is empty.
     layers: Vec<(String, Layer)>,
-    told: Vec<Told>,
+    told: Vec<AppliedSetting>,
 }
 
 impl Settings {
@@ -98,7 +98,7 @@ impl Settings {
     }
 
     fn tell<T: Value>(&mut self, key: &'static str, value: &T, origin: &str) {
-        self.told.push(Told {
+        self.told.push(AppliedSetting {
             key,
             value: value.tell(),
             origin: origin.to_owned(),
@@ -214,7 +214,7 @@ impl Settings {
                 "the default"
             }
         };
-        let is_told = |told: &[Told], key| told.iter().any(|it| it.key == key);
+        let is_told = |told: &[AppliedSetting], key| told.iter().any(|it| it.key == key);
         if !is_told(&self.told, INCLUDE_GENERATED) {
             let origin = origin(kept.include_generated.is_some());
             self.tell(INCLUDE_GENERATED, &status.include_generated, origin);
@@ -239,7 +239,7 @@ impl Settings {
     }
 
     /// The values picked so far, and where they come from.
-    pub(crate) fn told(&self) -> &[Told] {
+    pub(crate) fn applied(&self) -> &[AppliedSetting] {
         &self.told
     }
 }

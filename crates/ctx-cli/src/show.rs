@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx::model::{LineSpan, RenditionKind, listed, with_causes};
+use ctx::model::{LineSpan, RenditionKind, error_chain, join_first};
 use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
                 .with_hint("give --rendition excerpt, or leave --match out"),
         );
     }
-    let place = Place::of(&args.place)?;
+    let place = Target::of(&args.place)?;
     let text = read(&place.path, args.max_file_size, args.secrets.secrets())?;
     if let Some(converted) = text.converted() {
         report.note(&format!("decoded from {}", converted.from));
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     {
         report.note(&format!(
             "also called {name}: {}",
-            listed(&others, MOST_TOLD)
+            join_first(&others, MOST_TOLD)
         ));
     }
     let lines = match args.max_tokens {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
 
 /// A part of a file: `PATH`, `PATH:A`, `PATH:A-B`, `PATH#symbol`, or the other notations of lines
 /// `PATH:A:COLUMN`, `PATH#LA`, `PATH#LA-LB`.
-struct Place {
+struct Target {
     path: PathBuf,
     part: Part,
 }
@@ -98,11 +98,11 @@ enum Part {
     Symbol(String),
 }
 
-impl Place {
+impl Target {
     /// Parses a place. An existing file with exactly this name takes precedence over a part of
     /// another.
-    fn of(text: &str) -> Result<Place, Failure> {
-        let place = |path: &str, part| Place {
+    fn of(text: &str) -> Result<Target, Failure> {
+        let place = |path: &str, part| Target {
             path: PathBuf::from(path),
             part,
         };
@@ -191,7 +191,7 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
             }
             _ => &*hint,
         };
-        Failure::input(with_causes(&error)).with_hint(hint)
+        Failure::input(error_chain(&error)).with_hint(hint)
     };
     let file = path.file_name().and_then(|name| name.to_str());
     let file = file.ok_or_else(|| {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use ctx::format::{ParsedBlock, Slot, neutralise, parse};
 use ctx::model::{
     BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, WarningCode,
-    with_causes,
+    error_chain,
 };
 use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx::tokens::{TokenCounter as _, TokensError};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
         None => None,
         Some(path) => {
             let files = Files::below(path).map_err(|error| {
-                Failure::input(with_causes(&error))
+                Failure::input(error_chain(&error))
                     .with_hint("give the folder that the context was made from")
             })?;
             Some(files)
@@ -280,9 +280,9 @@ fn tokens(receipt: &BuiltContext) -> Check {
         Err(error @ TokensError::FeatureOff { .. }) => {
             return Check::skipped("tokens", error.to_string());
         }
-        Err(error) if is_elsewhere => return Check::skipped("tokens", with_causes(&error)),
+        Err(error) if is_elsewhere => return Check::skipped("tokens", error_chain(&error)),
         // Any name would hold if one that nobody knows did.
-        Err(error) => return Check::new("tokens", String::new(), vec![with_causes(&error)]),
+        Err(error) => return Check::new("tokens", String::new(), vec![error_chain(&error)]),
     };
     let (found, told) = (counter.count(&receipt.context), receipt.tokens.total);
     let detail = format!("{} by {name}", grouped(found.get().into()));

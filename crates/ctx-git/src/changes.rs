@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Changes, PortError, Touched};
+use ctx_retrieve::{Changes, PortError, PortResult, Touched};
 use gix::ObjectId;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -266,7 +266,7 @@ fn ordered(listed: &[(ObjectId, ObjectId)], known: &BTreeMap<Vec<u8>, Change>) -
 
 #[async_trait]
 impl Changes for GitChanges {
-    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>> {
+    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>> {
         let failure = self.failure.read().unwrap_or_else(PoisonError::into_inner);
         match &*failure {
             Some(why) => Err(why.clone()),

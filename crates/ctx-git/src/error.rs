@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use ctx_model::with_causes;
+use ctx_model::error_chain;
 use ctx_retrieve::PortError;
 
 /// Why the changes of a repository could not be read.
@@ -70,6 +70,6 @@ impl GitError {
 /// The error that queries return.
 impl From<&GitError> for PortError {
     fn from(error: &GitError) -> Self {
-        PortError::new(format!("failed to {}", with_causes(error)))
+        PortError::new(format!("failed to {}", error_chain(error)))
     }
 }

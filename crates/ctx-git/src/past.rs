@@ -40,7 +40,7 @@ pub(crate) struct Change {
     pub(crate) id: Vec<u8>,
     /// The words of the message, sorted, with their counts.
     pub(crate) words: Vec<(String, u32)>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<TouchedPlace>,
     /// Whether all of it could be read. If not, it is read again later.
     pub(crate) is_whole: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Extent {
 
 /// A place that a change touched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TouchedPlace {
     pub(crate) path: String,
     /// The possible names of the definition there, the likeliest first.
     pub(crate) names: Vec<String>,
@@ -164,7 +164,7 @@ impl Past {
             id: it.id.clone(),
             words: it.words.iter().map(|&(it, n)| (text(it), n)).collect(),
             places: (it.places.iter())
-                .map(|(path, names)| Place {
+                .map(|(path, names)| TouchedPlace {
                     path: text(*path),
                     names: names.iter().map(|&it| text(it)).collect(),
                 })
@@ -332,7 +332,7 @@ mod tests {
             id: vec![id; 20],
             words: said.iter().map(|(it, n)| ((*it).to_owned(), *n)).collect(),
             places: (places.iter())
-                .map(|(path, names)| Place {
+                .map(|(path, names)| TouchedPlace {
                     path: (*path).to_owned(),
                     names: names.iter().map(|it| (*it).to_owned()).collect(),
                 })

@@ -22,7 +22,7 @@ use memchr::memmem;
 
 use crate::error::GitError;
 use crate::heads::{heads, names};
-use crate::past::{Change, Extent, Place};
+use crate::past::{Change, Extent, TouchedPlace};
 use crate::plain::{self, Objects};
 
 /// The most changes that are kept, the latest ones. `docs/record/eval.md` shows the effect of fewer
@@ -226,12 +226,12 @@ impl Opened<'_> {
     }
 
     /// The last changes below the prefix, by commit time, the latest first: commits with one
-    /// parent, and that parent. In a shallow repository, those that it has. `goes_on` is called
+    /// parent, and that parent. In a shallow repository, those that it has. `progress` is called
     /// before each commit is inspected. Commits that `is_known` accepts are below the prefix.
     pub(crate) fn list(
         &self,
         is_known: &dyn Fn(&ObjectId) -> bool,
-        goes_on: &mut dyn FnMut() -> ControlFlow<()>,
+        progress: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Vec<(ObjectId, ObjectId)>, GitError> {
         let Some(tip) = self.tip else {
             return Ok(Vec::new());
@@ -252,7 +252,7 @@ impl Opened<'_> {
         let mut commits = Vec::new();
         // A missing commit has no parents to continue with, but other branches may.
         for commit in walk.take(MOST_COMMITS).filter_map(Result::ok) {
-            if goes_on().is_break() {
+            if progress().is_break() {
                 return Err(GitError::Cancelled);
             }
             let [parent] = commit.parent_ids[..] else {
@@ -340,7 +340,7 @@ impl Reader<'_> {
         Some(counted.map(|it| (it[0].clone(), count(it))).collect())
     }
 
-    fn places(&mut self, commit: ObjectId, parent: ObjectId) -> Result<Vec<Place>, Untold> {
+    fn places(&mut self, commit: ObjectId, parent: ObjectId) -> Result<Vec<TouchedPlace>, Untold> {
         let (mut places, mut room) = (Vec::new(), Room::default());
         for (old, new, path) in self.files(commit, parent)? {
             let Some(path) = path.to_str().ok().filter(|it| !is_secret_file(it)) else {
@@ -355,7 +355,7 @@ impl Reader<'_> {
             let lines: Vec<&str> = new.lines().collect();
             let heads = changed(&old, &lines, &mut room).ok_or(Untold::Much)?;
             let said = masked(path, &new, &lines, &heads, &mut room).ok_or(Untold::Much)?;
-            let of_file = heads.iter().map(|heads| Place {
+            let of_file = heads.iter().map(|heads| TouchedPlace {
                 path: path.to_owned(),
                 names: (names(heads.iter().map(|it| &*said[it])).into_iter())
                     .map(str::to_owned)

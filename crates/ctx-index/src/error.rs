@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use ctx_model::{listed, with_causes};
+use ctx_model::{error_chain, join_first};
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
@@ -38,7 +38,7 @@ pub enum IndexError {
     },
     /// Something that does not belong to an index has the name of one of its files. It is left as
     /// it is.
-    #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found.iter().map(|it| it.display()), SHOWN))]
+    #[error("use the index folder {}: {} in it is not of an index", folder.display(), join_first(found.iter().map(|it| it.display()), SHOWN))]
     Foreign {
         /// The folder.
         folder: PathBuf,
@@ -115,7 +115,7 @@ pub(crate) enum Fault {
         what: String,
     },
     /// An error that is already complete.
-    Told(IndexError),
+    Public(IndexError),
 }
 
 impl Fault {
@@ -132,13 +132,13 @@ impl Fault {
                 source: source.into(),
             },
             Fault::Damaged { what } => IndexError::Damaged { folder, what },
-            Fault::Told(error) => error,
+            Fault::Public(error) => error,
         }
     }
 
     /// The error with its causes as one line of text.
-    pub(crate) fn told_of(self, folder: &Path) -> String {
-        with_causes(&self.within(folder))
+    pub(crate) fn describe(self, folder: &Path) -> String {
+        error_chain(&self.within(folder))
     }
 
     /// Whether the system refused the write: for want of permission, on a read-only disk, or
@@ -147,7 +147,7 @@ impl Fault {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
         use rusqlite::ErrorCode;
         match self {
-            Fault::Told(IndexError::Folder { source, .. }) => matches!(
+            Fault::Public(IndexError::Folder { source, .. }) => matches!(
                 source.kind(),
                 PermissionDenied | ReadOnlyFilesystem | StorageFull
             ),
@@ -176,7 +176,7 @@ impl Fault {
                 ),
                 None => !matches!(error, TantivyError::LockFailure(..)),
             },
-            Fault::Told(_) => false,
+            Fault::Public(_) => false,
         }
     }
 
@@ -203,13 +203,13 @@ impl Fault {
 
 impl From<IndexError> for Fault {
     fn from(error: IndexError) -> Self {
-        Fault::Told(error)
+        Fault::Public(error)
     }
 }
 
 impl From<ctx_source::SourceError> for Fault {
     fn from(error: ctx_source::SourceError) -> Self {
-        Fault::Told(error.into())
+        Fault::Public(error.into())
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
         let wrapped = io::Error::new(of_system.kind(), of_system);
         let fault = Fault::Text(TantivyError::IoError(Arc::new(wrapped)));
         let fault = fault.while_writing(Path::new("index"));
-        let Fault::Told(IndexError::Folder { source, .. }) = &fault else {
+        let Fault::Public(IndexError::Folder { source, .. }) = &fault else {
             panic!("{fault:?}");
         };
         assert_eq!(source.raw_os_error(), Some(24));

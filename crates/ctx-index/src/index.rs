@@ -127,7 +127,7 @@ impl Index {
             Ok(Some(store)) => store,
             Ok(None) => return Ok(Inspected::Nothing),
             Err(error) if error.is_damage() => {
-                return Ok(Inspected::Damaged(error.told_of(folder)));
+                return Ok(Inspected::Damaged(error.describe(folder)));
             }
             Err(error) => return Err(error),
         };
@@ -157,7 +157,7 @@ impl Index {
     }
 
     /// Adds the folder of the index to an error.
-    pub(crate) fn told<T>(&self, result: Result<T, Fault>) -> Result<T, IndexError> {
+    pub(crate) fn with_folder<T>(&self, result: Result<T, Fault>) -> Result<T, IndexError> {
         result.map_err(|it| it.within(&self.folder))
     }
 
@@ -217,7 +217,7 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {
-        self.told(self.status_as_read())
+        self.with_folder(self.status_as_read())
     }
 
     fn status_as_read(&self) -> Result<Status, Fault> {
@@ -244,15 +244,15 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn pending(&self) -> Result<Pending, IndexError> {
-        let known = self.told(self.store().manifest.snapshot())?;
-        let wanted = self.told(self.wanted())?;
+        let known = self.with_folder(self.store().manifest.snapshot())?;
+        let wanted = self.with_folder(self.wanted())?;
         let scan = self.scan(wanted);
         let work = self.work(wanted, &known.files, &scan);
         let is_changed =
             |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
         let is_indexed = |path: &&String| known.files.get(*path).is_some_and(FileRow::may_be_found);
         Ok(Pending {
-            generated: self.told(self.generated(wanted, &scan))?,
+            generated: self.with_folder(self.generated(wanted, &scan))?,
             changed: work.wanted.par_iter().filter(is_changed).count(),
             removed: work.removed.iter().filter(is_indexed).count(),
         })
@@ -294,7 +294,7 @@ impl Index {
     /// # Errors
     /// The folder of the index cannot be written.
     pub fn keep(&self, kept: Kept) -> Result<(), IndexError> {
-        self.told(self.remembered.keep(kept))
+        self.with_folder(self.remembered.keep(kept))
     }
 
     /// The settings stored by [`Index::keep`].
@@ -302,7 +302,7 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn kept(&self) -> Result<Kept, IndexError> {
-        self.told(self.remembered.kept())
+        self.with_folder(self.remembered.kept())
     }
 
     pub(crate) fn wanted(&self) -> Result<Wanted, Fault> {
@@ -336,7 +336,7 @@ fn remembered(root: &Path, folder: &Path) -> Result<(Remembered, Option<String>)
     }
     // The index answers whether or not this can be recorded.
     if let Err(error) = remembered.opened(root, seconds(SystemTime::now())) {
-        let error = error.told_of(folder);
+        let error = error.describe(folder);
         tracing::debug!(error, "what an index is of is not noted");
     }
     Ok((remembered, loss))

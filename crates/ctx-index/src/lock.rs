@@ -57,9 +57,9 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let mut file = open_no_link(&folder.join(name), &options).map_err(io)?;
     match ctx_source::lock(&mut file).map_err(io)? {
         // The lock file was removed with its index meanwhile, and protects nothing any more.
-        Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, told(None))),
+        Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, holder_name(None))),
         Taken::Ours => Ok(Lock(file)),
-        Taken::Theirs(process) => Err(busy(folder, told(process))),
+        Taken::Theirs(process) => Err(busy(folder, holder_name(process))),
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
 pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
     let mut file = open_no_link(&folder.join(name), File::options().read(true)).ok()?;
     let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    is_held.then(|| told(ctx_source::holder(&mut file)))
+    is_held.then(|| holder_name(ctx_source::holder(&mut file)))
 }
 
 /// Whether `path` still names this file.
@@ -89,7 +89,7 @@ fn is_still(_: &File, _: &Path) -> bool {
 }
 
 /// The holder of a lock, as text.
-fn told(process: Option<u32>) -> String {
+fn holder_name(process: Option<u32>) -> String {
     process.map_or("unknown".to_owned(), |it| it.to_string())
 }
 

@@ -31,13 +31,13 @@ struct Left {
 /// The paths that one text left, and those that it came to.
 #[derive(Debug, Default)]
 struct Text {
-    left: Place<Left>,
-    came: Place<String>,
+    left: Occurrence<Left>,
+    came: Occurrence<String>,
 }
 
 /// No path, one, or several.
 #[derive(Debug, Default)]
-enum Place<T> {
+enum Occurrence<T> {
     #[default]
     Nowhere,
     One(T),
@@ -45,11 +45,11 @@ enum Place<T> {
     Several,
 }
 
-impl<T> Place<T> {
+impl<T> Occurrence<T> {
     fn note(&mut self, place: T) {
         *self = match self {
-            Place::Nowhere => Place::One(place),
-            Place::One(_) | Place::Several => Place::Several,
+            Occurrence::Nowhere => Occurrence::One(place),
+            Occurrence::One(_) | Occurrence::Several => Occurrence::Several,
         };
     }
 }
@@ -110,7 +110,9 @@ impl Moves {
         let moves = texts
             .into_values()
             .filter_map(|it| match (it.left, it.came) {
-                (Place::One(from), Place::One(to)) => Some((from.path, (to, from.is_gone))),
+                (Occurrence::One(from), Occurrence::One(to)) => {
+                    Some((from.path, (to, from.is_gone)))
+                }
                 _ => None,
             });
         let mut moves: BTreeMap<String, (String, bool)> = moves.collect();

@@ -45,12 +45,12 @@ struct Opened {
     is_writable: bool,
     /// Its file, if a replacement by another process is followed: not if it is in memory or was
     /// opened only to look.
-    place: Option<Place>,
+    place: Option<DatabaseFile>,
 }
 
 /// The identity of a database file, if the system has one, and its folder.
 #[derive(Debug)]
-struct Place {
+struct DatabaseFile {
     folder: PathBuf,
     file: Option<FileId>,
 }
@@ -72,7 +72,7 @@ impl DerefMut for Opened {
 impl Opened {
     /// The folder, if another database has replaced this one there.
     fn replaced_in(&self) -> Option<&Path> {
-        let Place { folder, file } = self.place.as_ref()?;
+        let DatabaseFile { folder, file } = self.place.as_ref()?;
         let now = file_id(&folder.join(REMEMBERED_DB));
         (now.is_some() && now != *file).then_some(folder)
     }

@@ -107,7 +107,7 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
         }
         Step::On
     });
-    for fault in faults.iter().filter(|it| it.is_by_chance()) {
+    for fault in faults.iter().filter(|it| it.is_transient()) {
         match fault {
             WalkFault::Folder { path, .. } => drop(scan.unlisted.insert(path.clone())),
             _ => scan.is_partial = true,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part,
-    PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
+    Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part, PartQuery,
+    PortError, PortResult, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
 };
 use tantivy::collector::DocSetCollector;
 use tantivy::query::TermQuery;
@@ -31,8 +31,8 @@ const MOST: usize = 10_000;
 
 impl Index {
     /// Converts a result to that of a port.
-    fn answer<T>(&self, result: Result<T, Fault>) -> Answer<T> {
-        self.told(result)
+    fn answer<T>(&self, result: Result<T, Fault>) -> PortResult<T> {
+        self.with_folder(result)
             .map_err(|error| PortError::with_source("the index failed", error))
     }
 
@@ -72,7 +72,7 @@ impl Index {
             .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
             .collect();
         if !is_awaited() {
-            return Err(Fault::Told(IndexError::Cancelled));
+            return Err(Fault::Public(IndexError::Cancelled));
         }
         let clauses = match wanted.counting {
             Counting::Frequency => by_frequency(live, &wanted.terms, &fields)?,
@@ -156,7 +156,7 @@ impl Index {
     /// No more than `limit` paths are read.
     fn files_ending(&self, end: &str, limit: usize) -> Result<Vec<String>, Fault> {
         if !is_awaited() {
-            return Err(Fault::Told(IndexError::Cancelled));
+            return Err(Fault::Public(IndexError::Cancelled));
         }
         let searcher = self.searcher();
         let end = Term::from_field_text(self.fields.path_ends, &end.to_lowercase());
@@ -185,7 +185,7 @@ impl Index {
     /// the rest of the path after the folder and then by the whole path, independent of segments.
     fn files_below(&self, folder: &str, limit: usize) -> Result<Vec<String>, Fault> {
         if !is_awaited() {
-            return Err(Fault::Told(IndexError::Cancelled));
+            return Err(Fault::Public(IndexError::Cancelled));
         }
         let folder = folder.trim_matches('/').to_lowercase();
         if folder.is_empty() {
@@ -242,7 +242,7 @@ impl Index {
             return Ok(Vec::new());
         }
         if !is_awaited() {
-            return Err(Fault::Told(IndexError::Cancelled));
+            return Err(Fault::Public(IndexError::Cancelled));
         }
         let scores = Scores::alike(&searcher, self.fields.trigrams, &names)?;
         self.best(&live, &scores, limit)
@@ -259,7 +259,7 @@ impl Index {
         let live = self.statistics.of(&searcher);
         let one = |name: &String| {
             if !is_awaited() {
-                return Err(Fault::Told(IndexError::Cancelled));
+                return Err(Fault::Public(IndexError::Cancelled));
             }
             let clause = Clause::Bm25 {
                 lists: live.lists(&Term::from_field_text(field, &name.to_lowercase()))?,
@@ -363,33 +363,33 @@ fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
 
 #[async_trait]
 impl FileSearch for Index {
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.answer(self.fitting(wanted).map(scored))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.answer(self.fitting_files(wanted).map(scored))
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.answer(self.each_of(self.fields.defines, names, limit))
     }
 
-    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, names: &[String], limit: usize) -> PortResult<Vec<Hit>> {
         self.answer(self.alike(names, limit).map(scored))
     }
 
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         let one = |end: &String| self.files_ending(end, limit);
         self.answer(ends.iter().map(one).collect())
     }
 
-    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn below(&self, folders: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         let one = |folder: &String| self.files_below(folder, limit);
         self.answer(folders.iter().map(one).collect())
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         // A stack trace names one file many times.
         let mut files: BTreeMap<&str, Vec<Arc<Part>>> = BTreeMap::new();
         let mut parts = Vec::with_capacity(wanted.len());
@@ -412,65 +412,65 @@ impl FileSearch for Index {
 
 #[async_trait]
 impl Relations for Index {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn users_of(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.answer(self.each_of(self.fields.uses, names, limit))
     }
 }
 
 #[async_trait]
 impl History for Index {
-    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn messages(&self, thread: &str, limit: usize) -> PortResult<Vec<Message>> {
         self.answer(self.remembered.messages(thread, limit))
     }
 }
 
 #[async_trait]
 impl References for Index {
-    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+    async fn pinned(&self, thread: &str) -> PortResult<Vec<String>> {
         self.answer(self.remembered.pinned(thread))
     }
 }
 
 #[async_trait]
 impl Usage for Index {
-    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+    async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>> {
         self.answer(self.remembered.uses(paths))
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
         self.answer(self.remembered.shown(paths, now))
     }
 
-    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
         self.answer(self.remembered.recent(limit))
     }
 }
 
 #[async_trait]
 impl Threads for Index {
-    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+    async fn append(&self, thread: &str, message: &Message) -> PortResult<()> {
         self.answer(self.remembered.append(thread, message))
     }
 
-    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn pin(&self, thread: &str, what: &str) -> PortResult<()> {
         self.answer(self.remembered.pin(thread, what))
     }
 
-    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn unpin(&self, thread: &str, what: &str) -> PortResult<()> {
         self.answer(self.remembered.unpin(thread, what))
     }
 }
 
 #[async_trait]
 impl Feedback for Index {
-    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+    async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         self.answer(self.remembered.vote(vote))
     }
 }
 
 #[async_trait]
 impl Generation for Index {
-    async fn generation(&self) -> Answer<u64> {
+    async fn generation(&self) -> PortResult<u64> {
         self.answer(self.state())
     }
 }
@@ -479,7 +479,7 @@ impl Generation for Index {
 mod tests {
     use std::ops::ControlFlow;
 
-    use ctx_retrieve::Hold;
+    use ctx_retrieve::TaskScope;
 
     use super::*;
 
@@ -504,8 +504,8 @@ mod tests {
         let all = ending(usize::MAX).await.unwrap().concat();
         assert!(all.len() == 41 && all.is_sorted() && all[40] == "mod.rs");
         // Without a caller that waits, the query is cancelled.
-        let (hold, watch) = Hold::default().watched();
-        drop(watch);
-        assert!(hold.within(ending(3)).await.is_err());
+        let (scope, guard) = TaskScope::default().cancel_on_drop();
+        drop(guard);
+        assert!(scope.within(ending(3)).await.is_err());
     }
 }

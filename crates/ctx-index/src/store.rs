@@ -99,7 +99,7 @@ impl Store {
         let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
-            Err(error) if error.is_damage() => Some(error.told_of(folder)),
+            Err(error) if error.is_damage() => Some(error.describe(folder)),
             Err(error) => return Err(error),
         };
         own::remove(folder)?;
@@ -220,9 +220,9 @@ fn with_damage(error: Fault, damage: Option<Fault>, folder: &Path) -> Fault {
     };
     let damage = match damage {
         Fault::Damaged { what } => what,
-        damage => format!("failed to {}", damage.told_of(folder)),
+        damage => format!("failed to {}", damage.describe(folder)),
     };
-    let why = error.told_of(folder);
+    let why = error.describe(folder);
     Fault::Damaged {
         what: format!("{damage}, and it cannot be begun anew: failed to {why}"),
     }

@@ -73,7 +73,7 @@ impl Stored {
         match Store::look(&self.folder) {
             Ok(Some(_)) => Ok(None),
             Ok(None) => Ok(Some("find more of it than what it remembers".to_owned())),
-            Err(error) if error.is_damage() => Ok(Some(error.told_of(&self.folder))),
+            Err(error) if error.is_damage() => Ok(Some(error.describe(&self.folder))),
             Err(error) => Err(error.within(&self.folder)),
         }
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ctx_model::with_causes;
+use ctx_model::error_chain;
 use ctx_rank::Role;
 use ctx_source::{Secrets, SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
@@ -43,8 +43,8 @@ impl Index {
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
-        let wanted = self.told(self.wanted())?;
-        self.told(self.update_to(wanted, self.scan(wanted), progress))
+        let wanted = self.with_folder(self.wanted())?;
+        self.with_folder(self.update_to(wanted, self.scan(wanted), progress))
     }
 
     /// Indexes every file again, whatever is known of it. Until that is done, queries are answered
@@ -57,7 +57,7 @@ impl Index {
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
-        self.told(self.write_everything(progress))
+        self.with_folder(self.write_everything(progress))
     }
 
     fn write_everything(
@@ -191,7 +191,7 @@ impl Index {
         let (mut done, of) = (0_usize, work.wanted.len());
         let mut tell = |done| {
             if done < of && progress(Progress::of(done, of)).is_break() {
-                return Err(Fault::Told(IndexError::Cancelled));
+                return Err(Fault::Public(IndexError::Cancelled));
             }
             Ok(())
         };
@@ -213,7 +213,7 @@ impl Index {
                 },
             )
         });
-        if !is_anew && matches!(written, Err(Fault::Told(IndexError::Cancelled))) {
+        if !is_anew && matches!(written, Err(Fault::Public(IndexError::Cancelled))) {
             let finished = writer.finish();
             self.uses_follow(&[], &gone);
             finished?;
@@ -234,7 +234,7 @@ impl Index {
     /// The files are indexed whether or not their usage can follow them.
     fn uses_follow(&self, moves: &[(String, String)], gone: &[String]) {
         if let Err(error) = self.remembered.moved(moves, gone) {
-            let error = error.told_of(&self.folder);
+            let error = error.describe(&self.folder);
             tracing::warn!(error, "uses do not follow files that were moved or removed");
         }
     }
@@ -253,7 +253,7 @@ impl Index {
             Err(error) => {
                 // A file that is gone or has grown is noticed by the next scan.
                 let is_there = matches!(error, SourceError::Io { .. });
-                return Read::Fault(with_causes(&error), is_there.then(|| row.unread()));
+                return Read::Fault(error_chain(&error), is_there.then(|| row.unread()));
             }
         };
         let (text, is_generated) = match Content::of(&seen.path, bytes, wanted) {
@@ -300,7 +300,7 @@ impl Index {
         let tried: BTreeMap<&str, Option<String>> = (scan.files.iter().filter(is_unread))
             .map(
                 |seen| match self.root.read(&seen.path, wanted.max_file_bytes) {
-                    Err(error @ SourceError::Io { .. }) => (&*seen.path, Some(with_causes(&error))),
+                    Err(error @ SourceError::Io { .. }) => (&*seen.path, Some(error_chain(&error))),
                     _ => (&*seen.path, None),
                 },
             )

@@ -100,7 +100,7 @@ impl Index {
                     ControlFlow::Continue(())
                 }
             });
-            let result = self.told(result);
+            let result = self.with_folder(result);
             if stop.load(Ordering::Relaxed) && matches!(result, Err(IndexError::Cancelled)) {
                 break;
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use ctx_assemble::AssembleError;
 use ctx_budget::{BudgetError, Pin};
 use ctx_index::IndexError;
-use ctx_retrieve::Ended;
+use ctx_retrieve::TaskFailed;
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
 
@@ -184,7 +184,7 @@ impl From<ServiceError> for Fault {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::Assemble(error) => error.into(),
-            other => Fault::new(ctx_model::with_causes(&other), "the same call again"),
+            other => Fault::new(ctx_model::error_chain(&other), "the same call again"),
         }
     }
 }
@@ -225,8 +225,8 @@ impl From<AssembleError> for Fault {
     }
 }
 
-impl From<Ended> for Fault {
-    fn from(_: Ended) -> Self {
+impl From<TaskFailed> for Fault {
+    fn from(_: TaskFailed) -> Self {
         Fault::new(
             "finish: a thread ended before its work did",
             "the same call again",

@@ -32,7 +32,7 @@ pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
 /// The version of the protocol crate whose types [`Server::connection`] and [`tools`] return.
 pub use rmcp;
-pub use roots::Place;
+pub use roots::IndexLocation;
 pub use server::{Options, Server, serve_stdio};
 #[cfg(feature = "http")]
 pub use tokio_util::sync::CancellationToken;

@@ -19,7 +19,7 @@ pub(crate) fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<
     let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
     let peer = context.peer.clone();
     let forward = tokio::spawn(async move {
-        let mut told = Told::default();
+        let mut told = Reported::default();
         while let Some(progress) = receiver.recv().await {
             let Some((done, of)) = told.next(progress) else {
                 continue;
@@ -45,7 +45,7 @@ pub(crate) fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<
 
 /// What was reported so far, for folders that are indexed one after another.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     /// Files of the folders before.
     before: usize,
     /// Files of this folder.
@@ -54,7 +54,7 @@ struct Told {
     last: Option<usize>,
 }
 
-impl Told {
+impl Reported {
     /// How many files are done, and of how many; `None` if that is no more than was reported.
     fn next(&mut self, progress: Progress) -> Option<(usize, usize)> {
         if progress.is_waiting {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn progress_only_grows() {
-        let mut told = Told::default();
+        let mut told = Reported::default();
         let mut waiting = Progress::default();
         waiting.is_waiting = true;
         let of = |(done, of): (usize, usize)| {

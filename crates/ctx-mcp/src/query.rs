@@ -9,10 +9,10 @@ use ctx_budget::BudgetError;
 use ctx_index::FileSearch;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Selection,
-    Tokens, Warning, WarningCode, listed,
+    Tokens, Warning, WarningCode, join_first,
 };
 use ctx_resolve::Overlaps;
-use ctx_retrieve::{Hold, Options as RetrieveOptions};
+use ctx_retrieve::{Options as RetrieveOptions, TaskScope};
 use ctx_service::{missing_files, missing_names, no_such_file, no_such_name};
 use ctx_tokens::TokenCounter;
 use serde_json::Value;
@@ -139,7 +139,7 @@ async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let renditions = ids_of(&|it| !it.renditions.is_empty());
     let imports = ids_of(&|it| !it.imports.is_empty());
     let relations = ids_of(&|it| !it.relations.is_empty());
-    let resolved = Hold::current()
+    let resolved = TaskScope::current()
         .blocking(move || workspace.resolve(chunks, Overlaps::Merged))
         .await?;
     Ok(Material {
@@ -404,7 +404,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         _ => Overlaps::Apart,
     };
     let work = move || workspace.resolve(rest.chunks, overlaps);
-    let mut resolved = Hold::current().blocking(work).await?;
+    let mut resolved = TaskScope::current().blocking(work).await?;
     // What a file does not say any more is no answer, unless it was one when it said it no more.
     let stored = stored(&resolved.warnings);
     let gone: BTreeSet<&String> = stored.difference(&given.stored).collect();
@@ -419,7 +419,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
     let known: BTreeSet<_> = known.collect();
     warnings.retain(|it| !is_of_gone(it) && !known.contains(&(&it.id, &it.code)));
     warnings.append(&mut resolved.warnings);
-    let ids = listed(gone.iter().map(|it| bare(it)), TOLD);
+    let ids = join_first(gone.iter().map(|it| bare(it)), TOLD);
     let note = format!("Left out, as their files do not say it any more: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
@@ -469,7 +469,7 @@ async fn build(
         };
         builder.build(material, &shown)
     };
-    Hold::current().blocking(work).await?
+    TaskScope::current().blocking(work).await?
 }
 
 struct Builder {
@@ -542,7 +542,7 @@ impl Builder {
             let built = self.assemble(chunks, shown, material.tool, budget)?;
             let rest = built.as_ref();
             let rest = rest.and_then(|it| self.rest(it, chunks, material));
-            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, material);
+            let reply = write_reply(frame, built.as_ref(), rest.as_ref(), chunks, material);
             let cost = self.limit.cost(&reply.result(), counter);
             if cost <= self.limit.tokens() || budget == Tokens::ZERO {
                 return Ok((built, reply, rest));
@@ -635,7 +635,7 @@ fn leave_out_weak(chunks: &mut Vec<Chunk>, already: &[Already]) -> usize {
 fn frame(material: &Material, already: &[Already], chunks: &[Chunk]) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
-        let told = listed(already.iter().map(named), TOLD);
+        let told = join_first(already.iter().map(named), TOLD);
         reply.note(format!(
             "Already sent in this session and unchanged, the best first, look back to them: {told}."
         ));
@@ -740,7 +740,7 @@ impl Counts {
     }
 }
 
-fn told(
+fn write_reply(
     frame: &Reply,
     built: Option<&BuiltContext>,
     rest: Option<&Rest>,

@@ -17,23 +17,23 @@ const MOST: usize = 16;
 
 /// Returns where the index of a folder is kept, given its canonical path. It is called at the first
 /// question about the folder, so that it may also create the place.
-pub type Place = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
+pub type IndexLocation = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
 /// Where the roots of a client may lie. A client that starts the server itself may choose any
 /// folder; one that connects to a socket may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum AllowedRoots {
     /// Only within the server's own root.
-    Own,
+    WithinOwn,
     Anywhere,
 }
 
 /// The server's own folder, and those that clients declared.
 pub(crate) struct Roots {
     own: Arc<Folder>,
-    place: Place,
+    location: IndexLocation,
     /// Where the roots of any client may lie, whatever its transport.
-    reach: Reach,
+    allowed: AllowedRoots,
     /// The opened folders, most recently used last.
     opened: Mutex<VecDeque<Arc<Folder>>>,
 }
@@ -43,7 +43,11 @@ impl Roots {
     ///
     /// # Errors
     /// `own` is not a folder that can be opened.
-    pub(crate) fn new(own: &Path, reach: Reach, place: Place) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        own: &Path,
+        allowed: AllowedRoots,
+        location: IndexLocation,
+    ) -> Result<Self, Fault> {
         let path = own.canonicalize().map_err(|error| {
             Fault::new(
                 format!("open the root {}: {error}", own.display()),
@@ -51,9 +55,9 @@ impl Roots {
             )
         })?;
         Ok(Roots {
-            own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&place))?),
-            place,
-            reach,
+            own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&location))?),
+            location,
+            allowed,
             opened: Mutex::default(),
         })
     }
@@ -64,18 +68,18 @@ impl Roots {
     }
 
     /// The folders for a client that declares `uris`. A root that is not a folder here, or is out
-    /// of `reach`, is ignored.
+    /// of `allowed`, is ignored.
     ///
     /// # Errors
     /// None of them can be read.
     pub(crate) fn declared<'u>(
         &self,
         uris: impl Iterator<Item = &'u str>,
-        reach: Reach,
+        allowed: AllowedRoots,
     ) -> Result<Workspace, Fault> {
         let mut folders: Vec<Arc<Folder>> = Vec::new();
         for uri in uris.take(MOST) {
-            if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path, reach))
+            if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path, allowed))
                 && !folders.iter().any(|it| it.path() == folder.path())
             {
                 folders.push(folder);
@@ -90,7 +94,7 @@ impl Roots {
         Ok(Workspace::new(folders))
     }
 
-    fn folder(&self, path: &Path, reach: Reach) -> Option<Arc<Folder>> {
+    fn folder(&self, path: &Path, allowed: AllowedRoots) -> Option<Arc<Folder>> {
         let path = path.canonicalize().ok()?;
         if path == self.own.path() {
             return Some(Arc::clone(&self.own));
@@ -98,7 +102,7 @@ impl Roots {
         let own = self.own.path();
         let below = match path.strip_prefix(own) {
             Ok(below) => Some(below),
-            Err(_) if [reach, self.reach].contains(&Reach::Own) => return None,
+            Err(_) if [allowed, self.allowed].contains(&AllowedRoots::WithinOwn) => return None,
             Err(_) => None,
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +114,7 @@ impl Roots {
         // Only names were compared, so a folder within the server's own is opened relative to its
         // handle.
         let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
-        let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.place)).ok()?);
+        let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.location)).ok()?);
         if opened.len() >= OPEN {
             opened.pop_front();
         }
@@ -123,14 +127,14 @@ impl fmt::Debug for Roots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Roots")
             .field("own", &self.own)
-            .field("reach", &self.reach)
+            .field("allowed", &self.allowed)
             .finish_non_exhaustive()
     }
 }
 
 /// `.ctx` in the folder. It is readable by the user only and excluded from repositories, since it
 /// contains the texts of the files.
-pub(crate) fn default_place(root: &Path) -> PathBuf {
+pub(crate) fn default_index_location(root: &Path) -> PathBuf {
     let folder = root.join(".ctx");
     // If that fails, the index cannot be written either, which is reported.
     let _ = ctx_index::begin_in(&folder);
@@ -209,11 +213,16 @@ mod tests {
     #[test]
     fn of_many_folders_those_that_are_used_stay_open() {
         let folder = tempfile::tempdir().unwrap();
-        let roots = Roots::new(folder.path(), Reach::Own, Arc::new(default_place)).unwrap();
+        let roots = Roots::new(
+            folder.path(),
+            AllowedRoots::WithinOwn,
+            Arc::new(default_index_location),
+        )
+        .unwrap();
         let open = |number: usize| {
             let path = folder.path().join(format!("{number:03}"));
             std::fs::create_dir_all(&path).unwrap();
-            roots.folder(&path, Reach::Anywhere).unwrap()
+            roots.folder(&path, AllowedRoots::Anywhere).unwrap()
         };
         let first = open(0);
         for number in 1..3 * OPEN {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ctx_assemble::Cancel;
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
@@ -32,7 +32,7 @@ use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
 use crate::resources;
-use crate::roots::{Place, Reach, Roots, default_place};
+use crate::roots::{AllowedRoots, IndexLocation, Roots, default_index_location};
 use crate::sent::Sent;
 use crate::stdio::Lines;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
@@ -73,7 +73,7 @@ pub struct Options {
     pub root: PathBuf,
     /// Where the index of a folder is kept; by default in `.ctx` within it. The command line uses
     /// the place where `ctx query` keeps it.
-    pub place: Place,
+    pub index_location: IndexLocation,
     /// Whether the roots that a client declares must lie within [`root`](Options::root), whatever
     /// its transport. Over HTTP they must in any case, if the feature `http` is on to detect it. A
     /// client that starts the server itself may choose any folder; one that connects by another
@@ -89,7 +89,7 @@ impl Options {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Options {
             root: root.into(),
-            place: Arc::new(default_place),
+            index_location: Arc::new(default_index_location),
             bounded: false,
             calls: CALLS,
         }
@@ -97,8 +97,8 @@ impl Options {
 
     /// Sets where indexes are kept.
     #[must_use]
-    pub fn with_place(mut self, place: Place) -> Self {
-        self.place = place;
+    pub fn with_index_location(mut self, location: IndexLocation) -> Self {
+        self.index_location = location;
         self
     }
 
@@ -149,13 +149,13 @@ impl Server {
     /// # Errors
     /// The root is not a folder that can be opened.
     pub fn new(options: Options) -> Result<Self, Fault> {
-        let reach = if options.bounded {
-            Reach::Own
+        let allowed = if options.bounded {
+            AllowedRoots::WithinOwn
         } else {
-            Reach::Anywhere
+            AllowedRoots::Anywhere
         };
         Ok(Server(Arc::new(Shared {
-            roots: Roots::new(&options.root, reach, options.place)?,
+            roots: Roots::new(&options.root, allowed, options.index_location)?,
             sent: Mutex::default(),
             pending: Mutex::default(),
             turns: Turns::new(options.calls),
@@ -219,8 +219,8 @@ pub(crate) struct Call {
     pub(crate) cancel: Cancel,
     /// Identifies the connection if it outlives the call; otherwise empty.
     pub(crate) connection: String,
-    /// Its place among the calls that run or wait for their turn.
-    place: turns::Place,
+    /// Its slot among the calls that run or wait for their turn.
+    slot: turns::Slot,
     /// Raised when nobody waits for the reply.
     gone: CancellationToken,
     id: RequestId,
@@ -239,9 +239,9 @@ impl Call {
     ///
     /// # Errors
     /// The call was cancelled.
-    pub(crate) async fn turn(&self) -> Result<Hold, Fault> {
-        let turn = self.awaiting(self.place.turn()).await?;
-        Ok(Hold::default().with(turn))
+    pub(crate) async fn turn(&self) -> Result<TaskScope, Fault> {
+        let turn = self.awaiting(self.slot.turn()).await?;
+        Ok(TaskScope::default().with(turn))
     }
 
     /// Runs `work` on a blocking thread when its turn comes.
@@ -339,7 +339,7 @@ impl Call {
             report: Arc::new(|_| {}),
             cancel: Cancel::new(),
             connection: String::new(),
-            place: shared.turns.place().unwrap(),
+            slot: shared.turns.slot().unwrap(),
             gone,
             id: RequestId::Number(1),
             limit: OnceLock::new(),
@@ -355,7 +355,7 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
-        place: &turns::Place,
+        slot: &turns::Slot,
     ) -> Result<Known, NotBegun> {
         let capabilities = context.client_capabilities().unwrap_or_default();
         let has_roots = capabilities.roots.is_some();
@@ -366,9 +366,9 @@ impl Connection {
             .protocol_version()
             .is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_modern {
-            return self.answered(context, responses, place).await;
+            return self.answered(context, responses, slot).await;
         }
-        let declared = tokio::time::timeout(PATIENCE, self.declared(context, place)).await;
+        let declared = tokio::time::timeout(PATIENCE, self.declared(context, slot)).await;
         Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
     }
 
@@ -376,14 +376,14 @@ impl Connection {
     async fn declared(
         &self,
         context: &RequestContext<RoleServer>,
-        place: &turns::Place,
+        slot: &turns::Slot,
     ) -> Result<Workspace, Fault> {
         let mut declared = self.declared.lock().await;
         if let Some(workspace) = &*declared {
             return Ok(workspace.clone());
         }
         let roots = asked(context).await?;
-        let workspace = self.open(roots, reach(context), place).await??;
+        let workspace = self.open(roots, allowed_roots(context), slot).await??;
         *declared = Some(workspace.clone());
         Ok(workspace)
     }
@@ -393,7 +393,7 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
-        place: &turns::Place,
+        slot: &turns::Slot,
     ) -> Result<Known, NotBegun> {
         let Some(answer) = responses.and_then(|it| it.get(ROOTS)) else {
             #[expect(deprecated, reason = "clients that have roots still declare them")]
@@ -409,11 +409,11 @@ impl Connection {
             .ok_or_else(|| NotBegun::Parameters(no_roots()))?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        let opened = self.open(roots, reach(context), place).await?;
+        let opened = self.open(roots, allowed_roots(context), slot).await?;
         Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
-    /// The folders of `uris`, or why none of them can be read. `place` is held until they are open,
+    /// The folders of `uris`, or why none of them can be read. `slot` is held until they are open,
     /// even if the caller has gone.
     ///
     /// # Errors
@@ -421,13 +421,13 @@ impl Connection {
     async fn open(
         &self,
         uris: Vec<String>,
-        reach: Reach,
-        place: &turns::Place,
+        allowed: AllowedRoots,
+        slot: &turns::Slot,
     ) -> Result<Result<Workspace, Fault>, Fault> {
         let shared = Arc::clone(&self.shared);
-        let work = move || shared.roots.declared(uris.iter().map(|it| &**it), reach);
-        let hold = Hold::default().with(place.clone());
-        Ok(hold.blocking(work).await?)
+        let work = move || shared.roots.declared(uris.iter().map(|it| &**it), allowed);
+        let scope = TaskScope::default().with(slot.clone());
+        Ok(scope.blocking(work).await?)
     }
 
     /// A call that can begin, or a question that its client must answer first.
@@ -439,8 +439,8 @@ impl Connection {
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
     ) -> Result<Begun, NotBegun> {
-        let place = self.shared.turns.place()?;
-        let known = self.workspace(context, responses, &place);
+        let slot = self.shared.turns.slot()?;
+        let known = self.workspace(context, responses, &slot);
         let known = unless_cancelled(&context.ct, known).await??;
         let workspace = match known {
             Known::Workspace(workspace) => workspace,
@@ -461,7 +461,7 @@ impl Connection {
             report,
             cancel,
             connection: connection_of(context).unwrap_or_else(|| format!("#{}", self.number)),
-            place,
+            slot,
             gone: context.ct.clone(),
             id: context.id.clone(),
             limit: OnceLock::new(),
@@ -492,7 +492,7 @@ impl Helpers {
     /// Ends the tasks. No progress is reported after the reply.
     async fn end(self, call: Call) {
         // The place is held until the reply is sent.
-        let place = call.place.clone();
+        let slot = call.slot.clone();
         drop(call);
         self.watch.abort();
         if let Some(mut progress) = self.progress
@@ -500,7 +500,7 @@ impl Helpers {
         {
             progress.abort();
         }
-        drop(place);
+        drop(slot);
     }
 }
 
@@ -545,10 +545,10 @@ fn no_roots() -> Fault {
 }
 
 /// Where the roots of a client may lie, by its transport.
-fn reach(context: &RequestContext<RoleServer>) -> Reach {
+fn allowed_roots(context: &RequestContext<RoleServer>) -> AllowedRoots {
     match connection_of(context) {
-        Some(_) => Reach::Own,
-        None => Reach::Anywhere,
+        Some(_) => AllowedRoots::WithinOwn,
+        None => AllowedRoots::Anywhere,
     }
 }
 

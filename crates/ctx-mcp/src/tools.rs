@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_model::{Format, RenditionKind, Wire, in_words_of_json};
+use ctx_model::{Format, RenditionKind, Wire, json_error};
 use ctx_retrieve::Strategy;
 use ctx_syntax::SymbolKind;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -95,7 +95,7 @@ pub(crate) fn arguments<T: DeserializeOwned>(
 pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(Wire(given)).map_err(|error| {
         let why = error.inner().to_string();
-        let why = in_words_of_json(&why);
+        let why = json_error(&why);
         match &*error.path().to_string() {
             "" | "." | "?" => plain(&why),
             path => plain(&format!("{path}: {why}")),

@@ -13,21 +13,21 @@ const WAITING: usize = 4;
 /// The turns of all connections of a server.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     running: Arc<Semaphore>,
 }
 
-/// A place among the calls that run or wait, until its last clone and its last turn are dropped.
+/// A slot among the calls that run or wait, until its last clone and its last turn are dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    _place: Arc<OwnedSemaphorePermit>,
+pub(crate) struct Slot {
+    _slot: Arc<OwnedSemaphorePermit>,
     running: Arc<Semaphore>,
 }
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    _place: Place,
+    _slot: Slot,
     _running: OwnedSemaphorePermit,
 }
 
@@ -36,30 +36,30 @@ impl Turns {
     pub(crate) fn new(running: NonZeroUsize) -> Self {
         let running = running.get().min(Semaphore::MAX_PERMITS / (WAITING + 1));
         Turns {
-            places: Arc::new(Semaphore::new(running * (WAITING + 1))),
+            slots: Arc::new(Semaphore::new(running * (WAITING + 1))),
             running: Arc::new(Semaphore::new(running)),
         }
     }
 
-    /// Takes a place without waiting.
+    /// Takes a slot without waiting.
     ///
     /// # Errors
     /// Too many calls wait already.
-    pub(crate) fn place(&self) -> Result<Place, Fault> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        Ok(Place {
-            _place: Arc::new(place.map_err(|_| too_many())?),
+    pub(crate) fn slot(&self) -> Result<Slot, Fault> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        Ok(Slot {
+            _slot: Arc::new(slot.map_err(|_| too_many())?),
             running: Arc::clone(&self.running),
         })
     }
 }
 
-impl Place {
+impl Slot {
     /// Waits for a turn, in the order of arrival.
     pub(crate) async fn turn(&self) -> Turn {
         let running = Arc::clone(&self.running).acquire_owned().await;
         Turn {
-            _place: self.clone(),
+            _slot: self.clone(),
             _running: running.expect("nothing closes it"),
         }
     }
@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn some_run_some_wait_and_the_rest_is_refused() {
         let turns = Turns::new(NonZeroUsize::new(2).unwrap());
-        let mut places: Vec<Place> = (0..10).map(|_| turns.place().unwrap()).collect();
-        let refused = turns.place().unwrap_err();
+        let mut slots: Vec<Slot> = (0..10).map(|_| turns.slot().unwrap()).collect();
+        let refused = turns.slot().unwrap_err();
         assert!(refused.to_string().contains("too many calls"), "{refused}");
-        let mut asked: Vec<_> = places.iter().map(|it| Box::pin(it.turn())).collect();
+        let mut asked: Vec<_> = slots.iter().map(|it| Box::pin(it.turn())).collect();
         let mut running: Vec<Turn> = asked
             .iter_mut()
             .filter_map(|it| poll(it.as_mut()))
@@ -105,13 +105,13 @@ mod tests {
         let third = poll(asked[2].as_mut()).unwrap();
         assert!(poll(asked[3].as_mut()).is_none());
         drop(asked);
-        // A waiting call that leaves frees its place.
-        assert!(turns.place().is_err());
-        drop(places.pop());
-        drop(turns.place().unwrap());
+        // A waiting call that leaves frees its slot.
+        assert!(turns.slot().is_err());
+        drop(slots.pop());
+        drop(turns.slot().unwrap());
         // So does a call that ends, but not while it has a turn.
-        places.clear();
-        let free: Vec<Place> = std::iter::from_fn(|| turns.place().ok()).collect();
+        slots.clear();
+        let free: Vec<Slot> = std::iter::from_fn(|| turns.slot().ok()).collect();
         assert_eq!(free.len(), 10 - 2, "{third:?} {running:?}");
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tracing::debug;
 
 use crate::fault::{Fault, Kind, echo};
-use crate::roots::Place;
+use crate::roots::IndexLocation;
 use crate::server::Call;
 
 /// An index that was brought up to date so shortly before is not looked at again.
@@ -31,7 +31,7 @@ pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
 /// One folder, opened once.
 pub(crate) struct Folder {
     root: Root,
-    place: Place,
+    location: IndexLocation,
     resolver: Arc<Resolver>,
     search: Mutex<Option<Search>>,
 }
@@ -84,12 +84,12 @@ impl fmt::Debug for Folder {
 }
 
 impl Folder {
-    /// The folder `root`, whose path is canonical, with its index where `place` says.
-    pub(crate) fn new(root: Root, place: Place) -> Result<Self, Fault> {
+    /// The folder `root`, whose path is canonical, with its index where `location` says.
+    pub(crate) fn new(root: Root, location: IndexLocation) -> Result<Self, Fault> {
         let sources = Sources::new(root.try_clone()?, Limits::default());
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         Ok(Folder {
-            place,
+            location,
             root,
             resolver: Arc::new(resolver),
             search: Mutex::new(None),
@@ -130,9 +130,9 @@ impl Folder {
             });
         }
         let turn = call.turn().await?;
-        let (root, place, resolver) = (
+        let (root, location, resolver) = (
             self.root.try_clone()?,
-            Arc::clone(&self.place),
+            Arc::clone(&self.location),
             Arc::clone(&self.resolver),
         );
         let (found, report) = (search.take(), Arc::clone(&call.report));
@@ -140,7 +140,7 @@ impl Folder {
         let work = move || -> Result<_, Fault> {
             let found = match found {
                 Some(found) => found,
-                None => open(root, &place, &resolver)?,
+                None => open(root, &location, &resolver)?,
             };
             let looked = up_to_date(&found, &report, &cancel);
             Ok((found, looked))
@@ -162,8 +162,8 @@ impl Folder {
     }
 }
 
-fn open(root: Root, place: &Place, resolver: &Resolver) -> Result<Search, Fault> {
-    let at = place(root.path());
+fn open(root: Root, location: &IndexLocation, resolver: &Resolver) -> Result<Search, Fault> {
+    let at = location(root.path());
     let (index, anew) = Index::open_in(root, &at, ctx_index::Options::default())?;
     if let Some(why) = anew {
         debug!(why, "the index is begun anew");
@@ -406,7 +406,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::roots::Reach;
+    use crate::roots::AllowedRoots;
     use crate::{Options, Server};
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
         let shared = Call::of(&server, CancellationToken::new()).shared;
         let workspace = shared
             .roots
-            .declared(uris.iter().map(|it| &**it), Reach::Anywhere);
+            .declared(uris.iter().map(|it| &**it), AllowedRoots::Anywhere);
         let workspace = workspace.unwrap();
         let prefixes: Vec<String> = workspace.folders().map(|it| it.0).collect();
         assert_eq!(prefixes, ["a/", "a-3/", "a-2/", "a-4/", "a-2-2/"]);
@@ -548,7 +548,7 @@ mod tests {
         call.workspace = call
             .shared
             .roots
-            .declared(uris.iter().map(|it| &**it), Reach::Anywhere)
+            .declared(uris.iter().map(|it| &**it), AllowedRoots::Anywhere)
             .unwrap();
         let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
         let folder = folders.next().unwrap();

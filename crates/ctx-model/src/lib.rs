@@ -10,12 +10,12 @@ mod options;
 mod relevance;
 mod rendition;
 mod result;
-mod said;
 mod setters;
 mod span;
 mod tokens;
 mod warning;
 mod wire;
+mod wording;
 mod words;
 
 pub use chunk::{Chunk, Origin, Relation, UncheckedChunk};
@@ -32,8 +32,8 @@ pub use rendition::{Rendition, RenditionKind};
 pub use result::{
     BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit,
 };
-pub use said::{in_words_of_json, listed, with_causes};
 pub use span::LineSpan;
 pub use tokens::Tokens;
 pub use warning::{Warning, WarningCode};
 pub use wire::Wire;
+pub use wording::{error_chain, join_first, json_error};

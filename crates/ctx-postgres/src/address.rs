@@ -200,7 +200,7 @@ pub fn host(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::with_causes;
+    use ctx_model::error_chain;
     use proptest::prelude::*;
 
     use super::*;
@@ -259,7 +259,7 @@ mod tests {
         ] {
             let refused = Address::of(url).unwrap_err();
             assert!(matches!(refused, StoreError::BadAddress(_)), "{url}");
-            assert!(!with_causes(&refused).contains("sesame"), "{url}");
+            assert!(!error_chain(&refused).contains("sesame"), "{url}");
         }
         for url in [
             "host=db sslrootcert=/a",

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::indexed::Told;
+use crate::indexed::HashedPart;
 use crate::lexemes::{TermQuery, Terms};
 use crate::lookup::{hash, part};
 use crate::opening::Progress;
@@ -58,7 +58,7 @@ pub(crate) enum Of {
 /// A part of a file, or a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    pub(crate) told: Told,
+    pub(crate) told: HashedPart,
     pub(crate) terms: Arc<Terms>,
     /// Its size with its part and terms, stored so that a list of a thousand is weighed without
     /// looking into each.
@@ -74,7 +74,7 @@ impl Document {
         let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
         Document {
             bytes: own + texts + terms.bytes(),
-            told: Told {
+            told: HashedPart {
                 part: Arc::new(part),
                 hash,
             },
@@ -376,7 +376,7 @@ impl OwnedStore {
             if !is_told && told != generation {
                 // The cached lists are of another generation.
                 generation = told;
-                self.told(told);
+                self.note_generation(told);
                 found.clear();
             }
             is_told = true;
@@ -457,7 +457,7 @@ impl OwnedStore {
     }
 
     /// Records the current generation of the files.
-    pub(crate) fn told(&self, generation: u64) {
+    pub(crate) fn note_generation(&self, generation: u64) {
         let known = &self.kept().generations;
         if known.get(&self.owner_key()) != Some(generation) {
             known.insert(self.owner_key(), generation);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
-use ctx_retrieve::{Ended, PortError};
+use ctx_retrieve::{PortError, TaskFailed};
 use tokio_postgres::error::SqlState;
 
 /// Why a store could not be opened, written or queried. No message and no source contains a
@@ -148,7 +148,7 @@ pub enum StoreError {
     },
     /// A worker thread ended before its work did.
     #[error("take files apart")]
-    Thread(#[from] Ended),
+    Thread(#[from] TaskFailed),
 }
 
 impl StoreError {
@@ -304,8 +304,12 @@ impl From<StoreError> for PortError {
     fn from(error: StoreError) -> Self {
         // No port stores files, so these errors name none.
         tracing::warn!(cause = %error, "a port failed");
-        let is_for_now = error.is_transient();
+        let is_transient = error.is_transient();
         let failed = PortError::with_source("the store failed", error);
-        if is_for_now { failed.for_now() } else { failed }
+        if is_transient {
+            failed.transient()
+        } else {
+            failed
+        }
     }
 }

@@ -16,12 +16,12 @@ const SEVERAL: [u8; 32] = [0; 32];
 
 /// A part, and the BLAKE3 of the file text that it was cut from.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct HashedPart {
     pub(crate) part: Arc<Part>,
     pub(crate) hash: [u8; 32],
 }
 
-impl AsRef<Part> for Told {
+impl AsRef<Part> for HashedPart {
     fn as_ref(&self) -> &Part {
         &self.part
     }
@@ -56,7 +56,7 @@ impl OwnedStore {
     }
 
     /// Records which text a part refers to, and returns the part.
-    pub(crate) fn noted(&self, told: Told) -> Arc<Part> {
+    pub(crate) fn noted(&self, told: HashedPart) -> Arc<Part> {
         if let Some(indexed) = self.texts_told() {
             indexed.note(&told.part.path, told.hash);
         }
@@ -65,7 +65,7 @@ impl OwnedStore {
 
     /// Records that a hit refers to the text with this hash, and returns the hit.
     pub(crate) fn noted_hit(&self, hit: Hit, hash: [u8; 32]) -> Hit {
-        let told = Told {
+        let told = HashedPart {
             part: Arc::clone(&hit.part),
             hash,
         };

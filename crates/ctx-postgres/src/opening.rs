@@ -112,7 +112,7 @@ impl OwnedStore {
             defining: Mutex::default(),
         };
         let is_there = first.is_some_and(|row| row.get(0));
-        self.told(progress.generation);
+        self.note_generation(progress.generation);
         Ok((self.begun(opening), is_there))
     }
 

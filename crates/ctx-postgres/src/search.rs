@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Field, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
+use ctx_retrieve::{Field, FileSearch, Hit, Part, PartQuery, PortResult, Relations, TextQuery};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -255,7 +255,7 @@ impl OwnedStore {
                 }
             }
         }
-        self.told(generation);
+        self.note_generation(generation);
         let of_terms: Vec<(&str, Counts)> = counts.iter().map(|(term, it)| (*term, *it)).collect();
         self.keep_counted(generation, totals, &of_terms);
         Ok((generation, totals, counts))
@@ -315,19 +315,19 @@ impl State {
 
 #[async_trait]
 impl FileSearch for OwnedStore {
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         Ok(self.ranked(Of::Parts, wanted).await?)
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         Ok(self.ranked(Of::Files, wanted).await?)
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         Ok(self.parts_by_name(List::Defining, names, limit).await?)
     }
 
-    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, names: &[String], limit: usize) -> PortResult<Vec<Hit>> {
         let names = lower_all(names);
         if names.is_empty() {
             return Ok(Vec::new());
@@ -348,15 +348,15 @@ impl FileSearch for OwnedStore {
         self.limits().rows
     }
 
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         Ok(self.paths_by_end(ends, limit).await?)
     }
 
-    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn below(&self, folders: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         Ok(self.paths_below(folders, limit).await?)
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         Ok(self.parts_by_place(wanted, limit).await?)
     }
 }
@@ -371,7 +371,7 @@ const SIMILAR: &str = "
 
 #[async_trait]
 impl Relations for OwnedStore {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn users_of(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         Ok(self.parts_by_name(List::Using, names, limit).await?)
     }
 }

@@ -1,7 +1,7 @@
 //! Messages of threads, and references pinned to them.
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, History, Message, References, Threads};
+use ctx_retrieve::{History, Message, PortResult, References, Threads};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -143,7 +143,7 @@ impl OwnedStore {
 
 #[async_trait]
 impl History for OwnedStore {
-    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn messages(&self, thread: &str, limit: usize) -> PortResult<Vec<Message>> {
         let known = self.opening().and_then(|it| it.messages(thread, limit));
         if let Some(messages) = known {
             return Ok(messages);
@@ -160,7 +160,7 @@ impl History for OwnedStore {
         Ok(rows.iter().rev().map(|row| message(row, 0)).collect())
     }
 
-    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> PortResult<Vec<Message>> {
         if thread.contains('\0') || id.contains('\0') {
             return Ok(Vec::new());
         }
@@ -198,22 +198,22 @@ pub(crate) fn message(row: &Row, at: usize) -> Message {
 
 #[async_trait]
 impl Threads for OwnedStore {
-    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+    async fn append(&self, thread: &str, message: &Message) -> PortResult<()> {
         Ok(OwnedStore::append(self, thread, message).await.map(drop)?)
     }
 
-    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn pin(&self, thread: &str, what: &str) -> PortResult<()> {
         Ok(OwnedStore::pin(self, thread, what).await.map(drop)?)
     }
 
-    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn unpin(&self, thread: &str, what: &str) -> PortResult<()> {
         Ok(OwnedStore::unpin(self, thread, what).await.map(drop)?)
     }
 }
 
 #[async_trait]
 impl References for OwnedStore {
-    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+    async fn pinned(&self, thread: &str) -> PortResult<Vec<String>> {
         if let Some(pinned) = self.opening().and_then(|it| it.pinned(thread)) {
             return Ok(pinned);
         }

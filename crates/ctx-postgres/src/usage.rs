@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
+use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, REMEMBERED, Usage, Vote};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -137,11 +137,11 @@ impl OwnedStore {
 
 #[async_trait]
 impl Feedback for OwnedStore {
-    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+    async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         Ok(self.votes(std::slice::from_ref(vote)).await? > 0)
     }
 
-    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+    async fn votes(&self, votes: &[Vote]) -> PortResult<usize> {
         for vote in votes {
             check_name("the key of the vote", &vote.key, LONGEST_KEY)?;
             check_name("the path of the vote", &vote.path, LONGEST_KEY)?;
@@ -161,7 +161,7 @@ impl OwnedStore {
 
 #[async_trait]
 impl Generation for OwnedStore {
-    async fn generation(&self) -> Answer<u64> {
+    async fn generation(&self) -> PortResult<u64> {
         let Progress { generation, votes } = match self.opening() {
             Some(opening) => opening.progress,
             None => self.progress().await?,
@@ -186,7 +186,7 @@ fn in_order(paths: &[String]) -> Vec<&str> {
 
 #[async_trait]
 impl Usage for OwnedStore {
-    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+    async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>> {
         let progress = self.opening().map(|it| it.progress);
         let paths = in_order(paths);
         let (mut uses, paths) = match progress {
@@ -212,7 +212,7 @@ impl Usage for OwnedStore {
         Ok(known.collect())
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
         let sql = "INSERT INTO ctx.usage AS u (owner, path, shown_at)
                    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
                    ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
@@ -223,7 +223,7 @@ impl Usage for OwnedStore {
         Ok(())
     }
 
-    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
         let sql = "SELECT path, shown_at FROM ctx.usage WHERE owner = $1 AND shown_at > 0
                    ORDER BY shown_at DESC, path DESC LIMIT $2::int";
         if let Some(known) = self.opening().and_then(|it| it.recent(limit)) {

@@ -153,13 +153,13 @@ impl Vocabulary {
         bag.expect("it is wanted to the end")
     }
 
-    /// Like [`Vocabulary::bag`], for as long as `is_wanted` returns true; it is called after every
+    /// Like [`Vocabulary::bag`], for as long as `is_awaited` returns true; it is called after every
     /// 65,536 words. `None` once it returns false.
-    pub fn bag_while(&mut self, text: &str, is_wanted: impl Fn() -> bool) -> Option<Bag> {
+    pub fn bag_while(&mut self, text: &str, is_awaited: impl Fn() -> bool) -> Option<Bag> {
         let mut bag: Vec<Count> = Vec::new();
         let mut is_whole = true;
         for (number, (_, word)) in runs(text).enumerate() {
-            if number % ASKED_AFTER == ASKED_AFTER - 1 && !is_wanted() {
+            if number % ASKED_AFTER == ASKED_AFTER - 1 && !is_awaited() {
                 is_whole = false;
                 break;
             }
@@ -273,11 +273,11 @@ mod tests {
         let long = "to read a file ".repeat(ASKED_AFTER);
         let mut vocabulary = Vocabulary::default();
         let asked = Cell::new(0);
-        let is_wanted = || {
+        let is_awaited = || {
             asked.set(asked.get() + 1);
             asked.get() < 3
         };
-        assert_eq!(vocabulary.bag_while(&long, is_wanted), None);
+        assert_eq!(vocabulary.bag_while(&long, is_awaited), None);
         assert_eq!(asked.get(), 3);
         for text in ["to read", &long] {
             assert_eq!(told(&vocabulary.bag(text)), plainly(text));

@@ -107,7 +107,7 @@ impl LongLines {
 }
 
 /// A match of a word.
-struct Place {
+struct Match {
     /// The offset after it.
     at: usize,
     word: usize,
@@ -157,7 +157,7 @@ fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
 }
 
 /// The matches of `words` in `line`, ignoring case, in the order of their ends.
-fn places(line: &str, words: &AhoCorasick) -> Vec<Place> {
+fn places(line: &str, words: &AhoCorasick) -> Vec<Match> {
     let lower = line.to_lowercase();
     let mut characters = line.char_indices();
     let (mut below, mut at) = (0, 0);
@@ -170,7 +170,7 @@ fn places(line: &str, words: &AhoCorasick) -> Vec<Place> {
             at = start + c.len_utf8();
         }
         let word = it.pattern().as_usize();
-        Place { at, word }
+        Match { at, word }
     });
     found.take(MOST_PLACES).collect()
 }

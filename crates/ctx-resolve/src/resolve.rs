@@ -367,7 +367,7 @@ impl Resolver {
         let own = if around.is_some() {
             span
         } else {
-            let span = widened(span, self.context_lines, text.lines().count());
+            let span = padded(span, self.context_lines, text.lines().count());
             self.without_front(path, text, span)
         };
         chunk.span = Some(own);
@@ -677,7 +677,7 @@ fn slice(text: &Text, span: LineSpan) -> Option<&str> {
 }
 
 /// `span` with `more` lines added at each end, in a text of `count` lines.
-fn widened(span: LineSpan, more: u32, count: u32) -> LineSpan {
+fn padded(span: LineSpan, more: u32, count: u32) -> LineSpan {
     let first = span.start().saturating_sub(more).max(1);
     let last = span.end().saturating_add(more).min(count).max(span.end());
     LineSpan::new(first, last).unwrap_or(span)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
-    Answer, FileSearch, Hit, LineSpan, Options, Part, PartQuery, Query, Retriever, TextQuery,
+    FileSearch, Hit, LineSpan, Options, Part, PartQuery, PortResult, Query, Retriever, TextQuery,
     async_trait,
 };
 
@@ -52,7 +52,7 @@ impl Notes {
 
 #[async_trait]
 impl FileSearch for Notes {
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         let rarities: Vec<f64> = wanted.terms.iter().map(|(it, _)| self.rarity(it)).collect();
         let mut hits = Vec::new();
         for (part, terms) in self.files.values().flatten() {
@@ -75,7 +75,7 @@ impl FileSearch for Notes {
         Ok(hits)
     }
 
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         let with = |end: &String| {
             let is_it = |path: &&String| *path == end || path.ends_with(&format!("/{end}"));
             let mut paths: Vec<String> = self.files.keys().filter(is_it).cloned().collect();
@@ -86,7 +86,7 @@ impl FileSearch for Notes {
         Ok(ends.iter().map(with).collect())
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let of = |wanted: &PartQuery| {
             let parts = self.files.get(&wanted.path).into_iter().flatten();
             let parts = parts.map(|(part, _)| part).filter(|part| {

@@ -11,12 +11,12 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::hold::{Ended, Hold};
-use crate::ports::{Answer, PortError};
+use crate::ports::{PortError, PortResult};
+use crate::scope::{TaskFailed, TaskScope};
 
 /// A pending port call: its answer and how long it took. Dropping it cancels the call: asynchronous
 /// waits end, and code that computes can see it through [`is_awaited`](crate::is_awaited).
-pub type Asked<T> = Pin<Box<dyn Future<Output = (Answer<T>, Duration)> + Send>>;
+pub type Asked<T> = Pin<Box<dyn Future<Output = (PortResult<T>, Duration)> + Send>>;
 
 /// Calls `port`, which must answer within `limit`. If it fails, panics or is late, the answer is an
 /// error; so it is if the port has learned that it is no longer awaited, whatever it answers then.
@@ -29,42 +29,42 @@ pub type Asked<T> = Pin<Box<dyn Future<Output = (Answer<T>, Duration)> + Send>>;
 /// [`is_awaited`](crate::is_awaited) that it need not continue. A call that gets no thread in time
 /// is not started.
 ///
-/// Within [`Hold::alone`], the call starts when it is awaited, on the current thread, and `limit`
-/// counts from then: computations of other calls before that do not count, but those during its
-/// waits do. An answer that is ready is accepted, and a port that computes beyond `limit` without
-/// polling `is_awaited` delays the others.
+/// Within [`TaskScope::on_one_thread`], the call starts when it is awaited, on the current thread,
+/// and `limit` counts from then: computations of other calls before that do not count, but those
+/// during its waits do. An answer that is ready is accepted, and a port that computes beyond
+/// `limit` without polling `is_awaited` delays the others.
 ///
 /// # Panics
 /// Outside a tokio runtime.
 pub fn ask<T: Send + 'static>(
     limit: Duration,
-    port: impl Future<Output = Answer<T>> + Send + 'static,
+    port: impl Future<Output = PortResult<T>> + Send + 'static,
 ) -> Asked<T> {
-    let hold = Hold::current();
-    if hold.is_alone() {
+    let scope = TaskScope::current();
+    if scope.is_on_one_thread() {
         return Box::pin(async move {
             let start = Instant::now();
-            let (hold, watch) = hold.watched_until(start.checked_add(limit));
-            let port = AssertUnwindSafe(hold.within(port)).catch_unwind();
+            let (scope, guard) = scope.cancel_on_drop_or_at(start.checked_add(limit));
+            let port = AssertUnwindSafe(scope.within(port)).catch_unwind();
             let answer = timeout(limit, port).await;
             let took = start.elapsed();
             let answer = match answer {
                 // Its answer may be incomplete once it has learned that.
-                Ok(Ok(_)) if watch.is_told() => late(),
+                Ok(Ok(_)) if guard.is_told() => late(),
                 Ok(Ok(Err(_))) if took >= limit => late(),
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => ended(Ended::Panicked),
+                Ok(Err(_)) => ended(TaskFailed::Panicked),
                 Err(_) => late(),
             };
             (answer, took)
         });
     }
     let runtime = Handle::current();
-    let (hold, watch) = hold.watched();
+    let (scope, guard) = scope.cancel_on_drop();
     // Closed when the call is no longer awaited.
     let (asker, gone) = oneshot::channel::<Infallible>();
     let start = Instant::now();
-    let answer = hold.blocking(move || {
+    let answer = scope.blocking(move || {
         let start = Instant::now();
         let answer = runtime.block_on(async {
             tokio::select! {
@@ -76,7 +76,7 @@ pub fn ask<T: Send + 'static>(
         (answer, start.elapsed())
     });
     Box::pin(async move {
-        let _waits = (watch, asker);
+        let _waits = (guard, asker);
         match timeout(limit.saturating_sub(start.elapsed()), answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(why)) => (ended(why), start.elapsed()),
@@ -85,10 +85,10 @@ pub fn ask<T: Send + 'static>(
     })
 }
 
-fn late<T>() -> Answer<T> {
-    Err(PortError::new("it was late").for_now())
+fn late<T>() -> PortResult<T> {
+    Err(PortError::new("it was late").transient())
 }
 
-fn ended<T>(why: Ended) -> Answer<T> {
+fn ended<T>(why: TaskFailed) -> PortResult<T> {
     Err(PortError::new(why))
 }

@@ -1,13 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod asked;
-mod hold;
 mod keys;
 mod options;
 mod paths;
 mod pool;
 mod ports;
 mod retrieve;
+mod scope;
 mod strategies;
 
 pub use asked::{Asked, ask};
@@ -15,12 +15,12 @@ pub use asked::{Asked, ask};
 pub use async_trait::async_trait;
 pub use ctx_model::LineSpan;
 pub use ctx_rank::{Contribution, Profile, Query, Role};
-pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use paths::files_ending_with;
 pub use ports::{
-    Answer, Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES,
-    Message, Near, Part, PartQuery, PortError, REMEMBERED, References, Relations, Semantic,
+    Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
+    Near, Part, PartQuery, PortError, PortResult, REMEMBERED, References, Relations, Semantic,
     TextQuery, Threads, Touched, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};
+pub use scope::{ScopeGuard, TaskFailed, TaskScope, is_awaited};

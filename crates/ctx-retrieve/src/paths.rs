@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::ports::{Answer, FileSearch};
+use crate::ports::{FileSearch, PortResult};
 
 /// As [`FileSearch::ending_with`]. An end that no file has is looked up once more in the other
 /// normal forms of Unicode: macOS gives names of files decomposed (`u` and a diaeresis), and
@@ -14,7 +14,7 @@ pub async fn files_ending_with(
     search: &dyn FileSearch,
     ends: &[String],
     limit: usize,
-) -> Answer<Vec<Vec<String>>> {
+) -> PortResult<Vec<Vec<String>>> {
     let mut found = search.ending_with(ends, limit).await?;
     let (mut places, mut forms) = (Vec::new(), Vec::new());
     for (place, (end, files)) in ends.iter().zip(&found).enumerate() {
@@ -62,11 +62,11 @@ mod tests {
 
     #[async_trait]
     impl FileSearch for Paths {
-        async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+        async fn passages(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
             Ok(Vec::new())
         }
 
-        async fn ending_with(&self, ends: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+        async fn ending_with(&self, ends: &[String], _: usize) -> PortResult<Vec<Vec<String>>> {
             *self.1.lock().unwrap() += 1;
             let is_it = |path: &&String, end: &String| path.ends_with(end.as_str());
             let files = ends.iter().map(|end| {

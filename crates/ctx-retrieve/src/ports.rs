@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::{LineSpan, with_causes};
+use ctx_model::{LineSpan, error_chain};
 use ctx_rank::{Query, Role};
 
 /// A part of a file, with what a store knows of it.
@@ -197,15 +197,15 @@ pub enum Field {
 /// the store says.
 ///
 /// ```
-/// use ctx_retrieve::{Answer, PortError};
+/// use ctx_retrieve::{PortError, PortResult};
 ///
-/// fn read(path: &str) -> Answer<Vec<u8>> {
+/// fn read(path: &str) -> PortResult<Vec<u8>> {
 ///     Ok(std::fs::read(path)?)
 /// }
-/// fn number(text: &str) -> Answer<u32> {
+/// fn number(text: &str) -> PortResult<u32> {
 ///     text.parse().map_err(PortError::new)
 /// }
-/// fn port(text: &str) -> Answer<u32> {
+/// fn port(text: &str) -> PortResult<u32> {
 ///     text.parse().map_err(|error| PortError::with_source("the port is no number", error))
 /// }
 /// assert!(read("no/such/file").unwrap_err().get_ref().is::<std::io::Error>());
@@ -213,14 +213,14 @@ pub enum Field {
 /// assert_eq!(port("x").unwrap_err().to_string(), "the port is no number");
 /// assert_eq!(port("x").unwrap_err().on_one_line(), "the port is no number: invalid digit found in string");
 ///
-/// let away = PortError::new("nobody answers there").for_now();
+/// let away = PortError::new("nobody answers there").transient();
 /// assert!(PortError::with_source("ask the store", away).is_transient());
 /// assert!(!PortError::new("the disk is damaged").is_transient());
 /// ```
 #[derive(Clone, Debug)]
 pub struct PortError {
     error: Arc<dyn Error + Send + Sync>,
-    is_for_now: bool,
+    is_transient: bool,
 }
 
 impl PortError {
@@ -228,7 +228,7 @@ impl PortError {
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         PortError {
             error: error.into().into(),
-            is_for_now: false,
+            is_transient: false,
         }
     }
 
@@ -246,24 +246,24 @@ impl PortError {
     /// Marks the error as transient: the store was late or unreachable, and the request is not at
     /// fault.
     #[must_use]
-    pub fn for_now(self) -> Self {
+    pub fn transient(self) -> Self {
         PortError {
-            is_for_now: true,
+            is_transient: true,
             ..self
         }
     }
 
     /// Whether retrying soon may succeed: this error, or a [`PortError`] among its causes, was
-    /// marked [`for_now`](PortError::for_now). Every other error counts as permanent: an answer may
-    /// be given without something that never succeeds, but not without something that would succeed
-    /// a moment later.
+    /// marked [`transient`](PortError::transient). Every other error counts as permanent: an answer
+    /// may be given without something that never succeeds, but not without something that would
+    /// succeed a moment later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         let first: &(dyn Error + 'static) = self.get_ref();
         let mut causes = iter::successors(Some(first), |it| (*it).source());
         // The first of these takes its own causes into account.
         let cause = causes.find_map(|it| it.downcast_ref::<PortError>());
-        self.is_for_now || cause.is_some_and(PortError::is_transient)
+        self.is_transient || cause.is_some_and(PortError::is_transient)
     }
 
     /// The error that [`new`](PortError::new) was given; for
@@ -276,7 +276,7 @@ impl PortError {
     /// The error and its causes, on one line.
     #[must_use]
     pub fn on_one_line(&self) -> String {
-        with_causes(self)
+        error_chain(self)
     }
 }
 
@@ -315,7 +315,7 @@ struct Because {
 }
 
 /// The result of most port methods.
-pub type Answer<T> = Result<T, PortError>;
+pub type PortResult<T> = Result<T, PortError>;
 
 /// Which parts of a file are wanted: all, or those that contain a line, have a name, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -366,31 +366,31 @@ impl PartQuery {
 pub trait FileSearch: Send + Sync {
     /// The parts that match best, each once, the best first: by BM25 or similar, summed over
     /// fields. The store orders ties in any way that is always the same.
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>>;
 
     /// The files that match best, the best first, each as a part that represents it
     /// ([`Part::of_file`]). For any other part, its file is used.
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         let _ = wanted;
         Ok(Vec::new())
     }
 
     /// For each of `names`, the parts that define exactly this name, ignoring case.
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let _ = limit;
         Ok(vec![Vec::new(); names.len()])
     }
 
     /// The parts whose names are most similar to one of `names`, by their trigrams; scores are
     /// 0..=1. One list for all names.
-    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, names: &[String], limit: usize) -> PortResult<Vec<Hit>> {
         let _ = (names, limit);
         Ok(Vec::new())
     }
 
     /// For each of `ends`, the files whose paths are equal to it or end with a `/` and it, in the
     /// order of their paths, ignoring case. An empty end has none.
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); ends.len()])
     }
@@ -400,7 +400,7 @@ pub trait FileSearch: Send + Sync {
     /// An empty one has none. If there are more than `limit`, the first by the lower-case rest of
     /// the path after the folder, and then by path. If a file is below two such folders, the nearer
     /// one counts; folders more than 64 levels above a file may be ignored.
-    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn below(&self, folders: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); folders.len()])
     }
@@ -412,7 +412,7 @@ pub trait FileSearch: Send + Sync {
     }
 
     /// For each of `wanted`, the parts of that file, in the order of their lines.
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let _ = limit;
         Ok(vec![Vec::new(); wanted.len()])
     }
@@ -423,7 +423,7 @@ pub trait FileSearch: Send + Sync {
 pub trait Relations: Send + Sync {
     /// For each of `names`, the parts that use it, as if each was requested alone (see
     /// [`FileSearch`]).
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;
+    async fn users_of(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>>;
 }
 
 /// A place that an earlier change touched.
@@ -455,7 +455,7 @@ impl Touched {
 pub trait Changes: Send + Sync {
     /// The places touched by changes whose messages match `terms` best, the best first. Terms are
     /// as `ctx_rank::Analyzer` gives them, with their weights.
-    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>>;
+    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>>;
 }
 
 /// A place that a custom search found.
@@ -486,13 +486,13 @@ impl Near {
 #[async_trait]
 pub trait Semantic: Send + Sync {
     /// The `limit` places nearest to `query`, in any order; its text is [`Query::text`].
-    async fn nearest(&self, query: &Query, limit: usize) -> Answer<Vec<Near>>;
+    async fn nearest(&self, query: &Query, limit: usize) -> PortResult<Vec<Near>>;
 }
 
 /// Places that were found beforehand, for one question.
 #[async_trait]
 impl Semantic for Vec<Near> {
-    async fn nearest(&self, _: &Query, _: usize) -> Answer<Vec<Near>> {
+    async fn nearest(&self, _: &Query, _: usize) -> PortResult<Vec<Near>> {
         Ok(self.clone())
     }
 }
@@ -543,12 +543,12 @@ impl Message {
 #[async_trait]
 pub trait History: Send + Sync {
     /// The last `limit` messages of `thread`, the oldest first.
-    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>>;
+    async fn messages(&self, thread: &str, limit: usize) -> PortResult<Vec<Message>>;
 
     /// The exchange of `thread` that contains the message `id`, the oldest message first: a message
     /// of a user, and the messages until the next one of a user; at most `limit` messages. Empty if
     /// there is no such message. Searches the last 200 messages, unless a store does better.
-    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> PortResult<Vec<Message>> {
         let last = self.messages(thread, RECENT_MESSAGES).await?;
         let mut exchanges = last.chunk_by(|_, next| next.role != "user");
         let found = exchanges.find(|it| it.iter().any(|message| message.id == id));
@@ -564,37 +564,37 @@ const RECENT_MESSAGES: usize = 200;
 pub trait References: Send + Sync {
     /// The references pinned to `thread`, as written (a path, `path:10-20`, a symbol), in the order
     /// of pinning.
-    async fn pinned(&self, thread: &str) -> Answer<Vec<String>>;
+    async fn pinned(&self, thread: &str) -> PortResult<Vec<String>>;
 }
 
 /// How useful files were before.
 #[async_trait]
 pub trait Usage: Send + Sync {
     /// How often each of these files was useful; files without a count may be missing.
-    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>>;
+    async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>>;
 
     /// Records that these files were shown, at `now` in seconds since 1970; a later time already
     /// recorded is kept.
-    async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
+    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()>;
 
     /// The files that were shown last, the latest first, with their times; ties in descending order
     /// of their paths. A file that was removed from the store is missing, even after it comes back,
     /// until it is shown again; its usefulness count is kept.
-    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>>;
 }
 
 /// Stores threads: their messages, and the references pinned to them.
 #[async_trait]
 pub trait Threads: Send + Sync {
     /// Appends `message` to `thread`. Does nothing if the thread has a message with this id.
-    async fn append(&self, thread: &str, message: &Message) -> Answer<()>;
+    async fn append(&self, thread: &str, message: &Message) -> PortResult<()>;
 
     /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. If it is pinned already, it keeps
     /// its position.
-    async fn pin(&self, thread: &str, what: &str) -> Answer<()>;
+    async fn pin(&self, thread: &str, what: &str) -> PortResult<()>;
 
     /// Unpins `what` from `thread`, if it is pinned.
-    async fn unpin(&self, thread: &str, what: &str) -> Answer<()>;
+    async fn unpin(&self, thread: &str, what: &str) -> PortResult<()>;
 }
 
 /// The highest usefulness count of a file.
@@ -636,11 +636,11 @@ pub trait Feedback: Send + Sync {
     /// returns whether it did: a vote with a remembered key changes nothing. The vote and its key
     /// are stored atomically. A store may forget a key once a vote comes more than [`REMEMBERED`]
     /// seconds after the vote with that key, by the times in the votes.
-    async fn vote(&self, vote: &Vote) -> Answer<bool>;
+    async fn vote(&self, vote: &Vote) -> PortResult<bool>;
 
     /// Counts each of `votes` like [`Feedback::vote`], and returns how many counted. One by one,
     /// unless a store does better.
-    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+    async fn votes(&self, votes: &[Vote]) -> PortResult<usize> {
         let mut counted = 0;
         for vote in votes {
             counted += usize::from(self.vote(vote).await?);
@@ -654,5 +654,5 @@ pub trait Feedback: Send + Sync {
 pub trait Generation: Send + Sync {
     /// A number that changes whenever files are indexed or a vote is counted. Messages, pins, and
     /// times when files were shown do not change it.
-    async fn generation(&self) -> Answer<u64>;
+    async fn generation(&self) -> PortResult<u64>;
 }

@@ -12,7 +12,9 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, Ranking, keep_best};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
+use crate::ports::{
+    Changes, FileSearch, Hit, Part, PortError, PortResult, Relations, Semantic, Usage,
+};
 use crate::strategies::{self, Named, Noted, Said};
 
 /// The most parts kept for a possible quotation: those that have all of its words, whatever their
@@ -86,7 +88,7 @@ pub struct Retriever {
     search: Arc<dyn FileSearch>,
     relations: Option<Arc<dyn Relations>>,
     usage: Option<Arc<dyn Usage>>,
-    changes: Option<Answer<Arc<dyn Changes>>>,
+    changes: Option<PortResult<Arc<dyn Changes>>>,
     semantic: Option<Arc<dyn Semantic>>,
 }
 
@@ -156,8 +158,8 @@ impl Retriever {
     /// Returns the parts that match `query` best. The strategies run in parallel, each within the
     /// deadline ([`ask`]); one that fails, panics or is late is reported and contributes nothing. A
     /// question without content finds nothing, and a strategy for which it has nothing sends no
-    /// requests. A strategy that computes beyond the deadline keeps the [`Hold`](crate::Hold)
-    /// around this call until it ends.
+    /// requests. A strategy that computes beyond the deadline keeps the
+    /// [`TaskScope`](crate::TaskScope) around this call until it ends.
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
@@ -392,7 +394,7 @@ impl Retrieved {
     fn note_again(
         &mut self,
         strategy: Strategy,
-        answer: Answer<Vec<Hit>>,
+        answer: PortResult<Vec<Hit>>,
         took: Duration,
         pool: &mut Pool,
     ) {
@@ -407,7 +409,7 @@ impl Retrieved {
     fn note(
         &mut self,
         strategy: Strategy,
-        answer: Answer<Vec<Hit>>,
+        answer: PortResult<Vec<Hit>>,
         took: Duration,
         pool: &mut Pool,
     ) {

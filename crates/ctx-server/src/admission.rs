@@ -1,6 +1,6 @@
 //! Admission control: which requests run, which wait, and which are rejected at once.
 //!
-//! A request takes a place when it is admitted and returns it when its work has ended; the work of
+//! A request takes a slot when it is admitted and returns it when its work has ended; the work of
 //! a dropped request ends when it notices the cancellation. So no more work runs than is allowed,
 //! however many callers give up.
 //!
@@ -11,7 +11,7 @@
 //! that there is time for.
 //!
 //! Only requests that wait for nothing but a turn stand in line. A request that first needs
-//! something else, such as its owner's store to be opened, has no turn: it takes a place, but does
+//! something else, such as its owner's store to be opened, has no turn: it takes a slot, but does
 //! not lengthen the line for others.
 //!
 //! Writes of one owner run one after the other, whatever the store. So a request that
@@ -29,14 +29,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Owner;
 use crate::bodies::Room;
 
-/// The places for one kind of work.
+/// The slots for one kind of work.
 #[derive(Debug)]
 pub(crate) struct Admission {
     state: Mutex<State>,
     running: Arc<Semaphore>,
-    /// The most places of one owner, in percent of those that are available now.
+    /// The most slots of one owner, in percent of those that are available now.
     percent: usize,
-    /// How many requests run at once; each has or waits for a place.
+    /// How many requests run at once; each has or waits for a slot.
     workers: usize,
     /// How many cores they run on.
     cores: usize,
@@ -54,7 +54,7 @@ pub(crate) enum Doing {
     Writes,
 }
 
-/// Which places are taken, and by whom.
+/// Which slots are taken, and by whom.
 #[derive(Debug, Default)]
 struct State {
     taken: usize,
@@ -65,11 +65,11 @@ struct State {
     mean: Mean,
 }
 
-/// The places of one owner.
+/// The slots of one owner.
 #[derive(Debug)]
 struct Held {
-    places: usize,
-    /// How many of `places` are held by writes.
+    slots: usize,
+    /// How many of `slots` are held by writes.
     writes: usize,
     /// How many of those writes are ready to run: one stands in line, the others wait for it.
     ready: usize,
@@ -86,14 +86,14 @@ struct Mean(u64);
 /// The inverse of the weight of the latest duration in the mean.
 const WEIGHT: u64 = 8;
 
-/// Why no place, or no memory for a body, is available.
+/// Why no slot, or no memory for a body, is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// All places are taken.
+    /// All slots are taken.
     All,
-    /// A place is free, but its turn would come too late.
+    /// A slot is free, but its turn would come too late.
     Late,
-    /// The owner has used up its share of places.
+    /// The owner has used up its share of slots.
     Owner,
     /// The write would wait too long behind earlier writes of its owner.
     Behind,
@@ -110,19 +110,19 @@ pub(crate) struct Turn {
     // Fields are dropped in this order.
     _right: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
-    place: Place,
+    slot: Slot,
 }
 
-/// A place, held until it is dropped.
+/// A slot, held until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Slot {
     admission: Arc<Admission>,
     owner: Owner,
     /// The owner's permit to write, if the request writes.
     right: Option<Arc<Semaphore>>,
     /// Whether the request has everything that it needs before its turn.
     is_ready: bool,
-    /// The memory of the request's body, held as long as the place.
+    /// The memory of the request's body, held as long as the slot.
     body: Option<Room>,
     /// When the request began.
     since: Instant,
@@ -131,7 +131,7 @@ pub(crate) struct Place {
 impl Default for Held {
     fn default() -> Self {
         Held {
-            places: 0,
+            slots: 0,
             writes: 0,
             ready: 0,
             right: Arc::new(Semaphore::new(1)),
@@ -165,7 +165,7 @@ impl Mean {
 
 impl Admission {
     /// Admits `workers` running requests on `cores` and `queue` waiting ones, whose expected wait
-    /// is at most `patience`. One owner gets at most `percent` of the places that this leaves, but
+    /// is at most `patience`. One owner gets at most `percent` of the slots that this leaves, but
     /// at least one.
     pub(crate) fn new(
         (workers, cores): (usize, usize),
@@ -199,7 +199,7 @@ impl Admission {
             return Some(Full::Late);
         }
         let held = state.owners.get(owner)?;
-        if held.places >= self.share(line) {
+        if held.slots >= self.share(line) {
             return Some(Full::Owner);
         }
         // An owner's writes run one at a time.
@@ -207,25 +207,25 @@ impl Admission {
         is_late.then_some(Full::Behind)
     }
 
-    /// How many of `line` places one owner may have.
+    /// How many of `line` slots one owner may have.
     fn share(&self, line: usize) -> usize {
         (line.saturating_mul(self.percent) / 100).max(1)
     }
 
     /// Admits one request of `owner`, or reports why not.
-    pub(crate) fn enter(self: &Arc<Self>, owner: &Owner, doing: Doing) -> Result<Place, Full> {
+    pub(crate) fn enter(self: &Arc<Self>, owner: &Owner, doing: Doing) -> Result<Slot, Full> {
         let mut state = self.state();
         if let Some(full) = self.refusal(&state, owner, doing) {
             return Err(full);
         }
         state.taken += 1;
         let held = state.owners.entry(owner.clone()).or_default();
-        held.places += 1;
+        held.slots += 1;
         let right = (doing == Doing::Writes).then(|| Arc::clone(&held.right));
         if right.is_some() {
             held.writes += 1;
         }
-        Ok(Place {
+        Ok(Slot {
             admission: Arc::clone(self),
             owner: owner.clone(),
             right,
@@ -240,8 +240,8 @@ impl Admission {
     }
 }
 
-impl Place {
-    /// Holds the memory of the request's body until the place is returned.
+impl Slot {
+    /// Holds the memory of the request's body until the slot is returned.
     pub(crate) fn with_body(mut self, body: Room) -> Self {
         self.body = Some(body);
         self
@@ -291,7 +291,7 @@ impl Place {
             began: Instant::now(),
             _right: right,
             _permit: permit,
-            place: self,
+            slot: self,
         }
     }
 }
@@ -300,7 +300,7 @@ impl Turn {
     /// Whether there are at most two cores per running request: then a second thread hardly speeds
     /// up one caller and slows down all others.
     pub(crate) fn is_crowded(&self) -> bool {
-        let admission = &self.place.admission;
+        let admission = &self.slot.admission;
         let running = admission.workers - admission.running.available_permits();
         2 * running >= admission.cores
     }
@@ -309,18 +309,18 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let took = self.began.elapsed();
-        let place = &self.place;
-        let mut state = place.admission.state();
+        let slot = &self.slot;
+        let mut state = slot.admission.state();
         state.mean.note(took);
-        if place.right.is_some()
-            && let Some(held) = state.owners.get_mut(&place.owner)
+        if slot.right.is_some()
+            && let Some(held) = state.owners.get_mut(&slot.owner)
         {
             held.mean.note(took);
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut state = self.admission.state();
         let state = &mut *state;
@@ -328,7 +328,7 @@ impl Drop for Place {
         let Some(held) = state.owners.get_mut(&self.owner) else {
             return;
         };
-        held.places -= 1;
+        held.slots -= 1;
         let writes = usize::from(self.right.is_some());
         held.writes -= writes;
         if self.is_ready {
@@ -337,7 +337,7 @@ impl Drop for Place {
             let is_followed = writes > 0 && held.ready > 0;
             state.line -= usize::from(!is_followed);
         }
-        if held.places == 0 {
+        if held.slots == 0 {
             state.owners.remove(&self.owner);
         }
     }
@@ -374,23 +374,23 @@ mod tests {
     }
 
     /// Enters as many requests as are admitted; each has what it needs.
-    fn all(admission: &Arc<Admission>, owner: &Owner, doing: Doing) -> Vec<Place> {
-        let place = || {
-            let mut place = admission.enter(owner, doing).ok()?;
-            place.ready();
-            Some(place)
+    fn all(admission: &Arc<Admission>, owner: &Owner, doing: Doing) -> Vec<Slot> {
+        let slot = || {
+            let mut slot = admission.enter(owner, doing).ok()?;
+            slot.ready();
+            Some(slot)
         };
-        std::iter::from_fn(place).collect()
+        std::iter::from_fn(slot).collect()
     }
 
     /// How many requests get in, and why the next is rejected.
     fn fill(admission: &Arc<Admission>) -> (usize, Option<Full>) {
         let owner = owner("ada");
-        let places = all(admission, &owner, Reads);
+        let slots = all(admission, &owner, Reads);
         let before = admission.full(&owner, Reads);
         let after = admission.enter(&owner, Reads).err();
         assert_eq!(before, after, "before a body is read, and after");
-        (places.len(), after)
+        (slots.len(), after)
     }
 
     #[test]
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn an_owner_leaves_room_to_others_however_short_the_line_is() {
-        // How long work takes, how many places one owner gets, and how many are left to others.
+        // How long work takes, how many slots one owner gets, and how many are left to others.
         for (milliseconds, ada_has, others_have) in
             [(1, 38, 13), (100, 13, 5), (300, 6, 2), (5_000, 3, 1)]
         {
@@ -460,11 +460,11 @@ mod tests {
         for (workers, cores, free) in [(1, 1, 0), (2, 2, 0), (3, 2, 0), (4, 4, 1), (12, 8, 3)] {
             let admission = Arc::new(Admission::new((workers, cores), 0, 100, PATIENCE));
             let owner = owner("ada");
-            let places: Vec<Place> =
+            let slots: Vec<Slot> =
                 std::iter::from_fn(|| admission.enter(&owner, Reads).ok()).collect();
             let mut turns = Vec::new();
-            for place in places {
-                let turn = place.turn().await;
+            for slot in slots {
+                let turn = slot.turn().await;
                 let is_crowded = turn.is_crowded();
                 turns.push(turn);
                 assert_eq!(
@@ -561,7 +561,7 @@ mod tests {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(milliseconds));
             let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(owner);
-            let opening = |owner: &Owner| -> Vec<Place> {
+            let opening = |owner: &Owner| -> Vec<Slot> {
                 std::iter::from_fn(|| admission.enter(owner, Reads).ok()).collect()
             };
             let (mut adas, bobs) = (opening(&ada), opening(&bob));
@@ -571,7 +571,7 @@ mod tests {
             // The request that gets it stands in line from then on.
             let its = now(adas.remove(0).turn()).unwrap();
             assert_eq!(admission.state().line, 2);
-            let mut others: Vec<Place> = Vec::new();
+            let mut others: Vec<Slot> = Vec::new();
             for name in ["dora", "eve"] {
                 others.extend(all(&admission, &owner(name), Reads));
             }
@@ -586,18 +586,18 @@ mod tests {
     fn of_an_owner_s_writes_the_first_that_has_what_it_needs_stands_in_line() {
         let admission = admission(2, 8);
         let ada = owner("ada");
-        let mut places: Vec<Place> = (0..4)
+        let mut slots: Vec<Slot> = (0..4)
             .map(|_| admission.enter(&ada, Writes).unwrap())
             .collect();
         let line = || admission.state().line;
         assert_eq!(line(), 0);
-        for place in &mut places[1..3] {
-            place.ready();
+        for slot in &mut slots[1..3] {
+            slot.ready();
             assert_eq!(line(), 1);
         }
         // One that still needs something, one that stands in line, and the one behind it.
         for (at, left) in [(0, 1), (0, 1), (0, 0), (0, 0)] {
-            drop(places.remove(at));
+            drop(slots.remove(at));
             assert_eq!(line(), left);
         }
     }

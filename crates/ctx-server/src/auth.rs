@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use blake3::Hash;
 
-use crate::chance::random;
+use crate::random::random;
 use crate::{Owner, ServerError};
 
 /// The accepted lengths of a token, in bytes: shorter ones could be guessed; longer ones were not

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use ctx_assemble::{Cancel, Control};
 use ctx_citations::StoredSource;
 use ctx_model::{BuildOptions, BuiltContext};
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
 use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
@@ -329,14 +329,14 @@ impl Job {
     }
 
     /// The deadline and the cancellation for assembling, on one thread if the work is
-    /// [alone](Hold::alone).
+    /// [alone](TaskScope::on_one_thread).
     pub(crate) fn control(&self) -> Control {
         let started = self.started;
         Control::default()
             .with_cancel(self.cancel.clone())
             .with_clock(Arc::new(move || started.elapsed()))
             .with_deadline(Some(self.deadline))
-            .with_one_thread(Hold::current().is_alone())
+            .with_one_thread(TaskScope::current().is_on_one_thread())
     }
 
     /// Reports that `stage` begins.

@@ -103,7 +103,7 @@ pub async fn build(
     for failure in &primed.context.failures {
         tracing::warn!(source = ?failure.source, "a source has no say in a context");
     }
-    let built = told(&primed.context, &options, request.reserve);
+    let built = for_request(&primed.context, &options, request.reserve);
     Ok(Prime {
         context: primed.context,
         built,
@@ -133,7 +133,11 @@ fn refused(error: ServiceError, reserve: Reserve) -> BackendError {
 }
 
 /// What is reported of `context`, which was built with `options`.
-fn told(context: &PrimeContext, options: &PrimeOptions, reserve: Reserve) -> Arc<BuiltContext> {
+fn for_request(
+    context: &PrimeContext,
+    options: &PrimeOptions,
+    reserve: Reserve,
+) -> Arc<BuiltContext> {
     let is_whole = context.unresolved.is_empty() && context.failures.is_empty();
     let entering = |it: &Omitted| it.enters_at.map(|at| entry(at, options, reserve));
     let is_told_so = |it: &Omitted| entering(it).is_none_or(|at| at == it.enters_at);
@@ -318,7 +322,7 @@ pub(crate) fn now() -> i64 {
 mod tests {
     use ctx_assemble::{Control, assemble};
     use ctx_model::BuildOptions;
-    use ctx_retrieve::Hold;
+    use ctx_retrieve::TaskScope;
 
     use super::*;
 
@@ -336,11 +340,11 @@ mod tests {
             sources: Vec::new(),
         };
         let resolve = || async { receipt.resolve("[fil-9f2a1c]") };
-        let (hold, watch) = Hold::default().watched();
-        let resolved = hold.clone().within(resolve()).await;
+        let (scope, guard) = TaskScope::default().cancel_on_drop();
+        let resolved = scope.clone().within(resolve()).await;
         assert_eq!(resolved.unwrap().0.marks.len(), 1);
-        drop(watch);
-        let gone = hold.within(resolve()).await;
+        drop(guard);
+        let gone = scope.within(resolve()).await;
         assert!(matches!(gone, Err(BackendError::Cancelled)));
     }
 }

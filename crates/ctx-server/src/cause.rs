@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 
-use ctx_retrieve::{Ended, PortError};
+use ctx_retrieve::{PortError, TaskFailed};
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
 use tokio::task::JoinError;
@@ -127,15 +127,15 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
             fact => fact,
         };
     }
-    if let Some(error) = error.downcast_ref::<Ended>() {
+    if let Some(error) = error.downcast_ref::<TaskFailed>() {
         return error.to_string().into();
     }
     if let Some(error) = error.downcast_ref::<JoinError>() {
         let is_panic = error.is_panic();
         let ended = if is_panic {
-            Ended::Panicked
+            TaskFailed::Panicked
         } else {
-            Ended::Cancelled
+            TaskFailed::Cancelled
         };
         return ended.to_string().into();
     }

@@ -12,12 +12,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use ctx_hosts::{Admitted, NoToken, end_with};
 
-use crate::asked::Asked;
 use crate::auth::Identity;
 use crate::problem::Problem;
-use crate::rest::Rest;
+use crate::request::RequestInfo;
 use crate::state::{App, Shared};
 use crate::tally::Tally;
+use crate::unread_body::UnreadBody;
 
 /// Paths that are answered without a token: they show no owner's data.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
@@ -34,10 +34,10 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
-    let asked = Asked::new(method(request.method()), route);
+    let asked = RequestInfo::new(method(request.method()), route);
     let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
     let asking = app.door.asking(request.headers());
-    let rest = Rest::of(&mut request);
+    let rest = UnreadBody::of(&mut request);
     let answering = async {
         match admit(&app, &mut request) {
             Ok(None) => next.run(request).await,

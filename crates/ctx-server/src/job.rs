@@ -3,19 +3,19 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use ctx_retrieve::{Ended, Hold};
+use ctx_retrieve::{TaskFailed, TaskScope};
 use tokio::sync::oneshot;
 
 use crate::Owner;
-use crate::admission::{Admission, Doing, Full, Place};
-use crate::asked::Asked;
+use crate::admission::{Admission, Doing, Full, Slot};
 use crate::backend::{BackendError, Job, Stage};
 use crate::cause::cause;
 use crate::problem::Problem;
+use crate::request::RequestInfo;
 use crate::state::App;
 
 /// A callback for the stages of a build, if the caller wants them.
-pub(crate) type Told = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
+pub(crate) type StageListener = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
 
 /// What must be available before work gets its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +25,34 @@ pub(crate) enum Needs {
     Store,
 }
 
-/// Returns a place for a request of `owner`.
+/// Returns a slot for a request of `owner`.
 ///
 /// # Errors
-/// No place is available.
+/// No slot is available.
 pub(crate) fn enter(
     app: &App,
     admission: &Arc<Admission>,
     owner: &Owner,
     doing: Doing,
-) -> Result<Place, Problem> {
+) -> Result<Slot, Problem> {
     admission.enter(owner, doing).map_err(|full| {
         app.meter.shed();
         refused(full)
     })
 }
 
-/// Runs `work` in `place` when its turn comes, which it waits for once it has what it `needs`; all
-/// within the time limit of the request of that place. Dropping this future, or reaching the
-/// deadline, cancels the job. The place is returned when the work and all tasks that it began have
+/// Runs `work` in `slot` when its turn comes, which it waits for once it has what it `needs`; all
+/// within the time limit of the request of that slot. Dropping this future, or reaching the
+/// deadline, cancels the job. The slot is returned when the work and all tasks that it began have
 /// ended, not when the caller leaves.
 ///
 /// # Errors
 /// The answer was late; errors of the work.
 pub(crate) async fn run<T, F>(
     app: &App,
-    place: Place,
+    slot: Slot,
     needs: Needs,
-    told: Told,
+    told: StageListener,
     work: impl FnOnce(Job) -> F + Send + 'static,
 ) -> Result<T, Problem>
 where
@@ -63,7 +63,7 @@ where
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller's deadline.
     let patience = app.limits.source_time.min(limit / 5);
-    let since = place.since();
+    let since = slot.since();
     let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
         .with_started(since)
         .with_patience(patience)
@@ -72,23 +72,23 @@ where
         job = job.with_progress(told);
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let hold = match Asked::current() {
-        Some(asked) => Hold::default().with(asked),
-        None => Hold::default(),
+    let scope = match RequestInfo::current() {
+        Some(asked) => TaskScope::default().with(asked),
+        None => TaskScope::default(),
     };
-    let (hold, watch) = hold.watched();
+    let (scope, guard) = scope.cancel_on_drop();
     // Dropped when the caller no longer waits.
-    let guards = (cancel.drop_guard(), stop, watch);
+    let guards = (cancel.drop_guard(), stop, guard);
     let store = (needs == Needs::Store).then(|| Arc::clone(&app.backend));
     let task = tokio::spawn(async move {
         job.begin(Stage::Queued)?;
         // No request with a turn waits for its store to be opened.
-        let ready = hold.clone().within(async {
+        let ready = scope.clone().within(async {
             let opened = match store {
-                Some(store) => Some(store.open(place.owner()).await?),
+                Some(store) => Some(store.open(slot.owner()).await?),
                 None => None,
             };
-            Ok::<_, BackendError>((opened, place.turn().await))
+            Ok::<_, BackendError>((opened, slot.turn().await))
         });
         let (opened, turn) = tokio::select! {
             ready = ready => ready?,
@@ -98,13 +98,13 @@ where
             return Err(BackendError::Cancelled);
         }
         // When it is crowded, the remaining cores are left to others.
-        let (is_alone, hold) = (turn.is_crowded(), hold.with((opened, turn)));
+        let (is_alone, scope) = (turn.is_crowded(), scope.with((opened, turn)));
         let work = work(job);
         if is_alone {
-            let done = hold.alone(work).await;
+            let done = scope.on_one_thread(work).await;
             done.map_err(|error| BackendError::failed("finish", error))?
         } else {
-            hold.within(work).await
+            scope.within(work).await
         }
     });
     let left = limit.saturating_sub(since.elapsed());
@@ -116,7 +116,7 @@ where
             Err(Problem::late(limit))
         }
         Ok(Err(error)) => {
-            let cause = cause(&Ended::from(error));
+            let cause = cause(&TaskFailed::from(error));
             tracing::error!(status = 500, cause, "work ended without an answer");
             Err(Problem::internal())
         }

@@ -8,12 +8,12 @@ use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use ctx_model::{ModelError, Wire};
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::admission::{Admission, Doing, Place};
+use crate::admission::{Admission, Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::BackendError;
 use crate::job;
@@ -39,13 +39,13 @@ pub(crate) trait Input: TryFrom<Self::Sent, Error: Into<Problem>> + Send + 'stat
     fn check(&self, limits: &Limits) -> Result<(), Problem>;
 }
 
-/// A kind of work, with its own places.
+/// A kind of work, with its own slots.
 pub(crate) trait Work {
     /// Whether it reads or writes.
     const DOING: Doing;
 
-    /// Its places.
-    fn places(app: &App) -> &Arc<Admission>;
+    /// Its slots.
+    fn admission(app: &App) -> &Arc<Admission>;
 }
 
 /// Building and assembling contexts.
@@ -55,7 +55,7 @@ pub(crate) struct Building;
 impl Work for Building {
     const DOING: Doing = Doing::Reads;
 
-    fn places(app: &App) -> &Arc<Admission> {
+    fn admission(app: &App) -> &Arc<Admission> {
         &app.builds
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Batching;
 impl Work for Batching {
     const DOING: Doing = Doing::Writes;
 
-    fn places(app: &App) -> &Arc<Admission> {
+    fn admission(app: &App) -> &Arc<Admission> {
         &app.batches
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct Looking;
 impl Work for Looking {
     const DOING: Doing = Doing::Reads;
 
-    fn places(app: &App) -> &Arc<Admission> {
+    fn admission(app: &App) -> &Arc<Admission> {
         &app.store
     }
 }
@@ -91,18 +91,18 @@ pub(crate) struct Keeping;
 impl Work for Keeping {
     const DOING: Doing = Doing::Writes;
 
-    fn places(app: &App) -> &Arc<Admission> {
+    fn admission(app: &App) -> &Arc<Admission> {
         &app.store
     }
 }
 
-/// A body, parsed and checked, and the place of its request. If there is no place, or no memory for
+/// A body, parsed and checked, and the slot of its request. If there is no slot, or no memory for
 /// the body, the request is rejected before its body is read. A client that sends slowly occupies
-/// memory, but no place.
+/// memory, but no slot.
 #[derive(Debug)]
 pub(crate) struct Json<T, W> {
     pub(crate) request: T,
-    pub(crate) place: Place,
+    pub(crate) slot: Slot,
     work: PhantomData<W>,
 }
 
@@ -120,7 +120,7 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             app.meter.shed();
             job::refused(full)
         };
-        if let Some(full) = W::places(app).full(&owner, W::DOING) {
+        if let Some(full) = W::admission(app).full(&owner, W::DOING) {
             return Err(shed(full));
         }
         let mut room = app.bodies.begin(&owner);
@@ -133,31 +133,31 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             Ok(bytes) => bytes?,
             Err(_) => return Err(Problem::late_body(limits.body_time)),
         };
-        let enter = || job::enter(app, W::places(app), &owner, W::DOING);
-        let place = || Ok(enter()?.with_body(room));
-        let (request, place) = taken(bytes, limits, place).await?;
+        let enter = || job::enter(app, W::admission(app), &owner, W::DOING);
+        let slot = || Ok(enter()?.with_body(room));
+        let (request, slot) = taken(bytes, limits, slot).await?;
         Ok(Json {
             request,
-            place,
+            slot,
             work: PhantomData,
         })
     }
 }
 
-/// Parses a body and takes a place. A large body is parsed in its place on a blocking thread, where
+/// Parses a body and takes a slot. A large body is parsed in its slot on a blocking thread, where
 /// it delays nobody: a runtime thread serves many requests.
 async fn taken<T: Input, P: Send + 'static>(
     bytes: Vec<u8>,
     limits: &Limits,
-    place: impl FnOnce() -> Result<P, Problem>,
+    slot: impl FnOnce() -> Result<P, Problem>,
 ) -> Result<(T, P), Problem> {
     if bytes.len() <= QUICK {
         let request = checked(&bytes, limits)?;
-        return Ok((request, place()?));
+        return Ok((request, slot()?));
     }
-    let (place, limits) = (place()?, limits.clone());
-    let reading = move || Ok((checked(&bytes, &limits)?, place));
-    let read = Hold::current().blocking(reading).await;
+    let (slot, limits) = (slot()?, limits.clone());
+    let reading = move || Ok((checked(&bytes, &limits)?, slot));
+    let read = TaskScope::current().blocking(reading).await;
     read.map_err(|error| BackendError::failed("read a body", error))?
 }
 
@@ -268,7 +268,7 @@ fn refused(path: &str, error: &serde_json::Error) -> Problem {
 /// The problem for an error of serde at `path` with the message `detail`: the field at fault is the
 /// one at the path, or the one named in the message.
 pub(crate) fn fault(path: &str, detail: &str) -> Problem {
-    let detail = ctx_model::in_words_of_json(detail).into_owned();
+    let detail = ctx_model::json_error(detail).into_owned();
     // Where the text is cut off, the field is unknown.
     let path = path.trim_end_matches('?').trim_end_matches('.');
     let mut field = path.to_owned();
@@ -411,8 +411,8 @@ mod tests {
     async fn a_large_body_is_read_in_its_place_and_gives_that_back_when_it_is_refused() {
         let body = || format!("{{\"x\": [{}", "0,".repeat(1_000_000)).into_bytes();
         let held = Arc::new(());
-        let place = || Ok(Arc::clone(&held));
-        let refused = taken::<Reader, _>(body(), &Limits::default(), place).await;
+        let slot = || Ok(Arc::clone(&held));
+        let refused = taken::<Reader, _>(body(), &Limits::default(), slot).await;
         assert!(refused.is_err());
         assert_eq!(Arc::strong_count(&held), 1);
         let full = || Err::<(), _>(Problem::overloaded("full"));

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod admission;
-mod asked;
 mod auth;
 mod backend;
 #[cfg(any(feature = "embedded", feature = "postgres"))]
@@ -9,7 +8,6 @@ mod batch;
 mod bodies;
 mod build;
 mod cause;
-mod chance;
 #[cfg(any(feature = "embedded", feature = "postgres"))]
 mod checks;
 mod descriptors;
@@ -22,7 +20,6 @@ mod json;
 mod limits;
 mod meter;
 mod nest;
-mod once;
 mod openapi;
 mod owner;
 mod page;
@@ -32,19 +29,21 @@ mod paths;
 mod postgres;
 mod problem;
 mod quota;
+mod random;
 mod readiness;
 #[cfg(any(feature = "embedded", feature = "postgres"))]
 mod recall;
+mod request;
 mod reserve;
-mod rest;
 mod routes;
 mod schema;
 mod server;
 mod state;
 mod tally;
+mod unique_fields;
+mod unread_body;
 mod wire;
 
-pub use asked::Asked;
 /// For implementations of [`Backend`].
 pub use async_trait::async_trait;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
@@ -72,5 +71,6 @@ pub use owner::Owner;
 pub use postgres::Postgres;
 pub use problem::{Breakdown, Fault, Faults, Problem, Shortfall};
 pub use quota::{Keeping, Quota};
+pub use request::RequestInfo;
 pub use reserve::Reserve;
 pub use server::{Options, Server};

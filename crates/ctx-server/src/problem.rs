@@ -18,9 +18,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::asked::Asked;
 use crate::backend::BackendError;
 use crate::cause::{cause, is_full};
+use crate::request::RequestInfo;
 use crate::schema;
 
 /// Why there is no answer (RFC 9457).
@@ -286,7 +286,7 @@ impl Problem {
 
     /// Adds the id of the current request.
     pub(crate) fn of_request(mut self) -> Self {
-        self.request_id = Asked::current().map(|it| it.id.as_str().into());
+        self.request_id = RequestInfo::current().map(|it| it.id.as_str().into());
         self
     }
 

@@ -1,7 +1,7 @@
 //! What threads were shown, according to the receipts of their contexts.
 
 use ctx_model::{Citation, LineSpan};
-use ctx_service::Place;
+use ctx_service::PartRef;
 use serde::Deserialize;
 
 /// The most receipts that are searched, latest first: reading all that may be stored would take
@@ -12,7 +12,7 @@ pub(crate) const MOST_RECALLED: usize = 1_024;
 pub(crate) struct Recalling<'a> {
     thread: &'a str,
     labels: &'a [String],
-    places: Vec<Option<Place>>,
+    places: Vec<Option<PartRef>>,
 }
 
 /// The fields of a stored receipt that map labels to sources.
@@ -70,7 +70,7 @@ impl<'a> Recalling<'a> {
     }
 
     /// The parts of files, in the order of the labels.
-    pub(crate) fn places(self) -> Vec<Option<Place>> {
+    pub(crate) fn places(self) -> Vec<Option<PartRef>> {
         self.places
     }
 }
@@ -81,8 +81,8 @@ pub(crate) fn field(label: &str) -> String {
     format!("\"chunkId\":\"{label}\"")
 }
 
-fn place_of(citation: &Citation) -> Option<Place> {
+fn place_of(citation: &Citation) -> Option<PartRef> {
     let lines = LineSpan::new(citation.start_line?, citation.end_line?).ok()?;
     let path = citation.file_path.clone()?;
-    Some(Place { path, lines })
+    Some(PartRef { path, lines })
 }

@@ -12,20 +12,20 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 
-use crate::asked::Asked;
+use crate::request::RequestInfo;
 use crate::state::Shared;
 
 /// A request to be counted. If it is dropped before, its caller did not wait for the answer.
 pub(crate) struct Tally {
     app: Shared,
-    asked: Arc<Asked>,
+    asked: Arc<RequestInfo>,
     started: Instant,
     is_counted: bool,
 }
 
 impl Tally {
     /// Starts timing a request.
-    pub(crate) fn begin(app: Shared, asked: Arc<Asked>) -> Self {
+    pub(crate) fn begin(app: Shared, asked: Arc<RequestInfo>) -> Self {
         Tally {
             app,
             asked,

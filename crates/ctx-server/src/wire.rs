@@ -18,10 +18,10 @@ use crate::batch;
 use crate::json::{Input, convert, unfit};
 use crate::limits;
 use crate::limits::Limits;
-use crate::once;
 use crate::problem::{Fault, Problem};
 use crate::reserve::Reserve;
 use crate::schema;
+use crate::unique_fields;
 
 /// The largest integer that every JSON reader represents exactly.
 const MOST: u64 = (1 << 53) - 1;
@@ -64,7 +64,7 @@ pub(crate) struct BuildRequest {
     /// How to build it. By default `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` but at
     /// most 500, and `selection` `optimal`. Items are always grouped by kind, in an order that
     /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeMetadata` say.
-    #[serde(default, deserialize_with = "once::fields")]
+    #[serde(default, deserialize_with = "unique_fields::fields")]
     #[schema(value_type = schema::PrimeOptions)]
     pub(crate) options: Map<String, Value>,
     /// Whether each item includes its text as well, which the context already contains.

@@ -400,7 +400,7 @@ impl Candidates {
             let recalled = gathered.recalled.iter().filter(|it| it.label == *name);
             let mut paths = parts.chain(recalled.map(|it| &it.place.path));
             let path = paths.find(|it| self.away.contains(*it))?;
-            Some(PortError::new(format!("{path:?} cannot be read")).for_now())
+            Some(PortError::new(format!("{path:?} cannot be read")).transient())
         };
         gathered.mentioned.required().find_map(|(what, mention)| {
             let name = &mention.text;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ctx_citations::{Cited, Resolved, format_citations, resolve};
 use ctx_model::{BuiltContext, LineSpan, Origin, Relevance};
 use ctx_rank::Contribution;
-use ctx_retrieve::{Answer, PortError, Report};
+use ctx_retrieve::{PortError, PortResult, Report};
 use tokio::task::JoinHandle;
 
 use crate::cache::Served;
@@ -96,14 +96,14 @@ pub struct Prime {
 
 /// Work that continues in the background after an answer. Dropping this does not stop it.
 #[derive(Debug, Default)]
-pub struct Recording(pub(crate) Option<JoinHandle<Answer<()>>>);
+pub struct Recording(pub(crate) Option<JoinHandle<PortResult<()>>>);
 
 impl Recording {
     /// Waits until the work is done.
     ///
     /// # Errors
     /// That of the store.
-    pub async fn done(self) -> Answer<()> {
+    pub async fn done(self) -> PortResult<()> {
         match self.0 {
             None => Ok(()),
             Some(task) => task

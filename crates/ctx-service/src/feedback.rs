@@ -3,7 +3,7 @@
 
 use ctx_citations::Cited;
 use ctx_model::BuiltContext;
-use ctx_retrieve::{Hold, PortError, REMEMBERED, Vote};
+use ctx_retrieve::{PortError, REMEMBERED, TaskScope, Vote};
 
 use crate::Service;
 use crate::owner::{Owner, Secret};
@@ -177,7 +177,7 @@ impl Service {
         };
         let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
         let counted = async move { port.votes(&votes).await };
-        match waited_for(Hold::current().unwatched(), counted).await {
+        match waited_for(TaskScope::current().detached(), counted).await {
             Ok(0) => Err(FeedbackError::Repeated),
             Ok(_) => Ok(()),
             Err(error) => Err(FeedbackError::Store(error)),

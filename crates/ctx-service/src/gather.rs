@@ -6,13 +6,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use ctx_model::LineSpan;
-use ctx_retrieve::{Answer, Hit, Message, PortError};
+use ctx_retrieve::{Hit, Message, PortError, PortResult};
 use serde::Serialize;
 
 use crate::history::{exchange_of, last};
 use crate::lookup::LookUp;
 use crate::mention::{Mention, What};
-use crate::ports::{Place, Ports};
+use crate::ports::{PartRef, Ports};
 
 /// The most labels recalled for one context: the first ones.
 const MOST_LABELS: usize = 16;
@@ -138,7 +138,7 @@ impl Unresolved {
 fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
-    answer: Option<impl Future<Output = Answer<T>> + Send + 'static>,
+    answer: Option<impl Future<Output = PortResult<T>> + Send + 'static>,
 ) -> impl Future<Output = Result<T, Unanswered>> + Send {
     let asked = answer.map(|it| ctx_retrieve::ask(deadline, it));
     async move {
@@ -299,7 +299,7 @@ impl Ports {
 #[derive(Clone, Debug)]
 pub(crate) struct Recalled {
     pub(crate) label: String,
-    pub(crate) place: Place,
+    pub(crate) place: PartRef,
 }
 
 /// A part of a file, or a whole file, that was named.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind, Warning};
 use ctx_resolve::masked;
-use ctx_retrieve::{Answer, History, Message};
+use ctx_retrieve::{History, Message, PortResult};
 
 use crate::turns::{self, Beginning};
 
@@ -58,7 +58,7 @@ pub(crate) async fn last(
     thread: &str,
     asked: &str,
     most: usize,
-) -> Answer<Vec<Message>> {
+) -> PortResult<Vec<Message>> {
     let mut said = history.messages(thread, read_for(most)).await?;
     let room = most + usize::from(said.last().is_some_and(|it| is_asked(it, asked)));
     let begin = said.len().saturating_sub(room);
@@ -145,7 +145,7 @@ pub(crate) async fn exchange_of(
     history: &dyn History,
     thread: &str,
     id: &str,
-) -> Answer<Vec<Message>> {
+) -> PortResult<Vec<Message>> {
     let first = history.exchange(thread, id, MOST_OF_ONE).await?;
     if first.len() < MOST_OF_ONE || first.iter().any(|it| it.id == id) {
         return Ok(first);
@@ -427,7 +427,7 @@ mod tests {
 
     #[async_trait::async_trait]
     impl History for Said {
-        async fn messages(&self, _: &str, limit: usize) -> Answer<Vec<Message>> {
+        async fn messages(&self, _: &str, limit: usize) -> PortResult<Vec<Message>> {
             Ok(self.0[self.0.len().saturating_sub(limit)..].to_vec())
         }
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::LineSpan;
-use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, files_ending_with, is_awaited};
+use ctx_retrieve::{
+    FileSearch, Hit, PartQuery, PortError, PortResult, files_ending_with, is_awaited,
+};
 
 use crate::gather::{Named, NamedPart, Unresolved};
 use crate::mention::{Mention, What};
@@ -50,7 +52,7 @@ impl LookUp {
     /// Looks up all references in `search`: first path suffixes, then names, and the other kind for
     /// those that could be either. The number of calls does not depend on the number of references;
     /// a few more are made if many files or symbols share a name.
-    pub(crate) async fn ask(&self, search: &dyn FileSearch) -> Answer<()> {
+    pub(crate) async fn ask(&self, search: &dyn FileSearch) -> PortResult<()> {
         let mut known = Known {
             most: MANY.min(search.longest_list()),
             ..Known::default()
@@ -132,7 +134,11 @@ struct Files {
 }
 
 impl Known {
-    async fn ask_for_files(&mut self, search: &dyn FileSearch, ends: Vec<String>) -> Answer<()> {
+    async fn ask_for_files(
+        &mut self,
+        search: &dyn FileSearch,
+        ends: Vec<String>,
+    ) -> PortResult<()> {
         let found = files_ending_with(search, &ends, COUNTED + 1).await?;
         let mut many = Vec::new();
         for (end, first) in each(ends, found)? {
@@ -164,7 +170,11 @@ impl Known {
         Ok(())
     }
 
-    async fn ask_for_symbols(&mut self, search: &dyn FileSearch, names: Vec<String>) -> Answer<()> {
+    async fn ask_for_symbols(
+        &mut self,
+        search: &dyn FileSearch,
+        names: Vec<String>,
+    ) -> PortResult<()> {
         let found = search.definitions(&names, SYMBOLS).await?;
         let found: Vec<(String, Vec<Hit>)> = each(names, found)?.collect();
         let many = found.iter().filter(|it| it.1.len() == SYMBOLS);
@@ -285,7 +295,7 @@ impl Known {
 }
 
 /// Pairs each text in `asked` with its answer.
-fn each<A>(asked: Vec<String>, answers: Vec<A>) -> Answer<impl Iterator<Item = (String, A)>> {
+fn each<A>(asked: Vec<String>, answers: Vec<A>) -> PortResult<impl Iterator<Item = (String, A)>> {
     if answers.len() != asked.len() {
         return Err(PortError::new(format!(
             "it answered {} of {} names",

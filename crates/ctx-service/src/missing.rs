@@ -1,6 +1,6 @@
 //! Files that a question refers to and no store has.
 
-use ctx_model::{Warning, WarningCode, listed};
+use ctx_model::{Warning, WarningCode, join_first};
 use ctx_rank::{Analyzer, Query, Region};
 use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 
@@ -43,7 +43,7 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
         [name] => format!("no file called {name} is searched"),
         _ => format!(
             "no files called {} are searched",
-            listed(names, FILES_NAMED)
+            join_first(names, FILES_NAMED)
         ),
     };
     Some(Warning::new(WarningCode::NoSuchFile, detail))
@@ -110,6 +110,6 @@ pub fn no_such_name(names: &[&str]) -> Option<Warning> {
     if names.is_empty() {
         return None;
     }
-    let detail = format!("nothing here is called {}", listed(names, FILES_NAMED));
+    let detail = format!("nothing here is called {}", join_first(names, FILES_NAMED));
     Some(Warning::new(WarningCode::NoSuchName, detail))
 }

@@ -159,11 +159,11 @@ pub enum PrimeStage {
 
 /// The callback that is called as each stage begins.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Option<Arc<dyn Fn(PrimeStage) + Send + Sync>>);
+pub(crate) struct StageListener(Option<Arc<dyn Fn(PrimeStage) + Send + Sync>>);
 
-impl Told {
+impl StageListener {
     pub(crate) fn new(told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
-        Told(Some(told))
+        StageListener(Some(told))
     }
 
     pub(crate) fn begin(&self, stage: PrimeStage) {
@@ -173,8 +173,12 @@ impl Told {
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for StageListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Told" } else { "Nobody" })
+        f.write_str(if self.0.is_some() {
+            "StageListener"
+        } else {
+            "Nobody"
+        })
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, Generation, History, Hold, PortError, References, Usage,
+    Feedback, FileSearch, Generation, History, PortError, PortResult, References, TaskScope, Usage,
 };
 use tokio::runtime::Handle;
 
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PartRef {
     /// The path of the file.
     pub path: String,
     /// Its lines.
@@ -25,7 +25,7 @@ pub struct Place {
 pub trait Recall: Send + Sync {
     /// For each of `labels`, in order, the part of a file that a context of `thread` last showed
     /// under it; `None` if there was none, or it is no longer recorded.
-    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>>;
+    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>>;
 }
 
 /// The ports of a store that prime contexts use, all of one owner. A missing port contributes
@@ -51,7 +51,7 @@ pub struct Ports {
 }
 
 /// Defines `with_*` for each port.
-macro_rules! setters {
+macro_rules! port_setters {
     ($($(#[$doc:meta])* $setter:ident: $field:ident: $port:ident;)*) => {
         impl Ports {
             $($(#[$doc])* #[must_use]
@@ -63,7 +63,7 @@ macro_rules! setters {
     };
 }
 
-setters! {
+port_setters! {
     /// Sets the port that looks up references.
     with_search: search: FileSearch;
     /// Sets the port for messages.
@@ -80,14 +80,14 @@ setters! {
     with_recall: recall: Recall;
 }
 
-/// Runs a port's call on a blocking thread within `hold`, since a port may compute or wait for a
+/// Runs a port's call on a blocking thread within `scope`, since a port may compute or wait for a
 /// disk.
 pub(crate) async fn waited_for<T: Send + 'static>(
-    hold: Hold,
-    answer: impl Future<Output = Answer<T>> + Send + 'static,
-) -> Answer<T> {
+    scope: TaskScope,
+    answer: impl Future<Output = PortResult<T>> + Send + 'static,
+) -> PortResult<T> {
     let runtime = Handle::current();
-    let waited = hold.blocking(move || runtime.block_on(answer)).await;
+    let waited = scope.blocking(move || runtime.block_on(answer)).await;
     waited.unwrap_or_else(|ended| Err(PortError::new(ended)))
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Omitted, OmittedReason};
 use ctx_rank::{Contribution, Keywords, Query};
-use ctx_retrieve::{Hold, PortError, Report};
+use ctx_retrieve::{PortError, Report, TaskScope};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -118,8 +118,9 @@ impl Service {
     /// With a cache, an equal request gets the same answer as long as nothing it depends on has
     /// changed. Dropping the future cancels the work.
     ///
-    /// Within work that is [alone](Hold::alone) everything runs on that thread, and a source that
-    /// computes beyond the deadline without checking whether it is still wanted is not interrupted.
+    /// Within work that is [alone](TaskScope::on_one_thread) everything runs on that thread, and a
+    /// source that computes beyond the deadline without checking whether it is still wanted is not
+    /// interrupted.
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often, named parts do not fit the budget.
@@ -260,7 +261,7 @@ impl Service {
             }
             Some(true)
         };
-        let looked = Hold::current().blocking(look);
+        let looked = TaskScope::current().blocking(look);
         looked.await.unwrap_or(Some(false))
     }
 
@@ -291,7 +292,7 @@ impl Service {
             timings,
             now: request.now,
         };
-        let made = Hold::current().blocking(move || making.finish(clock));
+        let made = TaskScope::current().blocking(move || making.finish(clock));
         made.await?
     }
 
@@ -415,7 +416,7 @@ impl Service {
         let noted = async move { usage.shown(&paths, now).await };
         // Runs in a scope of its own, so that it outlives the request and holds none of its
         // permits.
-        let noted = waited_for(Hold::default(), noted);
+        let noted = waited_for(TaskScope::default(), noted);
         Recording(Some(tokio::spawn(noted)))
     }
 }

@@ -14,7 +14,8 @@ use ctx_model::{
 use ctx_rank::Query;
 use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
-    Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever,
+    Found, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever, TaskFailed,
+    TaskScope,
 };
 use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
@@ -23,7 +24,7 @@ use crate::cache::Cache;
 use crate::context::PrimeContext;
 use crate::gather::Required;
 use crate::memory::Memory;
-use crate::options::{PrimeStage, Told};
+use crate::options::{PrimeStage, StageListener};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
 use crate::prose::{Prose, below_min_chance};
@@ -49,7 +50,7 @@ pub struct Service {
     pub(crate) owner: Owner,
     pub(crate) secret: Option<Secret>,
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
-    pub(crate) told: Told,
+    pub(crate) told: StageListener,
     pub(crate) memory: Arc<Memory>,
     counters: Arc<Counters>,
     /// The name of the project whose files are searched.
@@ -140,7 +141,7 @@ pub enum ServiceError {
     Shared(Arc<ServiceError>),
     /// A worker thread ended before its work did.
     #[error("finish")]
-    Thread(#[from] Ended),
+    Thread(#[from] TaskFailed),
 }
 
 impl ServiceError {
@@ -163,7 +164,7 @@ impl Service {
             owner: Owner::default(),
             secret: None,
             cache: None,
-            told: Told::default(),
+            told: StageListener::default(),
             memory: Arc::default(),
             counters: Arc::default(),
             project: None,
@@ -230,7 +231,7 @@ impl Service {
     /// coalesced, only the one that runs reports stages after the first.
     #[must_use]
     pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
-        self.told = Told::new(told);
+        self.told = StageListener::new(told);
         self
     }
 
@@ -251,10 +252,10 @@ impl Service {
         Ok(self.memory.counting(self.counters.known(name)?))
     }
 
-    /// `control`, limited to one thread if the current work is [alone](Hold::alone).
+    /// `control`, limited to one thread if the current work is [alone](TaskScope::on_one_thread).
     pub(crate) fn control_here(control: &Control) -> Control {
         let mut control = control.clone();
-        control.one_thread |= Hold::current().is_alone();
+        control.one_thread |= TaskScope::current().is_on_one_thread();
         control
     }
 
@@ -299,7 +300,7 @@ impl Service {
     /// Calls [`Service::counter`] on a blocking thread, since it may read a tokenizer file.
     async fn counter_aside(&self, name: &CounterName) -> Result<SharedCounter, ServiceError> {
         let (service, name) = (self.clone(), name.clone());
-        let counter = Hold::current().blocking(move || service.counter(&name));
+        let counter = TaskScope::current().blocking(move || service.counter(&name));
         Ok(counter.await??)
     }
 
@@ -360,7 +361,7 @@ impl Service {
             }
             Ok((found, unlikely, raised))
         };
-        let (found, unlikely, raised) = Hold::current().blocking(work).await??;
+        let (found, unlikely, raised) = TaskScope::current().blocking(work).await??;
         let mut warnings = found.warnings;
         warnings.extend(retrieved.warnings.iter().cloned());
         timings.resolve = lap(&mut clock);
@@ -406,7 +407,7 @@ impl Service {
             let context = assemble(&chunks, &options, &counter, &control)?;
             Ok((chunks, context))
         };
-        let (chunks, mut context) = Hold::current().blocking(work).await??;
+        let (chunks, mut context) = TaskScope::current().blocking(work).await??;
         forget_entries_beyond(largest, &mut context);
         context.omitted.extend(found.omitted);
         context.warnings.extend(found.warnings);

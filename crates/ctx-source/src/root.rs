@@ -133,7 +133,7 @@ impl Root {
             let before = Stamp::of(&metadata);
             let bytes = read_up_to(&mut file, before.length, limit).map_err(failed)?;
             let bytes = bytes.ok_or_else(|| SourceError::TooLarge {
-                path: told(path),
+                path: display_path(path),
                 limit,
             })?;
             let after = Stamp::of(&file.metadata().map_err(failed)?);
@@ -226,7 +226,7 @@ fn node(_: &Metadata) -> (u64, u64) {
 fn check(path: &Path) -> Result<&Path, SourceError> {
     let fault = |fault| {
         Err(SourceError::Path {
-            path: told(path),
+            path: display_path(path),
             fault,
         })
     };
@@ -252,7 +252,7 @@ fn check(path: &Path) -> Result<&Path, SourceError> {
 }
 
 /// The path as errors print it.
-fn told(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -275,7 +275,7 @@ fn refuse_others(path: &Path, metadata: &Metadata) -> Result<(), SourceError> {
         return Ok(());
     }
     Err(SourceError::NotAFile {
-        path: told(path),
+        path: display_path(path),
         what: name_of(kind),
     })
 }
@@ -302,7 +302,7 @@ fn name_of(kind: FileType) -> &'static str {
 }
 
 fn failed(dir: &Dir, at: &Path, source: io::Error) -> SourceError {
-    let path = told(at);
+    let path = display_path(at);
     let is_link = || dir.symlink_metadata(at).is_ok_and(|it| it.is_symlink());
     match source.kind() {
         io::ErrorKind::NotFound if is_link() => SourceError::DeadLink { path },

@@ -79,7 +79,7 @@ pub trait Hashes: std::fmt::Debug + Send + Sync {
     fn of(&self, path: &str) -> Result<Vec<[u8; 32]>, SourceError>;
 
     /// Called when the content of the file at `path` does not match its hash.
-    fn told(&self, path: &str) {
+    fn on_mismatch(&self, path: &str) {
         let _ = path;
     }
 }
@@ -139,7 +139,7 @@ impl Folder {
             }
             kept = now;
         }
-        hashes.told(path);
+        hashes.on_mismatch(path);
         Err(SourceError::Damaged {
             path: path.to_owned(),
         })

@@ -177,8 +177,8 @@ pub enum WalkFault {
     More {
         /// The number of faults that are not reported one by one.
         count: usize,
-        /// Whether one of them is [transient](WalkFault::is_by_chance).
-        is_by_chance: bool,
+        /// Whether one of them is [transient](WalkFault::is_transient).
+        is_transient: bool,
     },
 }
 
@@ -221,14 +221,14 @@ pub enum WalkLimit {
 impl WalkFault {
     /// Whether the missing entries may exist all the same: the walk ran out of time, or a folder
     /// that exists could not be listed.
-    pub fn is_by_chance(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             WalkFault::Folder { why, .. } => !matches!(
                 why.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ),
             WalkFault::Limit { limit, .. } => matches!(limit, WalkLimit::Time(_)),
-            WalkFault::More { is_by_chance, .. } => *is_by_chance,
+            WalkFault::More { is_transient, .. } => *is_transient,
             WalkFault::File { .. } | WalkFault::Line { .. } => false,
         }
     }
@@ -308,7 +308,7 @@ impl Root {
                 }
             }
         }
-        walk.faults.told()
+        walk.faults.into_faults()
     }
 
     /// Why a walk that follows ignore rules leaves out the file at `path`: the outermost of its
@@ -533,7 +533,7 @@ struct Faults {
     kept: Vec<WalkFault>,
     more: usize,
     /// Whether one of the faults that were only counted is transient.
-    is_by_chance: bool,
+    is_transient: bool,
 }
 
 impl Faults {
@@ -542,15 +542,15 @@ impl Faults {
             self.kept.push(fault);
         } else {
             self.more += 1;
-            self.is_by_chance |= fault.is_by_chance();
+            self.is_transient |= fault.is_transient();
         }
     }
 
-    fn told(mut self) -> Vec<WalkFault> {
+    fn into_faults(mut self) -> Vec<WalkFault> {
         if self.more > 0 {
             self.kept.push(WalkFault::More {
                 count: self.more,
-                is_by_chance: self.is_by_chance,
+                is_transient: self.is_transient,
             });
         }
         self.kept
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn faults_that_are_not_told_are_by_chance_where_one_of_them_is() {
-        for (kind, is_by_chance) in [
+        for (kind, is_transient) in [
             (io::ErrorKind::NotFound, false),
             (io::ErrorKind::NotADirectory, false),
             (io::ErrorKind::PermissionDenied, true),
@@ -577,11 +577,11 @@ mod tests {
             }
             let (path, why) = (PathBuf::new(), kind.into());
             let folder = WalkFault::Folder { path, why };
-            assert_eq!(folder.is_by_chance(), is_by_chance, "{kind:?}");
+            assert_eq!(folder.is_transient(), is_transient, "{kind:?}");
             faults.push(folder);
-            let told = faults.told();
+            let told = faults.into_faults();
             assert_eq!(told.len(), TOLD + 1);
-            assert_eq!(told[TOLD].is_by_chance(), is_by_chance, "{kind:?}");
+            assert_eq!(told[TOLD].is_transient(), is_transient, "{kind:?}");
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
         CounterName::Named(model) => match models::find(model) {
             Some(row) => encoding(model, row),
             None => Err(TokensError::UnknownName {
-                name: told(model),
+                name: shortened(model),
                 near: models::near(model),
             }),
         },
@@ -47,7 +47,7 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
 }
 
 /// The name as errors show it: a long one is cut.
-fn told(name: &str) -> String {
+fn shortened(name: &str) -> String {
     let end = name.floor_char_boundary(models::LONGEST);
     let more = if end < name.len() { "…" } else { "" };
     format!("{}{more}", &name[..end])
@@ -94,10 +94,12 @@ fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError>
 /// The error for a path that may not be opened.
 fn refused(path: &str) -> TokensError {
     if cfg!(feature = "tokenizer-json") {
-        TokensError::File { name: told(path) }
+        TokensError::File {
+            name: shortened(path),
+        }
     } else {
         TokensError::FeatureOff {
-            name: told(path),
+            name: shortened(path),
             feature: "tokenizer-json",
         }
     }

@@ -104,7 +104,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let place = Place {
+    let setup = Setup {
         tool: &tool,
         folder: folder.path(),
         store: runtime.block_on(options.keeps.store(&[]))?,
@@ -117,7 +117,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         let life = random.f64() * LIFE.as_secs_f64();
         let life = Duration::from_secs_f64(life);
         let is_last = run + 1 == options.runs;
-        let once = once(&place, &owners, &mut told, (run, is_last), life);
+        let once = once(&setup, &owners, &mut told, (run, is_last), life);
         let local = tokio::task::LocalSet::new();
         let found = local.block_on(&runtime, once).with_context(|| {
             let log = std::fs::read_to_string(folder.path().join("log"));
@@ -186,14 +186,14 @@ replacement was under way either the one or the other is there.
 }
 
 /// The server, and the store that it uses.
-struct Place<'p> {
+struct Setup<'p> {
     tool: &'p Path,
     folder: &'p Path,
     store: Store,
     victim: Victim,
 }
 
-impl Place<'_> {
+impl Setup<'_> {
     fn start(&self) -> Result<Served> {
         Served::start(self.tool, self.folder, &self.store, None)
     }
@@ -215,13 +215,13 @@ impl Place<'_> {
 
 /// One run until the kill, and the check after it.
 async fn once(
-    place: &Place<'_>,
+    setup: &Setup<'_>,
     owners: &[Owner],
     told: &mut Vec<Acknowledged>,
     (run, is_last): (u32, bool),
     life: Duration,
 ) -> Result<Faults> {
-    let mut served = place.start()?;
+    let mut served = setup.start()?;
     let client = Client::new(served.addr);
     let before: Vec<Counts> = told.iter().map(|it| it.counts.clone()).collect();
     let shared = Rc::new(RefCell::new(std::mem::take(told)));
@@ -250,7 +250,7 @@ async fn once(
     }
     acknowledged(&mut writers, || lacking(&What::ALL)).await?;
     tokio::time::sleep(life).await;
-    place.kill(&mut served, writers).await?;
+    setup.kill(&mut served, writers).await?;
     *told = shared.take();
     let client = Client::new(served.addr);
     let mut faults = Faults::new();

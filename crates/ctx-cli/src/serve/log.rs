@@ -4,7 +4,7 @@
 use std::fmt::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ctx_server::Asked;
+use ctx_server::RequestInfo;
 use tracing::Level;
 use tracing::field::{Field, Visit};
 
@@ -81,7 +81,7 @@ impl Visit for Said {
 fn tell(level: Level, said: &Said) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut line = format!("{} {level}", rfc3339(since.unwrap_or_default()));
-    let asked = Asked::current();
+    let asked = RequestInfo::current();
     // Writing to a string cannot fail.
     if let Some(asked) = &asked {
         let _ = write!(line, " {} {}", asked.method, asked.route);

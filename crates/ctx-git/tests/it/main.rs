@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_git::{GitChanges, GitError, Progress, Updated};
 use ctx_rank::Query;
-use ctx_retrieve::{Answer, Changes as _, PortError, Touched};
+use ctx_retrieve::{Changes as _, PortError, PortResult, Touched};
 use ctx_testkit::git::Repository;
 use tempfile::TempDir;
 
@@ -103,7 +103,7 @@ fn asked(changes: &GitChanges, question: &str) -> Vec<(String, Vec<String>)> {
     answer(changes, question).unwrap()
 }
 
-fn answer(changes: &GitChanges, question: &str) -> Answer<Vec<(String, Vec<String>)>> {
+fn answer(changes: &GitChanges, question: &str) -> PortResult<Vec<(String, Vec<String>)>> {
     let terms = Query::analyse(question).terms;
     #[expect(clippy::cast_possible_truncation, reason = "weights are small")]
     let terms: Vec<_> = terms

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::rows::{self, Changes};
 use super::salvage::{Source, Taken};
-use super::{Opened, Place, Remembered};
+use super::{DatabaseFile, Opened, Remembered};
 use crate::IndexError;
 use crate::database::{self, Access, check_pages};
 use crate::error::Fault;
@@ -110,7 +110,7 @@ fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
     Ok(Found::Whole(Remembered(Mutex::new(Opened {
         connection,
         is_writable,
-        place: is_followed.then_some(Place { folder, file }),
+        place: is_followed.then_some(DatabaseFile { folder, file }),
     }))))
 }
 
@@ -120,7 +120,7 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
         Ok(Found::Later) => return Ok((nothing()?, Some(unusable(later(), folder)))),
         Ok(Found::Nothing) => Source::of_manifest(folder),
         Err(error) if error.is_damage() => {
-            Source::damaged(folder.join(NAME), error.told_of(folder))
+            Source::damaged(folder.join(NAME), error.describe(folder))
         }
         Err(error) => return Err(error),
     };
@@ -213,7 +213,7 @@ fn journal(path: &Path) -> PathBuf {
 fn unusable(error: Fault, folder: &Path) -> String {
     format!(
         "what is remembered cannot be used: failed to {}",
-        error.told_of(folder)
+        error.describe(folder)
     )
 }
 

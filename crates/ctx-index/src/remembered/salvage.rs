@@ -119,7 +119,7 @@ impl Source {
 fn kind_of_manifest(folder: &Path, path: &Path) -> rusqlite::Result<Kind> {
     let (connection, _) = match crate::database::open(path, Access::Write) {
         Ok(opened) => opened,
-        Err(error) => return Ok(Kind::Damaged(error.told_of(folder))),
+        Err(error) => return Ok(Kind::Damaged(error.describe(folder))),
     };
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'usage')";
     if connection.query_row(sql, [], |row| row.get(0))? {
@@ -152,7 +152,7 @@ fn copy_table(
             }
             match &failed {
                 Ok(()) => Ok(()),
-                Err(_) => Err(Fault::Told(IndexError::Cancelled)),
+                Err(_) => Err(Fault::Public(IndexError::Cancelled)),
             }
         });
         failed?;

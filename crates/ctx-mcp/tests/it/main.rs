@@ -95,7 +95,7 @@ impl Project {
     fn options(&self) -> Options {
         let cache = self.cache.path().to_owned();
         let place = move |root: &Path| cache.join(root.file_name().unwrap());
-        Options::new(self.folder.path()).with_place(Arc::new(place))
+        Options::new(self.folder.path()).with_index_location(Arc::new(place))
     }
 
     fn server(&self) -> Server {

@@ -389,7 +389,7 @@ fn what_was_wanted_is_told_in_the_words_of_json() {
     #[track_caller]
     fn told<T: DeserializeOwned>(text: &str, expected: &str) {
         let error = serde_json::from_str::<T>(text).err().unwrap().to_string();
-        let said = ctx_model::in_words_of_json(&error);
+        let said = ctx_model::json_error(&error);
         assert_eq!(said.split(" at line ").next().unwrap(), expected);
     }
     told::<f64>("\"1\"", "invalid type: string \"1\", expected a number");

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ctx_model::{
     Category, ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError,
     OmittedReason, Order, Origin, RenditionKind, Selection, Tokens, WarningCode, XmlContent,
-    in_words_of_json,
+    json_error,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,7 @@ where
         // The word alone.
         for other in [json!({word: null}), json!(0), Value::Null] {
             let error = serde_json::from_value::<T>(other).unwrap_err().to_string();
-            let told = in_words_of_json(&error);
+            let told = json_error(&error);
             assert!(told.ends_with(", expected a string"), "{told}");
         }
     }

@@ -8,7 +8,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use deadpool_postgres::Client;
 
 use self::rows::{Batch, Known};
@@ -169,7 +169,7 @@ impl OwnedStore {
             return Ok(());
         }
         // All work on texts runs outside the threads of the runtime.
-        let mut files = Hold::current().blocking(move || hashed(files)).await?;
+        let mut files = TaskScope::current().blocking(move || hashed(files)).await?;
         let mut late = 0;
         let (batch, gone, damaged) = loop {
             let (known, damaged) = self.known(&files).await?;
@@ -179,7 +179,7 @@ impl OwnedStore {
             } else {
                 Known::default()
             };
-            let batch = Hold::current().blocking(move || Batch::of(files, &known));
+            let batch = TaskScope::current().blocking(move || Batch::of(files, &known));
             let batch = batch.await?;
             if batch.is_empty() {
                 break (batch, Vec::new(), damaged);

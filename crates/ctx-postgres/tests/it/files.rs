@@ -1,7 +1,7 @@
 //! Files are stored, changed and removed.
 
 use ctx_postgres::{FileText, StoreError};
-use ctx_retrieve::{Ended, Field, FileSearch as _, TextQuery};
+use ctx_retrieve::{Field, FileSearch as _, TaskFailed, TextQuery};
 use ctx_syntax::{Language, Outline};
 
 use crate::server::raw;
@@ -167,8 +167,8 @@ async fn writers_of_one_owner_take_turns_and_none_is_lost() {
 
 #[test]
 fn what_a_thread_ended_of_is_said_once() {
-    let error = StoreError::from(Ended::Panicked);
-    let said = ctx_model::with_causes(&error);
+    let error = StoreError::from(TaskFailed::Panicked);
+    let said = ctx_model::error_chain(&error);
     assert_eq!(said, "take files apart: it panicked");
 }
 

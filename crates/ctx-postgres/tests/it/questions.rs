@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_retrieve::{
-    Answer, Field, FileSearch as _, Generation as _, History as _, Hit, PartQuery, References as _,
-    Relations as _, Usage as _,
+    Field, FileSearch as _, Generation as _, History as _, Hit, PartQuery, PortResult,
+    References as _, Relations as _, Usage as _,
 };
 use ctx_testkit::laws::store as laws;
 use proptest::prelude::*;
@@ -135,7 +135,7 @@ fn question(questions: &impl Strategy<Value = Question>, number: u64) -> Questio
 }
 
 /// The rows that each port answers: of those that take one text, to the first.
-async fn rows(store: &OwnedStore, asked: &Question) -> Answer<Vec<Row>> {
+async fn rows(store: &OwnedStore, asked: &Question) -> PortResult<Vec<Row>> {
     let mut rows = by_terms(store, asked).await?;
     rows.extend(by_names(store, asked).await?);
     rows.extend(of_files(store, asked).await?);
@@ -156,7 +156,7 @@ fn each<T: std::fmt::Debug>(
     rows.into_iter().map(move |it| (port, format!("{it:?}")))
 }
 
-async fn by_terms(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
+async fn by_terms(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let by_words = asked(&it.texts.join(" "), it.limit);
     let mut as_they_are = by_words.clone();
     as_they_are.terms = it.texts.iter().map(|it| (it.clone(), 1.0)).collect();
@@ -183,7 +183,7 @@ async fn by_terms(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     Ok(rows)
 }
 
-async fn by_names(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
+async fn by_names(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let (names, limit) = (&it.texts, it.limit);
     let places: Vec<PartQuery> = (names.iter())
         .flat_map(|name| {
@@ -210,7 +210,7 @@ async fn by_names(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     Ok(rows)
 }
 
-async fn of_files(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
+async fn of_files(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let paths: Vec<&str> = it.texts.iter().map(String::as_str).collect();
     let known = *blake3::hash(paths[0].as_bytes()).as_bytes();
     let mut rows: Vec<Row> = each("text of a file", store.text(paths[0]).await?).collect();
@@ -225,7 +225,7 @@ async fn of_files(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     Ok(rows)
 }
 
-async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
+async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let (thread, limit, number) = (&*it.texts[0], it.limit, it.number);
     let mut rows: Vec<Row> = each("messages", store.messages(thread, limit).await?).collect();
     let listed = store.listed_messages(thread, number, limit).await?;
@@ -255,7 +255,7 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     Ok(rows)
 }
 
-async fn of_contexts(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
+async fn of_contexts(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let id = &*it.texts[0];
     let mut rows: Vec<Row> = each("a context", store.context(id).await?).collect();
     let is_kept = store

@@ -7,7 +7,7 @@ use ctx_rank::Query;
 use rapidhash::RapidHashMap;
 
 use super::{WIDE, by_question, terms, unique};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PartQuery, Touched};
+use crate::ports::{Changes, FileSearch, Hit, Part, PartQuery, PortResult, Touched};
 
 /// The most places of earlier changes that are looked up.
 const TOUCHED: usize = 200;
@@ -18,7 +18,7 @@ pub(crate) async fn changes(
     search: &dyn FileSearch,
     changes: &dyn Changes,
     query: &Query,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let touched = changes.touched(&terms(query), TOUCHED).await?;
     let paths = unique(touched.iter().map(|it| &it.path));
     let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();

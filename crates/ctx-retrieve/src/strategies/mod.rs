@@ -29,7 +29,7 @@ pub(crate) use self::similar::{misspelt, similar};
 pub(crate) use self::text::{coverage, files, text};
 use crate::keys::ByPlace;
 use crate::options::Strategy;
-use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, PortError};
+use crate::ports::{FileSearch, Hit, Part, PartQuery, PortError, PortResult};
 
 /// The most parts requested per file, or per name.
 const WIDE: usize = 400;
@@ -84,14 +84,14 @@ fn by_question<'q, Q: Ord, A>(
     kind: &str,
     questions: &'q [Q],
     answers: Vec<A>,
-) -> Answer<BTreeMap<&'q Q, A>> {
+) -> PortResult<BTreeMap<&'q Q, A>> {
     let answers = of_each(kind, questions, answers)?;
     Ok(questions.iter().zip(answers).collect())
 }
 
 /// The `answers` of a port, if there is one for each of `questions`: otherwise it is unknown which
 /// answer belongs to which.
-fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
+fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> PortResult<Vec<A>> {
     let (answered, asked) = (answers.len(), questions.len());
     if answered != asked {
         return Err(PortError::new(format!(
@@ -124,7 +124,7 @@ impl Sum {
 }
 
 /// All parts of these files, each with the score of its file.
-async fn parts_of(search: &dyn FileSearch, files: Vec<(String, f64)>) -> Answer<Vec<Hit>> {
+async fn parts_of(search: &dyn FileSearch, files: Vec<(String, f64)>) -> PortResult<Vec<Hit>> {
     if files.is_empty() {
         return Ok(Vec::new());
     }

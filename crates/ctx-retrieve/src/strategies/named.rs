@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
 use crate::paths::files_ending_with;
-use crate::ports::{Answer, Field, FileSearch, Hit, Part, PartQuery, TextQuery};
+use crate::ports::{Field, FileSearch, Hit, Part, PartQuery, PortResult, TextQuery};
 
 /// The most folders that are looked up.
 const FOLDERS: usize = 8;
@@ -109,7 +109,7 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<
 }
 
 /// Finds files of the folders in `query`.
-pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];
     if folders.is_empty() {
         return Ok(Vec::new());
@@ -129,7 +129,7 @@ pub(super) async fn fitting(
     search: &dyn FileSearch,
     query: &Query,
     warnings: &OnceLock<Vec<Warning>>,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let is_all = query.is_of_patterns_alone();
     let (mut hits, mut cut) = (Vec::new(), Vec::new());
     for pattern in query.patterns.iter().take(PATTERNS) {
@@ -185,7 +185,7 @@ fn may_fit_more(
 }
 
 /// The first part of each of `files`.
-async fn heads(search: &dyn FileSearch, files: &BTreeSet<String>) -> Answer<Vec<Hit>> {
+async fn heads(search: &dyn FileSearch, files: &BTreeSet<String>) -> PortResult<Vec<Hit>> {
     let wanted: Vec<PartQuery> = files.iter().map(PartQuery::new).collect();
     let parts = search.parts_of(&wanted, 1).await?;
     let parts = of_each("files", &wanted, parts)?.into_iter().flatten();
@@ -226,7 +226,7 @@ async fn many(
     files: BTreeSet<String>,
     worth: f64,
     wanted: bool,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let is_whole = wanted && files.len() <= WHOLE;
     let whole = files.iter().filter(|_| is_whole).cloned();
     let mut hits = parts_of(search, whole.map(|it| (it, worth)).collect()).await?;
@@ -238,7 +238,7 @@ async fn many(
 /// Finds files named exactly like a possible file name in `query`, with or without the extension of
 /// a document; if many files have the name, the one at the root. In a typed question, the latter
 /// also applies to names with an extension.
-pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut ends = Vec::new();
     for name in query.file_names.iter().take(NAMES) {
         ends.push(name.clone());

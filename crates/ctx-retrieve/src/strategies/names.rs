@@ -3,7 +3,7 @@
 use ctx_rank::{Name, Query, Region, Role};
 
 use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
-use crate::ports::{Answer, FileSearch, Hit};
+use crate::ports::{FileSearch, Hit, PortResult};
 
 /// The weight of a name in the question by its region.
 fn worth(name: &Name) -> f64 {
@@ -18,7 +18,7 @@ fn worth(name: &Name) -> f64 {
 
 /// Finds definitions of the names in the question: each name divides its weight among its
 /// definitions.
-pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut found = Sum::default();
     let names = &query.names[..query.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last));

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use ctx_model::{Warning, WarningCode, listed};
+use ctx_model::{Warning, WarningCode, join_first};
 use ctx_rank::{Frame, Name, Place, Query};
 
 use super::named::{below, called, fitting};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
 use crate::paths::files_ending_with;
-use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
+use crate::ports::{FileSearch, Hit, Part, PartQuery, PortResult};
 
 /// Results of place mentions.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ pub(crate) async fn places(
     search: &dyn FileSearch,
     query: &Query,
     noted: &Noted,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let (mut hits, called, below, fitting) = tokio::try_join!(
         written(search, query, &noted.named),
         called(search, query),
@@ -81,7 +81,7 @@ async fn written(
     search: &dyn FileSearch,
     query: &Query,
     named: &OnceLock<Named>,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let places = &query.places[..query.places.len().min(PLACES)];
     let frames = &query.frames[..query.frames.len().min(PLACES)];
     let of_places = places.iter().map(|it| &it.path);
@@ -134,7 +134,7 @@ async fn written(
         .zip(&found_in_files)
         .map(taken_for)
         .collect();
-    let told = Told {
+    let told = FoundPlaces {
         files: &files,
         parts: &parts,
         is_typed: query.typed.is_some(),
@@ -177,14 +177,14 @@ async fn written(
 }
 
 /// The store's answers about the places in a question.
-struct Told<'t> {
+struct FoundPlaces<'t> {
     /// The files that each path may refer to.
     files: &'t BTreeMap<String, Vec<String>>,
     parts: &'t BTreeMap<&'t PartQuery, Vec<Hit>>,
     is_typed: bool,
 }
 
-impl Told<'_> {
+impl FoundPlaces<'_> {
     fn files_of(&self, place: &Place) -> &[String] {
         self.files.get(&place.path).map_or(&[], Vec::as_slice)
     }
@@ -273,7 +273,7 @@ fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTr
 
 /// Warnings for lines beyond all parts of the files that they may be in. A line between two parts
 /// is blank, and exists.
-async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<Vec<Warning>> {
+async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> PortResult<Vec<Warning>> {
     let paths = unique(missed.iter().flat_map(|(_, files)| *files));
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -292,7 +292,10 @@ async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> Answer<
         files.len() > 0 && files.all(|it| ends_before(it, *line))
     });
     let told = told.map(|(line, files)| {
-        let detail = format!("no part of {} has line {line}", listed(*files, MOST_FILES));
+        let detail = format!(
+            "no part of {} has line {line}",
+            join_first(*files, MOST_FILES)
+        );
         Warning::new(WarningCode::NoSuchLine, detail)
     });
     Ok(told.collect())
@@ -309,7 +312,7 @@ fn no_call(frames: &[Frame]) -> Option<Warning> {
     }
     let detail = format!(
         "no call of the trace is found here: {}",
-        listed(&told, MOST_NAMED)
+        join_first(&told, MOST_NAMED)
     );
     Some(Warning::new(WarningCode::NoSuchCall, detail))
 }
@@ -324,7 +327,7 @@ fn family(path: &str) -> Option<&'static [&'static str]> {
 
 /// The definitions of each of `names`, empty if there are too many: compiled code has different
 /// files than its source, but the same names.
-async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
+async fn by_name(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Vec<Hit>>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -458,7 +461,7 @@ fn last_name(function: &str) -> Option<String> {
 async fn files_at(
     search: &dyn FileSearch,
     paths: &[String],
-) -> Answer<BTreeMap<String, Vec<String>>> {
+) -> PortResult<BTreeMap<String, Vec<String>>> {
     let mut files = BTreeMap::new();
     let end = |path: &String| (path.clone(), path.trim_start_matches('/').to_owned());
     let mut open: Vec<(String, String)> = paths.iter().map(end).collect();

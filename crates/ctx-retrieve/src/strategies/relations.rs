@@ -3,7 +3,7 @@
 use ctx_rank::Query;
 
 use super::{MOST_DEFINITIONS, Sum, by_question, unique};
-use crate::ports::{Answer, FileSearch, Hit, Relations};
+use crate::ports::{FileSearch, Hit, PortResult, Relations};
 
 /// The number of best parts from which relations are followed.
 pub(crate) const SEEDS: usize = 10;
@@ -21,7 +21,7 @@ pub(crate) async fn users(
     search: &dyn FileSearch,
     relations: &dyn Relations,
     query: &Query,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let names = unique(query.names.iter().map(|it| &it.last));
     let (definitions, users) = tokio::try_join!(
         search.definitions(&names, MOST_DEFINITIONS + 1),
@@ -47,7 +47,7 @@ pub(crate) async fn relations(
     search: &dyn FileSearch,
     relations: &dyn Relations,
     best: &[Hit],
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let used = unique(best.iter().flat_map(|hit| &hit.refers_to));
     let names = unique(best.iter().filter_map(|hit| hit.name.as_ref()));
     if used.is_empty() && names.is_empty() {

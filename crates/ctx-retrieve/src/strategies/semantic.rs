@@ -6,7 +6,7 @@ use ctx_model::LineSpan;
 use ctx_rank::Query;
 
 use super::{WIDE, of_each, unique};
-use crate::ports::{Answer, FileSearch, Hit, Near, PartQuery, Semantic};
+use crate::ports::{FileSearch, Hit, Near, PartQuery, PortResult, Semantic};
 
 /// The most places that are looked up.
 const NEAR: usize = 200;
@@ -19,7 +19,7 @@ pub(crate) async fn semantic(
     search: &dyn FileSearch,
     nearest: &dyn Semantic,
     query: &Query,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let mut near = nearest.nearest(query, NEAR).await?;
     near.retain(|it| it.score.is_finite());
     near.sort_by(|a, b| {

@@ -5,7 +5,7 @@ use ctx_rank::Query;
 use super::likeness::{likeness, transposed};
 use super::{MOST_FILES, NAMES, PLACES, WIDE, of_each, parts_of, unique};
 use crate::paths::files_ending_with;
-use crate::ports::{Answer, FileSearch, Hit};
+use crate::ports::{FileSearch, Hit, PortResult};
 
 /// A name of at most this many bytes resembles too many others.
 const SHORT: usize = 4;
@@ -15,7 +15,7 @@ const LIKE: f64 = 0.4;
 const MISTYPED: usize = 8;
 
 /// Finds names similar to those in the question that nothing has; for files, with all their parts.
-pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
     let mut unknown = unique(names.filter(|it| it.len() > SHORT));
     let definitions = search.definitions(&unknown, 1).await?;
@@ -28,7 +28,7 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
 }
 
 /// `hits`, with all parts of the first files among them.
-async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<Hit>> {
+async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> PortResult<Vec<Hit>> {
     let files = hits.iter().filter(|it| it.is_file());
     let files = files.take(MOST_FILES).map(|it| (it.path.clone(), it.score));
     let parts = parts_of(search, files.collect()).await?;
@@ -37,7 +37,7 @@ async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<H
 }
 
 /// Finds names that differ from a word of a typed question by a mistake.
-pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let words = query.words().filter(|it| it.len() > SHORT);
     let words: Vec<String> = words.map(str::to_owned).collect();
     let words = unique(words.iter());
@@ -46,7 +46,7 @@ pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<V
 }
 
 /// Finds names sufficiently similar to one of `names`.
-async fn alike(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
+async fn alike(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Hit>> {
     let mut hits = search.similar(names, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= LIKE);
     Ok(hits)
@@ -55,7 +55,7 @@ async fn alike(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
 /// Finds names that differ from one of `names` by a mistake, the most similar first; swapped
 /// letters are tried, since they leave a short name few trigrams. If there are none, finds names
 /// sufficiently similar to one of them.
-async fn nearly(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
+async fn nearly(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Hit>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -90,7 +90,7 @@ async fn nearly(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
 }
 
 /// The names of files in the question that no file has.
-async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<String>> {
+async fn unknown_files(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<String>> {
     let places = query.places.iter().take(PLACES);
     let named = unique(places.map(|it| &it.path));
     let ends = named.iter().map(|it| it.rsplit('/').next().unwrap_or(it));

@@ -5,7 +5,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use super::{Sum, WIDE, of_each, terms, weighted};
 use crate::options::Weights;
-use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, TextQuery};
+use crate::ports::{FileSearch, Hit, Part, PartQuery, PortResult, TextQuery};
 
 /// The most terms whose presence is counted, the heaviest ones.
 const COVERED: usize = 24;
@@ -23,7 +23,7 @@ pub(crate) async fn text(
     query: &Query,
     weights: &Weights,
     wide: usize,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), wide);
     let whole = wanted(terms(query));
     let searches = if is_alike(&query.terms, &query.title) {
@@ -65,7 +65,7 @@ pub(crate) async fn coverage(
     query: &Query,
     weights: &Weights,
     wide: usize,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let heaviest = &query.terms[..query.terms.len().min(COVERED)];
     let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), wide);
     search.passages(&wanted.by_presence()).await
@@ -79,7 +79,7 @@ pub(crate) async fn files(
     query: &Query,
     weights: &Weights,
     wide: usize,
-) -> Answer<Vec<Hit>> {
+) -> PortResult<Vec<Hit>> {
     let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), wide);
     let files = search.files(&wanted).await?;
     let best: Vec<String> = (files.iter().take(FILES))

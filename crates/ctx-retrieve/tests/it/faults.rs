@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ctx_model::LineSpan;
 use ctx_rank::Query;
-use ctx_retrieve::{Answer, FileSearch, Hit, Part, PortError, Retriever, Strategy, TextQuery};
+use ctx_retrieve::{FileSearch, Hit, Part, PortError, PortResult, Retriever, Strategy, TextQuery};
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::store::{Mood, Store};
@@ -58,7 +58,7 @@ async fn who_is_late_may_answer_soon_and_who_panics_may_not() {
 
     let timed_out = || std::io::Error::from(std::io::ErrorKind::TimedOut);
     assert!(!PortError::from(timed_out()).is_transient());
-    let away = PortError::with_source("ask", timed_out()).for_now();
+    let away = PortError::with_source("ask", timed_out()).transient();
     assert!(away.is_transient() && away.source().is_some());
     // Whoever takes it along says so, too.
     let within = PortError::with_source("look it up", PortError::new(away));
@@ -106,7 +106,7 @@ struct Texts;
 
 #[async_trait::async_trait]
 impl FileSearch for Texts {
-    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         let lines = LineSpan::new(1, 2).unwrap();
         Ok(vec![Hit::new(Part::new("a.md", lines), 1.0)])
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use ctx_model::LineSpan;
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
-    Answer, Near, Options, PortError, Report, Retrieved, Retriever, Semantic, Strategy, Touched,
-    Weights, async_trait,
+    Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
+    Touched, Weights, async_trait,
 };
 
 use crate::store::Store;
@@ -1333,7 +1333,7 @@ struct Embeddings;
 
 #[async_trait]
 impl Semantic for Embeddings {
-    async fn nearest(&self, query: &Query, limit: usize) -> Answer<Vec<Near>> {
+    async fn nearest(&self, query: &Query, limit: usize) -> PortResult<Vec<Near>> {
         assert!(limit > 0);
         match query.text.as_str() {
             "fails" => Err(PortError::new("the model is not there")),

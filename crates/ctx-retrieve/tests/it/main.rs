@@ -7,13 +7,13 @@
 
 mod faults;
 mod found;
-mod hold;
+mod scope;
 mod store;
 
 use std::sync::Arc;
 
 use ctx_rank::Query;
-use ctx_retrieve::{Hold, Options, Report, Retrieved, Retriever, Strategy};
+use ctx_retrieve::{Options, Report, Retrieved, Retriever, Strategy, TaskScope};
 
 use store::Store;
 
@@ -55,7 +55,7 @@ impl Threads {
             Threads::One => {
                 let options = options.clone();
                 let asked = async move { ask(store, question, &options).await };
-                Hold::default().alone(asked).await.unwrap()
+                TaskScope::default().on_one_thread(asked).await.unwrap()
             }
         }
     }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_rank::{Analyzer, Query};
 use ctx_retrieve::{
-    Answer, Changes, FileSearch, Hit, Near, Part, PartQuery, PortError, Relations, Semantic,
+    Changes, FileSearch, Hit, Near, Part, PartQuery, PortError, PortResult, Relations, Semantic,
     TextQuery, Touched, Usage,
 };
 use tokio::sync::{Barrier, Semaphore};
@@ -69,7 +69,7 @@ impl Store {
         self
     }
 
-    async fn enter(&self, port: &'static str) -> Answer<()> {
+    async fn enter(&self, port: &'static str) -> PortResult<()> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         match self.moods.get(port) {
             None | Some(Mood::Short) => {}
@@ -129,14 +129,14 @@ fn is_one(yes: bool) -> f64 {
 
 #[async_trait]
 impl FileSearch for Store {
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.enter("passages").await?;
         let is_in = |hit: &Part| wanted.paths.is_empty() || wanted.paths.contains(&hit.path);
         let score = |hit: &Part, text: &str| is_one(is_in(hit)) * score(wanted, text);
         Ok(self.best(score, wanted.limit))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.enter("files").await?;
         let hits = self.best(|_, text| score(wanted, text), wanted.limit);
         let mut files: Vec<Hit> = Vec::new();
@@ -153,14 +153,14 @@ impl FileSearch for Store {
         Ok(files)
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.enter("definitions").await?;
         let is_named = |name| move |hit: &Part, _: &str| is_one(hit.name.as_ref() == Some(name));
         let hits = names.iter().map(|name| self.best(is_named(name), limit));
         Ok(self.given("definitions", hits.collect()))
     }
 
-    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, names: &[String], limit: usize) -> PortResult<Vec<Hit>> {
         self.enter("similar").await?;
         let is_like = |hit: &Part| {
             let name = hit.name.as_deref().unwrap_or_default();
@@ -169,7 +169,7 @@ impl FileSearch for Store {
         Ok(self.best(|hit, _| 0.9 * is_one(is_like(hit)), limit))
     }
 
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         self.enter("ending_with").await?;
         let paths: BTreeSet<&str> = self
             .parts
@@ -185,7 +185,7 @@ impl FileSearch for Store {
         Ok(self.given("ending_with", ends.iter().map(of).collect()))
     }
 
-    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn below(&self, folders: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         self.enter("below").await?;
         let paths: BTreeSet<String> = self.parts.iter().map(|it| it.0.path.clone()).collect();
         let of = |folder: &String| {
@@ -195,7 +195,7 @@ impl FileSearch for Store {
         Ok(self.given("below", folders.iter().map(of).collect()))
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
         let of = |query: &PartQuery| {
             let holds = |hit: &Part, line| hit.span.start() <= line && line <= hit.span.end();
@@ -212,7 +212,7 @@ impl FileSearch for Store {
 
 #[async_trait]
 impl Relations for Store {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn users_of(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.enter("users_of").await?;
         let uses = |name| move |hit: &Part, _: &str| is_one(hit.refers_to.contains(name));
         let hits = names.iter().map(|it| self.best(uses(it), limit));
@@ -222,7 +222,7 @@ impl Relations for Store {
 
 #[async_trait]
 impl Changes for Store {
-    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>> {
+    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>> {
         self.enter("touched").await?;
         assert!(!terms.is_empty());
         Ok(self.touched.iter().take(limit).cloned().collect())
@@ -231,7 +231,7 @@ impl Changes for Store {
 
 #[async_trait]
 impl Semantic for Store {
-    async fn nearest(&self, _: &Query, _: usize) -> Answer<Vec<Near>> {
+    async fn nearest(&self, _: &Query, _: usize) -> PortResult<Vec<Near>> {
         self.enter("nearest").await?;
         Ok(self.near.clone())
     }
@@ -239,16 +239,16 @@ impl Semantic for Store {
 
 #[async_trait]
 impl Usage for Store {
-    async fn counts(&self, _paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+    async fn counts(&self, _paths: &[String]) -> PortResult<BTreeMap<String, u64>> {
         self.enter("counts").await?;
         Ok(self.uses.clone())
     }
 
-    async fn shown(&self, _paths: &[String], _now: i64) -> Answer<()> {
+    async fn shown(&self, _paths: &[String], _now: i64) -> PortResult<()> {
         Ok(())
     }
 
-    async fn recent(&self, _limit: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, _limit: usize) -> PortResult<Vec<(String, i64)>> {
         Ok(Vec::new())
     }
 }

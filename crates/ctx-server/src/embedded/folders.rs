@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use ctx_retrieve::{Ended, Hold};
+use ctx_retrieve::{TaskFailed, TaskScope};
 use tokio::sync::{Mutex as Slot, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -114,7 +114,7 @@ impl<T: Send + Sync + 'static> Folders<T> {
         let closing = self.make_room();
         let (all, turns) = (Arc::clone(&self.all), Arc::clone(&self.opening));
         let owner = owner.clone();
-        let opening = Hold::current().spawn(async move {
+        let opening = TaskScope::current().spawn(async move {
             let _asking = asking;
             if let Some(closing) = closing {
                 // Even if closing failed, waiting longer would not help.
@@ -129,7 +129,7 @@ impl<T: Send + Sync + 'static> Folders<T> {
             Ok(in_use(&all, &owner, it, place))
         });
         let opened = opening.await;
-        opened.map_err(|error| BackendError::failed("finish", Ended::from(error)))?
+        opened.map_err(|error| BackendError::failed("finish", TaskFailed::from(error)))?
     }
 
     /// Returns what `wanted` takes of the entry of `owner`, and records the request.

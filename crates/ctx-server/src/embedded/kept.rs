@@ -76,7 +76,7 @@ impl Hashes for Kept {
         Ok(hashes.collect())
     }
 
-    fn told(&self, _: &str) {
+    fn on_mismatch(&self, _: &str) {
         // The path is not logged, since it belongs to the owner; the owner is told it.
         tracing::error!("a file that is kept is damaged");
     }

@@ -36,7 +36,7 @@ use std::thread::available_parallelism;
 use async_trait::async_trait;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use ctx_service::CacheMetrics;
 use tokio_util::task::TaskTracker;
 
@@ -50,8 +50,8 @@ use crate::backend::{
 };
 use crate::build::Priming;
 use crate::cause::Fact;
-use crate::chance::random_id;
 use crate::quota::{Keeping, Quota};
+use crate::random::random_id;
 use crate::{Owner, ServerError, descriptors};
 
 /// How many owners' folders stay open, and how many are in use at once; fewer if the process may
@@ -289,7 +289,7 @@ impl Backend for Embedded {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackendError> + Send + 'static,
 ) -> Result<T, BackendError> {
-    let done = Hold::current().blocking(work).await;
+    let done = TaskScope::current().blocking(work).await;
     done.map_err(|error| BackendError::failed("finish", error))?
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_index::Index;
 use ctx_retrieve::{
-    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, REMEMBERED, References,
-    Usage, Vote,
+    Feedback, Generation, History, MOST_USES, Message, PortError, PortResult, REMEMBERED,
+    References, Usage, Vote,
 };
 use ctx_service::Ports;
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -42,7 +42,7 @@ const FORGOTTEN: usize = 32;
 
 /// Makes the result of a port. The cause of a failure is logged here: the caller of a context only
 /// learns that something is missing.
-pub(super) fn answer<T>(result: Result<T>) -> Answer<T> {
+pub(super) fn answer<T>(result: Result<T>) -> PortResult<T> {
     result.map_err(|error| {
         tracing::warn!(cause = cause(&error), "a port failed");
         PortError::new(error)
@@ -54,12 +54,12 @@ struct State(Arc<Database>);
 
 #[async_trait]
 impl History for State {
-    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn messages(&self, thread: &str, limit: usize) -> PortResult<Vec<Message>> {
         let messages = answer(self.0.last_messages(thread, limit))?;
         Ok(messages.into_iter().map(message).collect())
     }
 
-    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> PortResult<Vec<Message>> {
         let messages = answer(self.0.exchange(thread, id, limit))?;
         Ok(messages.into_iter().map(message).collect())
     }
@@ -72,35 +72,35 @@ fn message((place, it): (u64, crate::Message)) -> Message {
 
 #[async_trait]
 impl References for State {
-    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+    async fn pinned(&self, thread: &str) -> PortResult<Vec<String>> {
         answer(self.0.pinned_to(thread))
     }
 }
 
 #[async_trait]
 impl Usage for State {
-    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+    async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>> {
         answer(self.0.uses(paths))
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
         let (database, paths) = (Arc::clone(&self.0), paths.to_vec());
         answer(blocking(move || database.note_shown(&paths, now)).await)
     }
 
-    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
         answer(self.0.shown_last(limit))
     }
 }
 
 #[async_trait]
 impl Feedback for State {
-    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+    async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         let counted = self.votes(std::slice::from_ref(vote)).await?;
         Ok(counted > 0)
     }
 
-    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+    async fn votes(&self, votes: &[Vote]) -> PortResult<usize> {
         let (database, votes) = (Arc::clone(&self.0), votes.to_vec());
         answer(blocking(move || database.count(&votes)).await)
     }
@@ -115,7 +115,7 @@ struct Generations {
 
 #[async_trait]
 impl Generation for Generations {
-    async fn generation(&self) -> Answer<u64> {
+    async fn generation(&self) -> PortResult<u64> {
         let indexed = self.index.generation().await?;
         let votes = answer(self.database.last_vote())?;
         // An index that is rebuilt counts from the beginning.

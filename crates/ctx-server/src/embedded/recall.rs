@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, is_awaited};
-use ctx_service::{Place, Recall};
+use ctx_retrieve::{PortResult, is_awaited};
+use ctx_service::{PartRef, Recall};
 
 use super::blocking;
 use super::database::{Database, Result, at_most};
@@ -18,7 +18,7 @@ pub(super) struct Receipts(pub(super) Arc<Database>);
 
 #[async_trait]
 impl Recall for Receipts {
-    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let database = Arc::clone(&self.0);
         let (thread, labels) = (thread.to_owned(), labels.to_vec());
         answer(blocking(move || database.places(&thread, &labels)).await)
@@ -27,7 +27,7 @@ impl Recall for Receipts {
 
 impl Database {
     /// Searches the latest stored contexts, latest first. O(bytes of their receipts).
-    fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<Place>>> {
+    fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<PartRef>>> {
         let mut recalling = Recalling::new(thread, labels);
         for answered in self.unwritten().iter() {
             let of = answered.prime.thread.as_deref();

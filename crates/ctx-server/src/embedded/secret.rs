@@ -8,7 +8,7 @@ use ctx_service::Secret;
 use ctx_source::{ignore_in_git, write_private};
 
 use crate::ServerError;
-use crate::chance::random;
+use crate::random::random;
 
 const FILE: &str = "secret";
 

@@ -27,7 +27,7 @@ use crate::backend::{
 };
 use crate::build::{Priming, build, count};
 use crate::cause::cause;
-use crate::chance::random_number;
+use crate::random::random_number;
 
 /// Bytes of file texts that are cached in memory per owner.
 const CACHE: u64 = 16 << 20;

@@ -1,7 +1,7 @@
 //! Checks files, and stores them in one transaction, or several if they are too large for one.
 
 use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 
 use super::{Result, failed};
 use crate::Quota;
@@ -24,7 +24,9 @@ pub(super) async fn ingest(
     most: usize,
 ) -> Result<Ingested> {
     // Work on texts does not run on the threads of the runtime.
-    let checked = Hold::current().blocking(move || checked(files, most)).await;
+    let checked = TaskScope::current()
+        .blocking(move || checked(files, most))
+        .await;
     let checked = checked.map_err(|error| BackendError::failed("finish", error))?;
     let (sent, files, masked_secrets) = checked?;
     let number = |path: &str| sent.iter().position(|it| it.path == path).unwrap_or(0);

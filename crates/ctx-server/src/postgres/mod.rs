@@ -32,8 +32,8 @@ use crate::backend::{
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
-use crate::chance::random_id;
 use crate::checks;
+use crate::random::random_id;
 use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_postgres::OwnedStore;
-use ctx_retrieve::{Answer, PortError};
-use ctx_service::{Place, Recall};
+use ctx_retrieve::{PortError, PortResult};
+use ctx_service::{PartRef, Recall};
 
 use crate::recall::{MOST_RECALLED, Recalling, field};
 
@@ -14,7 +14,7 @@ pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
 
 #[async_trait]
 impl Recall for Receipts {
-    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
         let receipts = self.0.contexts_with(&fields, MOST_RECALLED).await;
         let receipts = receipts.map_err(PortError::from)?;

@@ -21,14 +21,14 @@ use super::accept::Form;
 use super::query::Id;
 use super::{Building, Json, Keeping, Looking, answer, aside, ask, ask_in, plain};
 use crate::Owner;
-use crate::admission::{Doing, Place};
-use crate::asked::carried;
+use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::{
     Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
 };
-use crate::job::{self, Needs, Told};
+use crate::job::{self, Needs, StageListener};
 use crate::problem::Problem;
+use crate::request::carried;
 use crate::schema;
 use crate::state::{App, Shared};
 use crate::tally::Outcome;
@@ -62,7 +62,7 @@ pub(crate) async fn build(
     State(app): State<Shared>,
     identity: Identity,
     form: Form,
-    Json { request, place, .. }: Json<BuildRequest, Building>,
+    Json { request, slot, .. }: Json<BuildRequest, Building>,
 ) -> Result<Response, Problem> {
     let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
     wanted.reserve = request.reserve();
@@ -71,23 +71,23 @@ pub(crate) async fn build(
     wanted.item_content = request.item_content;
     match form {
         Form::Json => {
-            let prime = primed(&app, (identity, place), wanted, None).await?;
+            let prime = primed(&app, (identity, slot), wanted, None).await?;
             Ok(answer(StatusCode::OK, &reply(&prime, &prime.built())))
         }
         Form::Events => {
             if let Some(thread) = &wanted.thread {
-                check_thread(&app, &identity, thread, place.since()).await?;
+                check_thread(&app, &identity, thread, slot.since()).await?;
             }
-            Ok(stream(app, (identity, place), wanted))
+            Ok(stream(app, (identity, slot), wanted))
         }
     }
 }
 
 async fn primed(
     app: &App,
-    (identity, place): (Identity, Place),
+    (identity, slot): (Identity, Slot),
     wanted: PrimeRequest,
-    told: Told,
+    told: StageListener,
 ) -> Result<Prime, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = move |job| async move {
@@ -95,7 +95,7 @@ async fn primed(
         let prime = backend.build(&owner, wanted, &job).await?;
         Ok((prime, started.elapsed()))
     };
-    let (prime, took) = job::run(app, place, Needs::Store, told, work).await?;
+    let (prime, took) = job::run(app, slot, Needs::Store, told, work).await?;
     app.meter.prime(&prime, took);
     Ok(prime)
 }
@@ -116,13 +116,13 @@ async fn check_thread(
     since: Instant,
 ) -> Result<(), Problem> {
     let id = id.to_owned();
-    let place = job::enter(app, &app.store, &identity.owner, Doing::Reads)?;
-    let place = place.of_request_since(since);
+    let slot = job::enter(app, &app.store, &identity.owner, Doing::Reads)?;
+    let slot = slot.of_request_since(since);
     let page = Page {
         limit: PageLimit::new(1).unwrap_or_default(),
         after: None,
     };
-    ask_in(app, identity, place, |backend, owner| async move {
+    ask_in(app, identity, slot, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {
             Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
                 what,
@@ -136,7 +136,7 @@ async fn check_thread(
 }
 
 /// Runs the build as a stream of events, and cancels it when the stream ends for any reason.
-fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Response {
+fn stream(app: Shared, from: (Identity, Slot), wanted: PrimeRequest) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
     let started = from.1.since();
     let telling = sender.clone();
@@ -206,7 +206,7 @@ impl Drop for Events {
 ))]
 pub(crate) async fn assemble(
     State(app): State<Shared>,
-    Json { request, place, .. }: Json<Assembly, Building>,
+    Json { request, slot, .. }: Json<Assembly, Building>,
 ) -> Result<Response, Problem> {
     let Assembly { chunks, options } = request;
     let work = |job: crate::backend::Job| async move {
@@ -224,7 +224,7 @@ pub(crate) async fn assemble(
         let built = built.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
-    let (data, took) = job::run(&app, place, Needs::Nothing, None, work).await?;
+    let (data, took) = job::run(&app, slot, Needs::Nothing, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -246,13 +246,13 @@ fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
 pub(crate) async fn feedback(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<FeedbackRequest, Keeping>,
+    Json { request, slot, .. }: Json<FeedbackRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let vote = Vote {
         handle: request.handle,
         useful: request.useful,
     };
-    let counted = ask_in(&app, &identity, place, |backend, owner| async move {
+    let counted = ask_in(&app, &identity, slot, |backend, owner| async move {
         backend.feedback(&owner, vote).await
     });
     let data = FeedbackData {
@@ -299,9 +299,9 @@ pub(crate) async fn resolve(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, place, .. }: Json<ResolveRequest, Looking>,
+    Json { request, slot, .. }: Json<ResolveRequest, Looking>,
 ) -> Result<Response, Problem> {
-    let resolved = ask_in(&app, &identity, place, |backend, owner| async move {
+    let resolved = ask_in(&app, &identity, slot, |backend, owner| async move {
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
         aside("resolve an answer", resolving).await?

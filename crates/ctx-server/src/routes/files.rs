@@ -27,9 +27,9 @@ use crate::wire::{
 pub(crate) async fn ingest(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<FilesRequest, Batching>,
+    Json { request, slot, .. }: Json<FilesRequest, Batching>,
 ) -> Result<Response, Problem> {
-    let ingested = ask_in(&app, &identity, place, |backend, owner| async move {
+    let ingested = ask_in(&app, &identity, slot, |backend, owner| async move {
         let files = request.files.into_iter().map(NewFile::from);
         backend.ingest(&owner, files.collect()).await
     });
@@ -55,9 +55,9 @@ pub(crate) async fn ingest(
 pub(crate) async fn remove(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<RemovalRequest, Batching>,
+    Json { request, slot, .. }: Json<RemovalRequest, Batching>,
 ) -> Result<Response, Problem> {
-    let data = ask_in(&app, &identity, place, |backend, owner| async move {
+    let data = ask_in(&app, &identity, slot, |backend, owner| async move {
         backend.remove_files(&owner, request.paths).await
     });
     let data = data.await?;

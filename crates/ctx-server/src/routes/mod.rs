@@ -13,14 +13,14 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use serde::Serialize;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Owner;
-use crate::admission::{Doing, Place};
+use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::{Backend, BackendError};
 use crate::cause::cause;
@@ -79,15 +79,15 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let place = job::enter(app, &app.store, &identity.owner, doing)?;
-    ask_in(app, identity, place, work).await
+    let slot = job::enter(app, &app.store, &identity.owner, doing)?;
+    ask_in(app, identity, slot, work).await
 }
 
 /// Runs `work` on the store for the owner who asks, in the place of the request.
 async fn ask_in<T, F>(
     app: &App,
     identity: &Identity,
-    place: Place,
+    slot: Slot,
     work: impl FnOnce(Arc<dyn Backend>, Owner) -> F + Send + 'static,
 ) -> Result<T, Problem>
 where
@@ -95,9 +95,7 @@ where
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let done = job::run(app, place, Needs::Store, None, move |_| {
-        work(backend, owner)
-    });
+    let done = job::run(app, slot, Needs::Store, None, move |_| work(backend, owner));
     // Here it is the store that is late.
     done.await.map_err(|problem| match problem.status() {
         StatusCode::GATEWAY_TIMEOUT => Problem::unavailable("the store had no answer in time"),
@@ -110,7 +108,7 @@ async fn aside<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BackendError> {
-    let done = Hold::current().blocking(work).await;
+    let done = TaskScope::current().blocking(work).await;
     done.map_err(|error| BackendError::failed(doing, error))
 }
 

@@ -34,14 +34,14 @@ use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Repl
 pub(crate) async fn create(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<ThreadRequest, Keeping>,
+    Json { request, slot, .. }: Json<ThreadRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let thread = NewThread {
         id: request.id,
         title: request.title,
         pinned: each_once(request.pinned),
     };
-    let begun = ask_in(&app, &identity, place, |backend, owner| async move {
+    let begun = ask_in(&app, &identity, slot, |backend, owner| async move {
         begin(&*backend, &owner, thread).await
     });
     let (status, thread) = begun.await?;
@@ -144,10 +144,10 @@ pub(crate) async fn pin(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, place, .. }: Json<PinsRequest, Keeping>,
+    Json { request, slot, .. }: Json<PinsRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let pinned = each_once(request.pinned);
-    let thread = ask_in(&app, &identity, place, |backend, owner| async move {
+    let thread = ask_in(&app, &identity, slot, |backend, owner| async move {
         let thread = backend.pin(&owner, &id, pinned).await;
         thread.map_err(of_path)
     });
@@ -169,14 +169,14 @@ pub(crate) async fn append(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, place, .. }: Json<MessageRequest, Keeping>,
+    Json { request, slot, .. }: Json<MessageRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let message = NewMessage {
         id: request.id,
         role: request.role.as_str().to_owned(),
         content: request.content,
     };
-    let appended = ask_in(&app, &identity, place, |backend, owner| async move {
+    let appended = ask_in(&app, &identity, slot, |backend, owner| async move {
         let appended = backend.append(&owner, &id, message).await;
         appended.map_err(of_path)
     });

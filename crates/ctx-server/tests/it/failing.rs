@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, History, Hit, Message as Said, PartQuery, PortError, Retriever,
-    TextQuery, Usage,
+    Feedback, FileSearch, History, Hit, Message as Said, PartQuery, PortError, PortResult,
+    Retriever, TextQuery, Usage,
 };
 use ctx_server::{
     Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
@@ -102,11 +102,11 @@ impl Failing {
 struct Port(&'static str);
 
 impl Port {
-    fn fail<T>(&self) -> Answer<T> {
+    fn fail<T>(&self) -> PortResult<T> {
         Err(PortError::with_source("answer", quoting(self.0)))
     }
 
-    fn panic<T>(&self) -> Answer<T> {
+    fn panic<T>(&self) -> PortResult<T> {
         let text = format!("é{}", self.0);
         // No character begins there, and the panic says so by the text.
         Err(PortError::new(&text[1..]))
@@ -115,49 +115,49 @@ impl Port {
 
 #[async_trait]
 impl FileSearch for Port {
-    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         self.panic()
     }
 
-    async fn files(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         self.fail()
     }
 
-    async fn definitions(&self, _: &[String], _: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, _: &[String], _: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.panic()
     }
 
-    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, _: &[String], _: usize) -> PortResult<Vec<Hit>> {
         self.fail()
     }
 
-    async fn ending_with(&self, _: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, _: &[String], _: usize) -> PortResult<Vec<Vec<String>>> {
         self.fail()
     }
 
-    async fn parts_of(&self, _: &[PartQuery], _: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, _: &[PartQuery], _: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.panic()
     }
 }
 
 #[async_trait]
 impl History for Port {
-    async fn messages(&self, _: &str, _: usize) -> Answer<Vec<Said>> {
+    async fn messages(&self, _: &str, _: usize) -> PortResult<Vec<Said>> {
         self.panic()
     }
 }
 
 #[async_trait]
 impl Usage for Port {
-    async fn counts(&self, _: &[String]) -> Answer<std::collections::BTreeMap<String, u64>> {
+    async fn counts(&self, _: &[String]) -> PortResult<std::collections::BTreeMap<String, u64>> {
         self.fail()
     }
 
-    async fn shown(&self, _: &[String], _: i64) -> Answer<()> {
+    async fn shown(&self, _: &[String], _: i64) -> PortResult<()> {
         self.panic()
     }
 
-    async fn recent(&self, _: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, _: usize) -> PortResult<Vec<(String, i64)>> {
         // It is read, which fails.
         Ok(vec![("a.rs".to_owned(), 1)])
     }
@@ -165,7 +165,7 @@ impl Usage for Port {
 
 #[async_trait]
 impl Feedback for Port {
-    async fn vote(&self, _: &ctx_retrieve::Vote) -> Answer<bool> {
+    async fn vote(&self, _: &ctx_retrieve::Vote) -> PortResult<bool> {
         self.fail()
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError, Retriever,
-    TextQuery,
+    FileSearch, History, Hit, Message as Said, PartQuery, PortError, PortResult, Retriever,
+    TaskScope, TextQuery,
 };
 use ctx_server::{BackendError, Job, Limits, Owner, Prime, PrimeRequest, Priming};
 use ctx_service::{Ports, Secret};
@@ -54,38 +54,38 @@ struct Computing {
 
 #[async_trait]
 impl FileSearch for Computing {
-    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         Ok(Vec::new())
     }
 
-    async fn files(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         self.files.compute();
         Ok(Vec::new())
     }
 
-    async fn definitions(&self, names: &[String], _: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], _: usize) -> PortResult<Vec<Vec<Hit>>> {
         Ok(vec![Vec::new(); names.len()])
     }
 
-    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, _: &[String], _: usize) -> PortResult<Vec<Hit>> {
         Ok(Vec::new())
     }
 
-    async fn ending_with(&self, ends: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], _: usize) -> PortResult<Vec<Vec<String>>> {
         Ok(vec![Vec::new(); ends.len()])
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], _: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], _: usize) -> PortResult<Vec<Vec<Hit>>> {
         Ok(vec![Vec::new(); wanted.len()])
     }
 }
 
 #[async_trait]
 impl History for Computing {
-    async fn messages(&self, _: &str, _: usize) -> Answer<Vec<Said>> {
+    async fn messages(&self, _: &str, _: usize) -> PortResult<Vec<Said>> {
         let messages = Arc::clone(&self.messages);
         let work = move || messages.compute();
-        let done = Hold::current().blocking(work).await;
+        let done = TaskScope::current().blocking(work).await;
         done.map_err(PortError::new)?;
         Ok(Vec::new())
     }

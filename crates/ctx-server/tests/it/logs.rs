@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use ctx_server::Asked;
+use ctx_server::RequestInfo;
 use ctx_testkit::disk;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -67,7 +67,7 @@ impl tracing::Subscriber for Keep {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut line = Line(format!("{} ", event.metadata().target()));
         event.record(&mut line);
-        if let Some(asked) = Asked::current() {
+        if let Some(asked) = RequestInfo::current() {
             let (id, method, route) = (&asked.id, asked.method, &asked.route);
             // Writing to a string cannot fail.
             let _ = fmt::Write::write_fmt(&mut line.0, format_args!("of {id} {method} {route}"));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use ctx_server::{BackendError, Job, Limits, NewThread, Owner, Prime, PrimeRequest, Thread};
 use serde_json::json;
 
@@ -617,9 +617,9 @@ impl Builds for Telling {
         _: PrimeRequest,
         _: &Job,
     ) -> Result<Prime, BackendError> {
-        let is_alone = Hold::current().is_alone();
+        let is_alone = TaskScope::current().is_on_one_thread();
         let here = std::thread::current().id();
-        let blocking = Hold::current().blocking(|| std::thread::current().id());
+        let blocking = TaskScope::current().blocking(|| std::thread::current().id());
         let is_one = blocking.await.unwrap() == here;
         self.0.lock().unwrap().send((is_alone, is_one)).unwrap();
         no()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ctx_assemble::Control;
 use ctx_citations::{Cited, StoredSource, Verdict};
 use ctx_model::{Chunk, Format, LineSpan, Relevance};
-use ctx_service::Place;
+use ctx_service::PartRef;
 use ctx_testkit::hostile;
 
 use crate::support::{FILES, Store, options_of, service_over, world};
@@ -124,7 +124,7 @@ async fn hostile_names_cite_nothing_from_outside() {
         let mut references = some.to_vec();
         for (number, path) in some.iter().enumerate() {
             let label = format!("fil-{number:06x}");
-            let place = Place {
+            let place = PartRef {
                 path: path.clone(),
                 lines: LineSpan::new(1, 2).unwrap(),
             };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use ctx_assemble::Control;
-use ctx_retrieve::Hold;
+use ctx_retrieve::TaskScope;
 use ctx_service::{FeedbackError, PrimeContext, Secret};
 use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
@@ -34,14 +34,15 @@ fn uses(world: &World, path: &str) -> u64 {
 #[tokio::test]
 async fn what_a_store_writes_is_written_by_a_thread_that_may_block() {
     let world = world(FILES);
-    let hold = Hold::default().with(7_u32);
-    hold.within(async {
-        let primed = world.prime("How is a header parsed?").await;
-        let handle = primed.context.feedback.clone().unwrap();
-        primed.recording.done().await.unwrap();
-        world.service.feedback(&handle, true, NOW).await.unwrap();
-    })
-    .await;
+    let scope = TaskScope::default().with(7_u32);
+    scope
+        .within(async {
+            let primed = world.prime("How is a header parsed?").await;
+            let handle = primed.context.feedback.clone().unwrap();
+            primed.recording.done().await.unwrap();
+            world.service.feedback(&handle, true, NOW).await.unwrap();
+        })
+        .await;
     let writers = world.store.writers.lock().unwrap();
     assert!(writers.len() > 1);
     let here = std::thread::current().id();

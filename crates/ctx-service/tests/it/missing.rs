@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use ctx_rank::Query;
-use ctx_retrieve::{Answer, Ended, FileSearch, Hit, PortError, TextQuery};
+use ctx_retrieve::{FileSearch, Hit, PortError, PortResult, TaskFailed, TextQuery};
 use ctx_service::{ServiceError, missing_files, missing_names, no_such_file, no_such_name};
 
 use crate::support::Store;
@@ -14,11 +14,11 @@ struct Odd {
 
 #[async_trait]
 impl FileSearch for Odd {
-    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, _: &TextQuery) -> PortResult<Vec<Hit>> {
         Ok(Vec::new())
     }
 
-    async fn ending_with(&self, _: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, _: &[String], _: usize) -> PortResult<Vec<Vec<String>>> {
         if self.is_broken {
             return Err(PortError::new("the disk is on fire"));
         }
@@ -113,6 +113,6 @@ async fn what_cannot_be_looked_up_may_be_there() {
 
 #[test]
 fn what_a_thread_ended_of_is_said_once() {
-    let error = ServiceError::from(Ended::Panicked);
-    assert_eq!(ctx_model::with_causes(&error), "finish: it panicked");
+    let error = ServiceError::from(TaskFailed::Panicked);
+    assert_eq!(ctx_model::error_chain(&error), "finish: it panicked");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Verdict;
 use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind};
-use ctx_retrieve::{Hold, Threads};
+use ctx_retrieve::{TaskScope, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 
@@ -127,7 +127,7 @@ async fn a_cancel_is_seen_between_two_files() {
             control.cancel = files.cancel.clone();
         }
         let prime = async move { service.prime("t", asked, &options(), &control).await };
-        let prime = Hold::default().alone(prime).await.unwrap();
+        let prime = TaskScope::default().on_one_thread(prime).await.unwrap();
         assert_eq!(prime.is_err(), is_meant);
         let reads = files.reads.load(Ordering::Relaxed);
         assert_eq!(reads == 1, is_meant, "{reads}");
@@ -387,7 +387,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
             ("assistant", &long),
         ])
         .await;
-    for max_tokens in [150, 500, 4_000] {
+    for max_tokens in [200, 500, 4_000] {
         let context = world
             .prime_with("How is a header parsed on a port?", &options_of(max_tokens))
             .await
@@ -398,7 +398,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
         // The longer one is not all that there is room for.
         let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
         let expected = match max_tokens {
-            150 => vec![RenditionKind::Mention],
+            200 => vec![RenditionKind::Mention],
             _ => vec![full, part],
         };
         assert_eq!(renditions, expected, "{max_tokens}: {:#?}", context.built);
@@ -597,7 +597,12 @@ async fn one_thread_makes_what_many_make() {
         let control = Control::default();
         service.prime("t", asked, &options, &control).await
     };
-    let one = Hold::default().alone(one).await.unwrap().unwrap().context;
+    let one = TaskScope::default()
+        .on_one_thread(one)
+        .await
+        .unwrap()
+        .unwrap()
+        .context;
     assert_eq!(one.id, many.id);
     assert_eq!(one.built.context, many.built.context);
 }

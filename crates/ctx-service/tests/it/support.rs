@@ -15,11 +15,11 @@ use ctx_model::{BuildOptions, LineSpan, Tokens};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, Generation, History, Hit, Hold, MOST_USES, Message, PartQuery,
-    PortError, REMEMBERED, References, Retriever, TextQuery, Threads, Usage, Vote,
+    Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery, PortError,
+    PortResult, REMEMBERED, References, Retriever, TaskScope, TextQuery, Threads, Usage, Vote,
 };
 use ctx_service::{
-    Cache, Owner, Place, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
+    Cache, Owner, PartRef, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
 };
 use ctx_source::{Limits, Root, Sources};
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ pub(crate) struct Store {
     /// When there was a vote of a key; forgotten as soon as it may be.
     pub(crate) votes: Mutex<BTreeMap<String, i64>>,
     /// What contexts of each thread showed, by label.
-    pub(crate) places: Mutex<BTreeMap<(String, String), Place>>,
+    pub(crate) places: Mutex<BTreeMap<(String, String), PartRef>>,
     pub(crate) generation: AtomicU64,
     /// How often a text was searched for.
     pub(crate) searches: AtomicUsize,
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Goes on where nothing is the matter with `port`.
-    async fn meet(&self, port: &str) -> Answer<()> {
+    async fn meet(&self, port: &str) -> PortResult<()> {
         let fault = self.faults.lock().unwrap().get(port).copied();
         match fault {
             None => {}
@@ -132,7 +132,7 @@ impl Store {
             Some(Fault::Late) => std::future::pending().await,
             Some(Fault::Away) => {
                 let why = io::Error::other("nobody answers there");
-                return Err(PortError::with_source("ask the store", why).for_now());
+                return Err(PortError::with_source("ask the store", why).transient());
             }
             Some(Fault::Damaged) => return Err(PortError::new("the disk is damaged")),
             Some(Fault::Panics) => panic!("the disk is on fire"),
@@ -141,7 +141,7 @@ impl Store {
     }
 
     fn note_writer(&self) {
-        let held = Hold::current().held::<u32>().copied();
+        let held = TaskScope::current().held::<u32>().copied();
         let writer = (thread::current().id(), held);
         self.writers.lock().unwrap().push(writer);
     }
@@ -175,7 +175,7 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
 
 #[async_trait]
 impl FileSearch for Store {
-    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.searches.fetch_add(1, Ordering::Relaxed);
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {
@@ -194,7 +194,7 @@ impl FileSearch for Store {
         Ok(self.hits(score, wanted.limit))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+    async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         let mut best: BTreeMap<String, f64> = BTreeMap::new();
         for hit in self.passages(wanted).await? {
             let score = best.entry(hit.path.clone()).or_default();
@@ -206,7 +206,7 @@ impl FileSearch for Store {
         Ok(files)
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.lookups.fetch_add(1, Ordering::Relaxed);
         self.meet("definitions").await?;
         if self.has_no_names.load(Ordering::Relaxed) {
@@ -222,11 +222,11 @@ impl FileSearch for Store {
         Ok(names.iter().map(of).collect())
     }
 
-    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+    async fn similar(&self, _: &[String], _: usize) -> PortResult<Vec<Hit>> {
         Ok(Vec::new())
     }
 
-    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> PortResult<Vec<Vec<String>>> {
         self.lookups.fetch_add(1, Ordering::Relaxed);
         self.meet("ending_with").await?;
         let of = |end: &String| {
@@ -248,7 +248,7 @@ impl FileSearch for Store {
         }
     }
 
-    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let of = |query: &PartQuery| {
             let is_it = |part: &Part| part.hit.path == query.path;
             self.hits(|part| f64::from(u8::from(is_it(part))), limit)
@@ -259,7 +259,7 @@ impl FileSearch for Store {
 
 #[async_trait]
 impl History for Store {
-    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+    async fn messages(&self, thread: &str, limit: usize) -> PortResult<Vec<Message>> {
         // Exchanges are looked for among so many.
         let port = if limit < 200 { "messages" } else { "exchange" };
         self.meet(port).await?;
@@ -288,7 +288,7 @@ impl History for Store {
 
 #[async_trait]
 impl Threads for Store {
-    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+    async fn append(&self, thread: &str, message: &Message) -> PortResult<()> {
         let mut threads = self.messages.lock().unwrap();
         threads
             .entry(thread.to_owned())
@@ -297,7 +297,7 @@ impl Threads for Store {
         Ok(())
     }
 
-    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn pin(&self, thread: &str, what: &str) -> PortResult<()> {
         let mut pinned = self.pinned.lock().unwrap();
         pinned
             .entry(thread.to_owned())
@@ -306,7 +306,7 @@ impl Threads for Store {
         Ok(())
     }
 
-    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+    async fn unpin(&self, thread: &str, what: &str) -> PortResult<()> {
         let mut pinned = self.pinned.lock().unwrap();
         pinned
             .entry(thread.to_owned())
@@ -318,7 +318,7 @@ impl Threads for Store {
 
 #[async_trait]
 impl References for Store {
-    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+    async fn pinned(&self, thread: &str) -> PortResult<Vec<String>> {
         self.meet("pinned").await?;
         let pinned = self.pinned.lock().unwrap().get(thread).cloned();
         Ok(self.turned(pinned.unwrap_or_default()))
@@ -327,20 +327,20 @@ impl References for Store {
 
 #[async_trait]
 impl Usage for Store {
-    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+    async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>> {
         let mut uses = self.uses.lock().unwrap().clone();
         uses.retain(|path, _| paths.contains(path));
         Ok(uses)
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
         self.note_writer();
         let shown = paths.iter().map(|path| (path.clone(), now));
         self.shown.lock().unwrap().extend(shown);
         Ok(())
     }
 
-    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
         if self.is_stuck.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -354,7 +354,7 @@ impl Usage for Store {
 
 #[async_trait]
 impl Feedback for Store {
-    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+    async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         self.note_writer();
         let mut votes = self.votes.lock().unwrap();
         votes.retain(|_, at| vote.at - *at <= REMEMBERED);
@@ -376,7 +376,7 @@ impl Feedback for Store {
 
 #[async_trait]
 impl Recall for Store {
-    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         self.meet("places").await?;
         let places = self.places.lock().unwrap();
         let place = |label: &String| places.get(&(thread.to_owned(), label.clone())).cloned();
@@ -386,7 +386,7 @@ impl Recall for Store {
 
 #[async_trait]
 impl Generation for Store {
-    async fn generation(&self) -> Answer<u64> {
+    async fn generation(&self) -> PortResult<u64> {
         Ok(self.generation.load(Ordering::Relaxed))
     }
 }
@@ -516,7 +516,7 @@ impl World {
             else {
                 continue;
             };
-            let place = Place {
+            let place = PartRef {
                 path: path.clone(),
                 lines: LineSpan::new(start, end).unwrap(),
             };

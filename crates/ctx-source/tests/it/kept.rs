@@ -43,7 +43,7 @@ impl Hashes for Known {
         Ok(next)
     }
 
-    fn told(&self, path: &str) {
+    fn on_mismatch(&self, path: &str) {
         self.told.lock().unwrap().push(path.to_owned());
     }
 }

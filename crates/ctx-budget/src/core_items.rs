@@ -57,7 +57,7 @@ pub(crate) struct Member {
 
 /// A unit of decision.
 #[derive(Clone, Debug)]
-pub(crate) enum Block {
+pub(crate) enum CoreItem {
     /// An item.
     Item(Member),
     /// A group whose heading has a weight, and that may be open or closed.
@@ -70,26 +70,26 @@ pub(crate) enum Block {
     },
 }
 
-impl Block {
+impl CoreItem {
     /// The least loss of a change.
     pub(crate) fn least(&self) -> f64 {
         match self {
-            Block::Item(member) => member.least,
-            Block::Group { least, .. } => *least,
+            CoreItem::Item(member) => member.least,
+            CoreItem::Group { least, .. } => *least,
         }
     }
 
     /// Whether the change with the least loss adds weight.
     fn adds(&self) -> bool {
         match self {
-            Block::Item(member) => {
+            CoreItem::Item(member) => {
                 let changes = member.alternatives.iter();
                 changes
                     .filter(|change| change.decision != Decision::Stay)
                     .min_by(|a, b| a.loss.total_cmp(&b.loss))
                     .is_some_and(|change| change.weight > 0)
             }
-            Block::Group { close, .. } => close.decision == Decision::Stay,
+            CoreItem::Group { close, .. } => close.decision == Decision::Stay,
         }
     }
 }
@@ -120,15 +120,15 @@ impl<'a, 'p> Core<'a, 'p> {
         }
     }
 
-    /// The blocks that are not settled, in the order of their least losses. O(choices), and O(b log
-    /// b) for b blocks.
-    pub(crate) fn blocks(&self, ticker: &mut Ticker<'_>) -> Result<Vec<Block>, Stop> {
+    /// The core items that are not settled, in the order of their least losses. O(choices), and O(b
+    /// log b) for b core items.
+    pub(crate) fn core_items(&self, ticker: &mut Ticker<'_>) -> Result<Vec<CoreItem>, Stop> {
         let net = group_surplus(self.prepared, self.lambda, self.mu, ticker)?;
         let contested: Vec<bool> = (0..net.len())
             .map(|group| self.contested(group, net[group]))
             .collect();
         let mut members = vec![Vec::new(); net.len()];
-        let mut blocks = Vec::new();
+        let mut core_items = Vec::new();
         for item in 0..self.prepared.len() {
             ticker.tick_on(1)?;
             let group = self.prepared.group[item];
@@ -136,20 +136,21 @@ impl<'a, 'p> Core<'a, 'p> {
                 members[group as usize].push(item);
             } else if group == NONE || self.stays_open(group) {
                 let way = self.answer.ways[item];
-                blocks.extend(self.member(item, way, 0.0).map(Block::Item));
+                core_items.extend(self.member(item, way, 0.0).map(CoreItem::Item));
             }
         }
         for (group, members) in members.iter().enumerate() {
             if contested[group] {
                 ticker.tick_on(members.len())?;
-                let block = self.group(group, net[group], members);
-                blocks.extend(Some(block).filter(|block| block.least() < self.limit));
+                let core_item = self.group(group, net[group], members);
+                core_items
+                    .extend(Some(core_item).filter(|core_item| core_item.least() < self.limit));
             }
         }
-        ticker.tick_on(blocks.len())?;
-        let blocks = in_order(blocks);
-        ticker.tick_on(blocks.len())?;
-        Ok(blocks)
+        ticker.tick_on(core_items.len())?;
+        let core_items = in_order(core_items);
+        ticker.tick_on(core_items.len())?;
+        Ok(core_items)
     }
 
     /// Whether a group that is settled is open.
@@ -215,8 +216,8 @@ impl<'a, 'p> Core<'a, 'p> {
         }
     }
 
-    /// The block of a group that may be open or closed.
-    fn group(&self, group: usize, net: f64, members: &[usize]) -> Block {
+    /// The core item of a group that may be open or closed.
+    fn group(&self, group: usize, net: f64, members: &[usize]) -> CoreItem {
         let number = index(group);
         let heading = weight(self.prepared.groups[group].heading);
         let is_open = self.answer.is_open(number);
@@ -269,7 +270,7 @@ impl<'a, 'p> Core<'a, 'p> {
             // A heading alone has no value: at least one member must come with it.
             (false, false) => inside,
         };
-        Block::Group {
+        CoreItem::Group {
             close,
             open,
             members: core,
@@ -302,22 +303,22 @@ impl<'a, 'p> Core<'a, 'p> {
     }
 }
 
-/// Sorts blocks by their least losses. Among equals, blocks that add weight and blocks that remove
-/// weight alternate, each kind in the order of items, so that states soon lie on both sides of the
-/// capacity.
-fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
-    blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
+/// Sorts core items by their least losses. Among equals, core items that add weight and core items
+/// that remove weight alternate, each kind in the order of items, so that states soon lie on both
+/// sides of the capacity.
+fn in_order(mut core_items: Vec<CoreItem>) -> Vec<CoreItem> {
+    core_items.sort_by(|a, b| a.least().total_cmp(&b.least()));
     let mut turns = [0_usize; 2];
-    let mut ranked: Vec<(usize, Block)> = blocks
+    let mut ranked: Vec<(usize, CoreItem)> = core_items
         .into_iter()
-        .map(|block| {
-            let turn = &mut turns[usize::from(block.adds())];
+        .map(|core_item| {
+            let turn = &mut turns[usize::from(core_item.adds())];
             *turn += 1;
-            (*turn, block)
+            (*turn, core_item)
         })
         .collect();
     ranked.sort_by(|a, b| (a.1.least().total_cmp(&b.1.least())).then(a.0.cmp(&b.0)));
-    ranked.into_iter().map(|(_, block)| block).collect()
+    ranked.into_iter().map(|(_, core_item)| core_item).collect()
 }
 
 /// Applies decisions, in the order they were taken, to the ways of an answer.

@@ -8,11 +8,11 @@ use crate::price::Price;
 use crate::unit::{Merged, Run, Unit};
 
 /// The ways to show a unit; usually one.
-pub(crate) type Showings<'u> = SmallVec<[Showing<'u>; 1]>;
+pub(crate) type Variants<'u> = SmallVec<[Variant<'u>; 1]>;
 
 /// A way to show a unit: one block, or several if only parts of a merged chunk are shown.
 #[derive(Debug)]
-pub(crate) struct Showing<'u> {
+pub(crate) struct Variant<'u> {
     pub(crate) pieces: SmallVec<[Piece<'u>; 1]>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Piece<'u> {
     pub(crate) source: Price,
 }
 
-impl<'u> Showing<'u> {
+impl<'u> Variant<'u> {
     /// The value of showing all its blocks.
     pub(crate) fn value(&self) -> f64 {
         self.pieces.iter().map(|piece| piece.value).sum()
@@ -56,7 +56,7 @@ impl<'u> Showing<'u> {
     }
 
     fn one(block: Block<'u>, chunk: &'u Chunk, value: f64) -> Self {
-        Showing {
+        Variant {
             pieces: smallvec![Piece::new(block, smallvec![chunk], value)],
         }
     }
@@ -76,10 +76,10 @@ impl<'u> Piece<'u> {
 }
 
 /// The ways to show `unit`; at least one.
-pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Showings<'u> {
+pub(crate) fn variants<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Variants<'u> {
     match unit {
         Unit::One(chunk) if !options.include_content => {
-            smallvec![Showing::one(
+            smallvec![Variant::one(
                 Block::summary_only(chunk),
                 chunk,
                 worth(chunk, options),
@@ -96,20 +96,20 @@ pub(crate) fn worth(chunk: &Chunk, options: &BuildOptions) -> f64 {
 }
 
 /// The ways to show one chunk: in full, and in each rendition.
-fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
+fn of_one(chunk: &Chunk, worth: f64) -> Variants<'_> {
     let full = Block::full(chunk);
-    let mut showings: Showings<'_> = smallvec![Showing::one(full, chunk, worth)];
-    showings.extend(chunk.renditions.iter().map(|rendition| {
+    let mut variants: Variants<'_> = smallvec![Variant::one(full, chunk, worth)];
+    variants.extend(chunk.renditions.iter().map(|rendition| {
         let value = worth * rendition.information();
         let block = Block {
             span: full.span,
             ..Block::of(chunk, rendition)
         };
-        Showing::one(block, chunk, value)
+        Variant::one(block, chunk, value)
     }));
     // Stable: renditions that keep the same amount stay in the order they were given.
-    showings.sort_by(|a, b| b.value().total_cmp(&a.value()));
-    showings
+    variants.sort_by(|a, b| b.value().total_cmp(&a.value()));
+    variants
 }
 
 /// With this many parts or fewer, each number of them is offered.
@@ -120,7 +120,7 @@ const STEP: usize = 4;
 /// All of it, and then ever fewer of its parts, down to those that are pinned: the parts worth most
 /// per line are kept longest. All these showings together are at most five times as long as the
 /// whole, and [`EACH`] small ones.
-fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
+fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Variants<'u> {
     let one_block = options.max_chunks.is_some();
     let parts = merged.by_density(|part| worth(part, options));
     let all = parts.len();
@@ -130,19 +130,19 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
     let mut counts: Vec<usize> = counts.chain([all]).collect();
     counts.reverse();
     let mut most = f64::INFINITY;
-    let showings = counts.into_iter().map(|count| {
+    let variants = counts.into_iter().map(|count| {
         let runs = merged.runs(&parts[..count], |part| worth(part, options));
         let pieces = runs.into_iter().map(|run| piece(merged, run));
-        let mut showing = Showing {
+        let mut variant = Variant {
             pieces: pieces.collect(),
         };
-        showing.is_worth_at_most(most);
-        most = showing.value();
-        showing
+        variant.is_worth_at_most(most);
+        most = variant.value();
+        variant
     });
     // With `max_chunks` a unit counts as one chunk, so it must be one block.
-    let showings = showings.filter(|it| !one_block || it.pieces.len() == 1);
-    showings.collect()
+    let variants = variants.filter(|it| !one_block || it.pieces.len() == 1);
+    variants.collect()
 }
 
 fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {

@@ -21,16 +21,16 @@ const LITTLE: u64 = 64 << 10;
 const SOON: Duration = Duration::from_millis(250);
 
 /// The body of a request, of which the handler may have read all, a part or nothing.
-pub(crate) struct Rest {
+pub(crate) struct UnreadBody {
     shared: SharedBody,
     /// Whether the client sends the body only once it is requested (`Expect`).
     is_asked_for: bool,
 }
 
-impl Rest {
+impl UnreadBody {
     /// Takes over the body of `request`; `None` if it has none, or if the HTTP version does not
     /// need the body to be read.
-    pub(crate) fn of(request: &mut Request) -> Option<Rest> {
+    pub(crate) fn of(request: &mut Request) -> Option<UnreadBody> {
         if request.body().is_end_stream() || request.version() > Version::HTTP_11 {
             return None;
         }
@@ -38,7 +38,7 @@ impl Rest {
         let is_over = false;
         let shared = SharedBody(Arc::new(Mutex::new(Read { body, is_over })));
         *request.body_mut() = Body::new(shared.clone());
-        Some(Rest {
+        Some(UnreadBody {
             shared,
             is_asked_for: request.headers().contains_key(EXPECT),
         })

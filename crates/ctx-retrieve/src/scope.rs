@@ -1,14 +1,14 @@
 //! A scope for work, which ends with the last task spawned in it.
 //!
 //! A port may compute, and a computation does not end when its answer is no longer awaited. To
-//! limit how much runs at once, add a permit to a [`Hold`], and run the work within it. Everything
-//! started there by [`Hold::spawn`], [`Hold::blocking`] and [`ask`](crate::ask) shares the scope,
-//! on any thread and even after the caller has gone: the permit is dropped when the last of it has
-//! ended. Long computations can poll [`is_awaited`].
+//! limit how much runs at once, add a permit to a [`TaskScope`], and run the work within it.
+//! Everything started there by [`TaskScope::spawn`], [`TaskScope::blocking`] and
+//! [`ask`](crate::ask) shares the scope, on any thread and even after the caller has gone: the
+//! permit is dropped when the last of it has ended. Long computations can poll [`is_awaited`].
 //!
-//! Blocking work runs on threads of the runtime, or all on one thread ([`Hold::alone`]): when all
-//! cores are busy anyway, handing each piece of work to another thread and waiting for it to wake
-//! costs more than it gains.
+//! Blocking work runs on threads of the runtime, or all on one thread
+//! ([`TaskScope::on_one_thread`]): when all cores are busy anyway, handing each piece of work to
+//! another thread and waiting for it to wake costs more than it gains.
 
 use std::any::Any;
 use std::fmt;
@@ -24,18 +24,18 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle, block_in_place, spawn_blocking};
 
 tokio::task_local! {
-    static CURRENT: Hold;
+    static CURRENT: TaskScope;
 }
 
-/// A scope shared by a request and every task it spawns. Values added with [`Hold::with`] (permits)
-/// are dropped when the last of these tasks ends, not when the request does. Clones share one
-/// scope.
+/// A scope shared by a request and every task it spawns. Values added with [`TaskScope::with`]
+/// (permits) are dropped when the last of these tasks ends, not when the request does. Clones share
+/// one scope.
 #[derive(Clone, Default)]
-pub struct Hold {
+pub struct TaskScope {
     held: Vec<Arc<dyn Any + Send + Sync>>,
     abandoned: Option<Arc<Flag>>,
-    /// The only thread of the work, which may block; see [`Hold::alone`].
-    alone_on: Option<ThreadId>,
+    /// The only thread of the work, which may block; see [`TaskScope::on_one_thread`].
+    only_thread: Option<ThreadId>,
 }
 
 /// Whether some work, or the work around it, is no longer awaited.
@@ -62,9 +62,9 @@ impl Flag {
 }
 
 /// Marks work as no longer awaited when it is dropped.
-pub struct Watch(Arc<Flag>);
+pub struct ScopeGuard(Arc<Flag>);
 
-impl Watch {
+impl ScopeGuard {
     /// Whether work in this scope has learned that it is no longer awaited: its answer may be
     /// incomplete then.
     pub(crate) fn is_told(&self) -> bool {
@@ -72,28 +72,28 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ScopeGuard {
     fn drop(&mut self) {
         self.0.is_raised.store(true, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for ScopeGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watch")
+        f.write_str("ScopeGuard")
     }
 }
 
-impl fmt::Debug for Hold {
+impl fmt::Debug for TaskScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Hold").field(&self.held.len()).finish()
+        f.debug_tuple("TaskScope").field(&self.held.len()).finish()
     }
 }
 
-impl Hold {
+impl TaskScope {
     /// The scope within which this code runs; an empty one if there is none.
     pub fn current() -> Self {
-        CURRENT.try_with(Hold::clone).unwrap_or_default()
+        CURRENT.try_with(TaskScope::clone).unwrap_or_default()
     }
 
     /// Adds `held` to the scope.
@@ -109,41 +109,41 @@ impl Hold {
         held.find_map(|it| (**it).downcast_ref())
     }
 
-    /// A scope for work that is awaited until the returned [`Watch`] is dropped.
-    pub fn watched(self) -> (Hold, Watch) {
-        self.watched_until(None)
+    /// A scope for work that is awaited until the returned [`ScopeGuard`] is dropped.
+    pub fn cancel_on_drop(self) -> (TaskScope, ScopeGuard) {
+        self.cancel_on_drop_or_at(None)
     }
 
-    /// Like [`Hold::watched`], for work that is no longer awaited from `until` on either; `None` is
-    /// never.
-    pub(crate) fn watched_until(self, until: Option<Instant>) -> (Hold, Watch) {
+    /// Like [`TaskScope::cancel_on_drop`], for work that is no longer awaited from `until` on
+    /// either; `None` is never.
+    pub(crate) fn cancel_on_drop_or_at(self, until: Option<Instant>) -> (TaskScope, ScopeGuard) {
         let flag = Arc::new(Flag {
             until,
             above: self.abandoned,
             ..Flag::default()
         });
         let abandoned = Some(Arc::clone(&flag));
-        (Hold { abandoned, ..self }, Watch(flag))
+        (TaskScope { abandoned, ..self }, ScopeGuard(flag))
     }
 
     /// A scope for work that continues whether it is awaited or not.
     #[must_use]
-    pub fn unwatched(self) -> Hold {
-        Hold {
+    pub fn detached(self) -> TaskScope {
+        TaskScope {
             abandoned: None,
             ..self
         }
     }
 
-    /// Whether this code runs within [`Hold::alone`], on its thread.
-    pub fn is_alone(&self) -> bool {
-        self.alone_on == Some(thread::current().id())
+    /// Whether this code runs within [`TaskScope::on_one_thread`], on its thread.
+    pub fn is_on_one_thread(&self) -> bool {
+        self.only_thread == Some(thread::current().id())
     }
 
     /// The scope for work on other threads.
     fn elsewhere(self) -> Self {
-        Hold {
-            alone_on: None,
+        TaskScope {
+            only_thread: None,
             ..self
         }
     }
@@ -153,30 +153,30 @@ impl Hold {
         CURRENT.scope(self, work).await
     }
 
-    /// Runs `work` on one blocking thread, including what it starts with [`Hold::blocking`] and its
-    /// port calls, in the order in which they are awaited. Asynchronous waits of ports still
-    /// overlap. Code can check [`Hold::is_alone`] to keep to one thread, too.
+    /// Runs `work` on one blocking thread, including what it starts with [`TaskScope::blocking`]
+    /// and its port calls, in the order in which they are awaited. Asynchronous waits of ports
+    /// still overlap. Code can check [`TaskScope::is_on_one_thread`] to keep to one thread, too.
     ///
-    /// Dropping the future does not stop the work; use [`Hold::watched`] for that.
+    /// Dropping the future does not stop the work; use [`TaskScope::cancel_on_drop`] for that.
     ///
     /// # Errors
     /// The work panicked, or the runtime is shutting down.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn alone<T: Send + 'static>(
+    pub async fn on_one_thread<T: Send + 'static>(
         self,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Ended> {
+    ) -> Result<T, TaskFailed> {
         let runtime = Handle::current();
         let work = move || {
-            let hold = Hold {
-                alone_on: Some(thread::current().id()),
+            let scope = TaskScope {
+                only_thread: Some(thread::current().id()),
                 ..self
             };
-            runtime.block_on(hold.within(work))
+            runtime.block_on(scope.within(work))
         };
-        spawn_blocking(work).await.map_err(Ended::from)
+        spawn_blocking(work).await.map_err(TaskFailed::from)
     }
 
     /// Spawns `work` as a task of the runtime, within this scope.
@@ -191,8 +191,8 @@ impl Hold {
     }
 
     /// Runs `work` on a thread that may block, within this scope. It starts at once, and dropping
-    /// the future does not stop it. Within [`Hold::alone`], it runs on the current thread when the
-    /// future is awaited, and not at all if it never is.
+    /// the future does not stop it. Within [`TaskScope::on_one_thread`], it runs on the current
+    /// thread when the future is awaited, and not at all if it never is.
     ///
     /// # Errors
     /// The work panicked, or the runtime is shutting down.
@@ -202,24 +202,24 @@ impl Hold {
     pub fn blocking<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl Future<Output = Result<T, Ended>> + Send {
-        if self.is_alone() {
+    ) -> impl Future<Output = Result<T, TaskFailed>> + Send {
+        if self.is_on_one_thread() {
             // Values that the closure owns are gone after a panic, so nothing broken is observed.
             let work = AssertUnwindSafe(move || CURRENT.sync_scope(self, work));
             // The work may block on the runtime, as on any blocking thread.
             let work = move || block_in_place(|| catch_unwind(work));
-            return Either::Left(async { work().map_err(|_| Ended::Panicked) });
+            return Either::Left(async { work().map_err(|_| TaskFailed::Panicked) });
         }
-        let hold = self.elsewhere();
-        let done = spawn_blocking(move || CURRENT.sync_scope(hold, work));
-        Either::Right(async { done.await.map_err(Ended::from) })
+        let scope = self.elsewhere();
+        let done = spawn_blocking(move || CURRENT.sync_scope(scope, work));
+        Either::Right(async { done.await.map_err(TaskFailed::from) })
     }
 }
 
 /// Whether the result of this code is still awaited, as far as is known. False in a port whose
 /// deadline has passed, and in one whose caller has gone: its answer will be discarded.
 pub fn is_awaited() -> bool {
-    let is_raised = |it: &Hold| it.abandoned.as_ref().is_some_and(|it| it.is_raised());
+    let is_raised = |it: &TaskScope| it.abandoned.as_ref().is_some_and(|it| it.is_raised());
     !CURRENT.try_with(is_raised).unwrap_or(false)
 }
 
@@ -227,7 +227,7 @@ pub fn is_awaited() -> bool {
 /// text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum TaskFailed {
     /// The work panicked.
     #[error("it panicked")]
     Panicked,
@@ -236,12 +236,12 @@ pub enum Ended {
     Cancelled,
 }
 
-impl From<JoinError> for Ended {
+impl From<JoinError> for TaskFailed {
     fn from(error: JoinError) -> Self {
         if error.is_panic() {
-            Ended::Panicked
+            TaskFailed::Panicked
         } else {
-            Ended::Cancelled
+            TaskFailed::Cancelled
         }
     }
 }

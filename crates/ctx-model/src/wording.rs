@@ -15,11 +15,11 @@ const WANTED: &str = ", expected ";
 /// ```
 /// let error = serde_json::from_str::<u32>("\"7\"").unwrap_err().to_string();
 /// assert_eq!(
-///     ctx_model::in_words_of_json(&error),
+///     ctx_model::json_error(&error),
 ///     "invalid type: string \"7\", expected a whole number from 0 to 4294967295 at line 1 column 3"
 /// );
 /// ```
-pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
+pub fn json_error(message: &str) -> Cow<'_, str> {
     let found = found(message);
     let Some((before, after)) = message.rsplit_once(WANTED) else {
         return Cow::Borrowed(message);
@@ -51,10 +51,10 @@ pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
 /// The first `most` of `all`, separated by commas, and how many more there are: `a, b and 3 more`.
 ///
 /// ```
-/// assert_eq!(ctx_model::listed(["a", "b", "c"], 2), "a, b and 1 more");
-/// assert_eq!(ctx_model::listed(["a", "b"], 2), "a, b");
+/// assert_eq!(ctx_model::join_first(["a", "b", "c"], 2), "a, b and 1 more");
+/// assert_eq!(ctx_model::join_first(["a", "b"], 2), "a, b");
 /// ```
-pub fn listed<T: Display>(
+pub fn join_first<T: Display>(
     all: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     most: usize,
 ) -> String {
@@ -76,9 +76,9 @@ pub fn listed<T: Display>(
 ///
 /// ```
 /// let error = std::io::Error::other("it is full");
-/// assert_eq!(ctx_model::with_causes(&error), "it is full");
+/// assert_eq!(ctx_model::error_chain(&error), "it is full");
 /// ```
-pub fn with_causes(error: &dyn Error) -> String {
+pub fn error_chain(error: &dyn Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

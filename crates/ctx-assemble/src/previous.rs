@@ -19,7 +19,7 @@ const SHOWN_NOTHING: &str = "Shown: nothing";
 /// The previous context: the chunks under which its blocks were shown, and the lines of these
 /// blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Sent<'a> {
+pub(crate) struct PreviousBlocks<'a> {
     states: States<'a>,
     named: RapidHashSet<&'a str>,
     /// Chunks whose blocks are known.
@@ -47,7 +47,7 @@ struct Block<'a> {
     id: &'a str,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> PreviousBlocks<'a> {
     /// Reads the previous context from `options`, as far as its chunks are among `chunks`. The
     /// lines of a block are known if its text states them, or if the text of the chunk under which
     /// it was shown occurs in it exactly once. O(bytes of that text and of the chunks it shows),
@@ -57,9 +57,9 @@ impl<'a> Sent<'a> {
         options: &BuildOptions,
         control: &Control,
     ) -> Result<Self, AssembleError> {
-        let mut sent = Sent {
+        let mut sent = PreviousBlocks {
             states: States::of(chunks),
-            ..Sent::default()
+            ..PreviousBlocks::default()
         };
         let Some(previous) = &options.previous else {
             return Ok(sent);
@@ -458,7 +458,7 @@ mod tests {
             single: vec![block(1, 20, "a"), block(5, 8, "b"), block(15, 35, "c")],
         };
         widest_so_far(&mut blocks.single);
-        let sent = Sent {
+        let sent = PreviousBlocks {
             states: States::default(),
             named: ["a", "b", "c", "d", "e"].into_iter().collect(),
             known: ["a", "b", "c", "d"].into_iter().collect(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctx_retrieve::{Ended, Hold, PortError, Strategy, is_awaited};
+use ctx_retrieve::{PortError, Strategy, TaskFailed, TaskScope, is_awaited};
 use tokio::runtime::Handle;
 
 use crate::store::{Mood, Store};
@@ -21,21 +21,21 @@ fn wait_until(is: impl Fn() -> bool) {
     }
 }
 
-fn held() -> (Hold, Weak<()>) {
+fn held() -> (TaskScope, Weak<()>) {
     let place = Arc::new(());
     let left = Arc::downgrade(&place);
-    (Hold::default().with(place), left)
+    (TaskScope::default().with(place), left)
 }
 
 #[tokio::test]
 async fn it_is_held_until_the_last_strategy_has_ended() {
     let (open, gate) = channel::<()>();
-    let (hold, left) = held();
+    let (scope, left) = held();
     let mut options = options();
     options.deadline = Duration::from_millis(50);
     let store = Store::of(&[("a.py", 1, "function", "take_all", "unrelated")]);
     let store = store.with("passages", Mood::Blocks(Mutex::new(gate)));
-    let retrieved = hold.within(ask(store, "take_all", &options)).await;
+    let retrieved = scope.within(ask(store, "take_all", &options)).await;
     assert_eq!(failure(&retrieved, Strategy::Text), Some("it was late"));
     thread::sleep(Duration::from_millis(100));
     assert!(left.upgrade().is_some(), "it computes still");
@@ -45,29 +45,30 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
 
 #[tokio::test]
 async fn what_is_begun_within_shares_it_wherever_it_runs() {
-    let (hold, left) = held();
+    let (scope, left) = held();
     let (open, gate) = channel::<()>();
-    hold.within(async {
-        let begun = Hold::current().spawn(async move {
-            let inner = Hold::current().blocking(move || gate.recv());
-            drop(inner);
-        });
-        begun.await.unwrap();
-    })
-    .await;
+    scope
+        .within(async {
+            let begun = TaskScope::current().spawn(async move {
+                let inner = TaskScope::current().blocking(move || gate.recv());
+                drop(inner);
+            });
+            begun.await.unwrap();
+        })
+        .await;
     assert!(left.upgrade().is_some());
     drop(open);
     wait_until(|| left.upgrade().is_none());
     // Without one, nothing is held.
-    assert_eq!(format!("{:?}", Hold::current()), "Hold(0)");
+    assert_eq!(format!("{:?}", TaskScope::current()), "TaskScope(0)");
 }
 
 #[tokio::test]
 async fn who_computes_learns_that_nobody_waits() {
     assert!(is_awaited(), "where nobody knows, somebody may");
     for goes_above in [false, true] {
-        let (outer, above) = Hold::default().watched();
-        let (inner, watch) = outer.clone().watched();
+        let (outer, above) = TaskScope::default().cancel_on_drop();
+        let (inner, guard) = outer.clone().cancel_on_drop();
         let (tell, told) = channel();
         let work = inner.blocking(move || {
             tell.send(is_awaited()).unwrap();
@@ -76,9 +77,9 @@ async fn who_computes_learns_that_nobody_waits() {
         assert!(told.recv().unwrap());
         let kept = if goes_above {
             drop(above);
-            watch
+            guard
         } else {
-            drop(watch);
+            drop(guard);
             // Who waits for all of it waits still.
             assert!(outer.within(async { is_awaited() }).await);
             above
@@ -91,12 +92,14 @@ async fn who_computes_learns_that_nobody_waits() {
 #[tokio::test]
 async fn what_a_panic_says_is_not_told() {
     let panics = || panic!("there is a {}", "canary");
-    let elsewhere = Hold::default().blocking(panics).await;
-    let here = async move { Hold::current().blocking(panics).await };
-    let here = Hold::default().alone(here).await.unwrap();
-    let all = Hold::default().alone(async move { panics() }).await;
+    let elsewhere = TaskScope::default().blocking(panics).await;
+    let here = async move { TaskScope::current().blocking(panics).await };
+    let here = TaskScope::default().on_one_thread(here).await.unwrap();
+    let all = TaskScope::default()
+        .on_one_thread(async move { panics() })
+        .await;
     for ended in [elsewhere, here, all] {
-        assert_eq!(ended, Err(Ended::Panicked));
+        assert_eq!(ended, Err(TaskFailed::Panicked));
         assert_eq!(ended.unwrap_err().to_string(), "it panicked");
     }
 }
@@ -105,18 +108,22 @@ async fn what_a_panic_says_is_not_told() {
 async fn work_that_is_alone_has_one_thread_and_what_it_spawns_has_not() {
     let work = async {
         let here = thread::current().id();
-        let blocking = Hold::current().blocking(|| thread::current().id()).await;
+        let blocking = TaskScope::current()
+            .blocking(|| thread::current().id())
+            .await;
         let port = ctx_retrieve::ask(Duration::MAX, async { Ok(thread::current().id()) });
         let (port, _) = port.await;
-        let spawned = Hold::current().spawn(async {
-            let blocking = Hold::current().blocking(|| thread::current().id()).await;
+        let spawned = TaskScope::current().spawn(async {
+            let blocking = TaskScope::current()
+                .blocking(|| thread::current().id())
+                .await;
             (thread::current().id(), blocking.unwrap())
         });
         let (task, below) = spawned.await.unwrap();
         (here, [blocking.unwrap(), port.unwrap()], [task, below])
     };
-    let (hold, left) = held();
-    let (here, same, others) = hold.alone(work).await.unwrap();
+    let (scope, left) = held();
+    let (here, same, others) = scope.on_one_thread(work).await.unwrap();
     assert_eq!(same, [here; 2]);
     assert_ne!(here, thread::current().id());
     for other in others {
@@ -132,10 +139,10 @@ async fn work_that_is_alone_has_one_thread_and_what_it_spawns_has_not() {
 #[tokio::test]
 async fn what_blocks_may_wait_by_the_runtime() {
     let waits = || Handle::current().block_on(async { tokio::task::yield_now().await });
-    let work = async move { Hold::current().blocking(waits).await };
-    assert_eq!(Hold::default().within(work).await, Ok(()));
-    let work = async move { Hold::current().blocking(waits).await };
-    assert_eq!(Hold::default().alone(work).await, Ok(Ok(())));
+    let work = async move { TaskScope::current().blocking(waits).await };
+    assert_eq!(TaskScope::default().within(work).await, Ok(()));
+    let work = async move { TaskScope::current().blocking(waits).await };
+    assert_eq!(TaskScope::default().on_one_thread(work).await, Ok(Ok(())));
 }
 
 #[tokio::test]
@@ -157,7 +164,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
             assert!(is_awaited(), "all of it is not late");
             [first, second]
         };
-        for (answer, took) in Hold::default().alone(work).await.unwrap() {
+        for (answer, took) in TaskScope::default().on_one_thread(work).await.unwrap() {
             assert_eq!(answer, Err(PortError::new("it was late")));
             assert!(took >= limit);
         }
@@ -185,7 +192,7 @@ async fn what_it_began_learns_that_who_asked_has_gone() {
     let (tell, told) = channel();
     let work = async move {
         let asked = ctx_retrieve::ask(Duration::MAX, async move {
-            Hold::current().spawn(async move {
+            TaskScope::current().spawn(async move {
                 while is_awaited() {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
@@ -197,23 +204,23 @@ async fn what_it_began_learns_that_who_asked_has_gone() {
         let asked = tokio::time::timeout(Duration::from_millis(20), asked);
         assert!(asked.await.is_err());
     };
-    Hold::default().alone(work).await.unwrap();
+    TaskScope::default().on_one_thread(work).await.unwrap();
     let told = move || told.recv_timeout(Duration::from_mins(1));
-    assert_eq!(Hold::default().blocking(told).await, Ok(Ok(())));
+    assert_eq!(TaskScope::default().blocking(told).await, Ok(Ok(())));
 }
 
 #[tokio::test]
 async fn a_hold_that_is_taken_along_is_not_alone() {
     let work = async {
-        assert!(Hold::current().is_alone());
+        assert!(TaskScope::current().is_on_one_thread());
         // Begun by nobody, it is not done.
-        drop(Hold::current().blocking(|| panic!("nobody waits for it")));
-        let taken = Hold::current();
+        drop(TaskScope::current().blocking(|| panic!("nobody waits for it")));
+        let taken = TaskScope::current();
         let elsewhere = tokio::spawn(taken.within(async {
-            assert!(!Hold::current().is_alone());
-            Hold::current().blocking(|| ()).await
+            assert!(!TaskScope::current().is_on_one_thread());
+            TaskScope::current().blocking(|| ()).await
         }));
         elsewhere.await.unwrap()
     };
-    assert_eq!(Hold::default().alone(work).await, Ok(Ok(())));
+    assert_eq!(TaskScope::default().on_one_thread(work).await, Ok(Ok(())));
 }

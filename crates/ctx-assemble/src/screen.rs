@@ -8,14 +8,14 @@ use rapidhash::RapidHashSet;
 use crate::arrange::by_source;
 use crate::duplicates::duplicates;
 use crate::merge::{merge, mismatches};
-use crate::sent::Sent;
+use crate::previous::PreviousBlocks;
 use crate::survey::Survey;
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
 
 /// The chunks that may be shown, and those that may not.
 #[derive(Debug)]
-pub(crate) struct Sorted<'a> {
+pub(crate) struct Screened<'a> {
     /// The units that may be shown.
     pub(crate) units: Vec<Unit<'a>>,
     /// The chunks that are omitted, with the reasons.
@@ -24,7 +24,7 @@ pub(crate) struct Sorted<'a> {
     pub(crate) warnings: Vec<Warning>,
 }
 
-impl<'a> Sorted<'a> {
+impl<'a> Screened<'a> {
     /// Removes chunks of too little relevance and duplicates of better chunks, or of chunks sent
     /// before, and merges adjacent and overlapping chunks.
     pub(crate) fn new(
@@ -34,9 +34,9 @@ impl<'a> Sorted<'a> {
     ) -> Result<Self, AssembleError> {
         let compares = options.merge && options.include_content;
         let sent = if compares {
-            Sent::new(chunks, options, control)?
+            PreviousBlocks::new(chunks, options, control)?
         } else {
-            Sent::default()
+            PreviousBlocks::default()
         };
         let ranked = chunks.iter().map(|chunk| {
             control.check()?;
@@ -91,7 +91,7 @@ impl<'a> Sorted<'a> {
                 .into_iter()
                 .map(|it| Omitted::new(&*it.id, OmittedReason::BelowMinRelevance)),
         );
-        Ok(Sorted {
+        Ok(Screened {
             units,
             out,
             warnings,
@@ -99,7 +99,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-impl Sorted<'_> {
+impl Screened<'_> {
     /// How many of the omitted chunks a reader does not find in the context. `shown` has the ids of
     /// all chunks shown. A duplicate counts as found if the chunk that replaces it is shown.
     pub(crate) fn count_out<'i>(&self, shown: impl IntoIterator<Item = &'i str>) -> usize {

@@ -9,13 +9,13 @@ use crate::candidates::{Candidate, Candidates};
 /// An upper bound on how many chunks any selection within a given weight can show: that of a
 /// knapsack whose last item may be cut.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ChunkBound {
     /// The running sums of weight and number of chunks over the candidates at their cheapest, in
     /// the order of chunks per weight, most first.
     sums: Vec<(u64, usize)>,
 }
 
-impl Reach {
+impl ChunkBound {
     /// Computes the sums. O(n log n) for n candidates.
     pub(crate) fn of(candidates: &Candidates<'_>, problem: &Problem) -> Self {
         let least = |(candidate, item): (&Candidate<'_>, &Item)| {
@@ -24,7 +24,7 @@ impl Reach {
             (weights.min().unwrap_or_default(), parts)
         };
         let both = candidates.all.iter().zip(&problem.items);
-        Reach::summed(both.map(least).collect())
+        ChunkBound::summed(both.map(least).collect())
     }
 
     fn summed(mut sums: Vec<(u64, usize)>) -> Self {
@@ -34,7 +34,7 @@ impl Reach {
             all = (all.0.saturating_add(it.0), all.1 + it.1);
             *it = all;
         }
-        Reach { sums }
+        ChunkBound { sums }
     }
 
     /// How many chunks there are in all.
@@ -71,7 +71,7 @@ mod tests {
             items in prop::collection::vec((0_u64..9, 1_usize..4), 0..9),
             weight in 0_u64..40,
         ) {
-            let reach = Reach::summed(items.clone());
+            let chunk_bound = ChunkBound::summed(items.clone());
             let mut most = 0;
             for chosen in 0_u32..1 << items.len() {
                 let chosen = items.iter().enumerate().filter(|(it, _)| chosen >> it & 1 == 1);
@@ -80,8 +80,8 @@ mod tests {
                     most = most.max(parts);
                 }
             }
-            prop_assert!(reach.most(weight) >= most);
-            prop_assert_eq!(reach.most(u64::MAX), reach.all());
+            prop_assert!(chunk_bound.most(weight) >= most);
+            prop_assert_eq!(chunk_bound.most(u64::MAX), chunk_bound.all());
         }
     }
 }
