@@ -387,7 +387,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
             ("assistant", &long),
         ])
         .await;
-    for max_tokens in [200, 500, 4_000] {
+    for max_tokens in [300, 500, 4_000] {
         let context = world
             .prime_with("How is a header parsed on a port?", &options_of(max_tokens))
             .await
@@ -398,7 +398,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
         // The longer one is not all that there is room for.
         let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
         let expected = match max_tokens {
-            200 => vec![RenditionKind::Mention],
+            300 => vec![RenditionKind::Mention],
             _ => vec![full, part],
         };
         assert_eq!(renditions, expected, "{max_tokens}: {:#?}", context.built);
