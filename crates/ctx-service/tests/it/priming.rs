@@ -395,11 +395,12 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
         let included = context.built.included.iter();
         let claimed = included.filter(|it| it.why == "first claim");
         let renditions: Vec<RenditionKind> = claimed.map(|it| it.rendition).collect();
-        // The longer one is not all that there is room for.
         let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
         let expected = match max_tokens {
-            300 => vec![RenditionKind::Mention],
-            _ => vec![full, part],
+            300 => vec![part],
+            500 => vec![full, part],
+            // A claim may be shown more fully where there is room.
+            _ => vec![full, full],
         };
         assert_eq!(renditions, expected, "{max_tokens}: {:#?}", context.built);
         assert!(context.built.context.contains("split(text)"));
