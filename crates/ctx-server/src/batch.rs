@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ctx_source::Decoded;
 
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 use crate::backend::{BackendError, NewFile};
 use crate::paths;
 use crate::problem::Fault;
@@ -15,6 +16,7 @@ pub(crate) const OF_FOLDER: &str = "the path is that of a folder";
 
 /// Masks the secrets in `files`, before anything else is done with them, and returns how many there
 /// were. O(bytes).
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 pub(crate) fn mask(files: &mut [NewFile]) -> usize {
     files.iter_mut().map(NewFile::mask).sum()
 }
@@ -25,6 +27,7 @@ pub(crate) fn mask(files: &mut [NewFile]) -> usize {
 /// # Errors
 /// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`]
 /// where there are several.
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
     let mut faults = Vec::new();
     let mut looked = Looked::default();
@@ -94,21 +97,24 @@ pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reports that the path of file `number`, counted from 0, cannot be stored.
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 pub(crate) fn refused(number: usize, detail: &str) -> BackendError {
     refused_field(number, "path", detail)
 }
 
 /// Reports that the content of file `number`, counted from 0, cannot be stored.
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 pub(crate) fn refused_content(number: usize, detail: &str) -> BackendError {
     refused_field(number, "content", detail)
 }
 
+#[cfg(any(feature = "embedded", feature = "postgres"))]
 fn refused_field(number: usize, field: &str, detail: &str) -> BackendError {
     let Fault { field, detail } = fault(number, field, detail);
     BackendError::Invalid { field, detail }
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "embedded", feature = "postgres")))]
 mod tests {
     use super::*;
 

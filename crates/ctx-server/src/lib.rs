@@ -3,7 +3,6 @@
 mod admission;
 mod auth;
 mod backend;
-#[cfg(any(feature = "embedded", feature = "postgres"))]
 mod batch;
 mod bodies;
 mod build;
@@ -23,7 +22,6 @@ mod nest;
 mod openapi;
 mod owner;
 mod page;
-#[cfg(any(feature = "embedded", feature = "postgres"))]
 mod paths;
 #[cfg(feature = "postgres")]
 mod postgres;
