@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::iter;
 use std::rc::Rc;
 
-use ctx_format::{ParsedBlock, Slot, neutralise, parse_known};
+use ctx_format::{ParsedBlock, SHOWN_NOTHING, Slot, neutralise, parse_known};
 use ctx_model::merging::Fit;
 use ctx_model::{
     BuildOptions, Chunk, Format, GroupBy, LineSpan, Previous, Rendition, widened, without_line_end,
@@ -12,9 +12,6 @@ use ctx_model::{
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::{AssembleError, Control, survey};
-
-/// A line that stands for a body, below any separator.
-const SHOWN_NOTHING: &str = "Shown: nothing";
 
 /// The previous context: the chunks under which its blocks were shown, and the lines of these
 /// blocks.

@@ -15,8 +15,8 @@ const SUMMARY: &str = "Summary: ";
 const IMPORTS: &str = "Imports: ";
 const RELATIONS: &str = "Relations: ";
 const SHOWN: &str = "Shown: ";
-/// The line that replaces an empty body.
-pub(crate) const SHOWN_NOTHING: &str = "Shown: nothing";
+/// The line that replaces an empty body in Markdown and plain text.
+pub const SHOWN_NOTHING: &str = "Shown: nothing";
 const RELEVANCE: &str = "Relevance: ";
 const LINES: &str = "Lines ";
 const NOTICE: &str = "Left out: ";

@@ -26,6 +26,7 @@ pub use ctx_model::{
 };
 pub use document::DocumentWriter;
 pub use error::{FormatError, ParseError};
+pub use fields::SHOWN_NOTHING;
 pub use formatter::{Formatter, formatter};
 pub use neutral::{Slot, count_neutralised, neutralise};
 pub use options::FormatOptions;

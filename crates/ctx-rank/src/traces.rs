@@ -78,7 +78,6 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
     if text.len() > MOST_FRAME_BYTES {
         return None;
     }
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
     let name = match text.strip_prefix("created by ") {
         Some(made) => made
             .split(" in goroutine ")
@@ -91,7 +90,7 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
     };
     // Go writes a dot in the last element of a package's path as an escape.
     let name = name.map(|it| it.replace("[...]", "").replace("%2e", "."));
-    let name = name.filter(|it| !it.is_empty() && it.chars().all(is_name));
+    let name = name.filter(|it| !it.is_empty() && it.chars().all(is_of_go_name));
     name.or_else(|| function_line(text))
 }
 
@@ -267,8 +266,12 @@ fn recovered(line: &str) -> Option<Frame> {
 /// `\t(*T).f: code`, the line after it, which has the function.
 pub(crate) fn recovered_function(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
-    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+    (!name.is_empty() && name.chars().all(is_of_go_name)).then_some(name)
+}
+
+/// Whether `c` may stand in the qualified name of a function of Go.
+fn is_of_go_name(c: char) -> bool {
+    c.is_alphanumeric() || "_./()*-%~+@".contains(c)
 }
 
 /// `3: a::b::f` of Rust, `a/b.(*T).f(0x1, …)` of Go.
@@ -282,6 +285,5 @@ fn function_line(text: &str) -> Option<String> {
         return Some(name.to_owned());
     }
     let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-%~+@".contains(c);
-    (name.contains('.') && name.chars().all(is_name)).then(|| name.replace("%2e", "."))
+    (name.contains('.') && name.chars().all(is_of_go_name)).then(|| name.replace("%2e", "."))
 }
