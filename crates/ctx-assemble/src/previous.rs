@@ -323,22 +323,27 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// The block at `number` without the lines of a separator that look like its heading. Without
+    /// The block at `number` without the lines of a separator that look like its heading or id. Without
     /// file headers, no heading is its own. In Markdown by file, those of blocks below another of
     /// the same file are not. O(bytes of the block).
     fn own<'b>(&self, number: usize, block: &'b ParsedBlock) -> Cow<'b, ParsedBlock> {
         let options = self.options;
+        let states_id = options.include_ids || options.include_metadata;
+        let mut own = Cow::Borrowed(block);
+        if block.has_own_id && !states_id {
+            let own = own.to_mut();
+            (own.id, own.has_own_id) = (None, false);
+        }
         if !options.include_file_headers {
-            return Cow::Owned(block.without_head());
+            return Cow::Owned(own.without_head());
         }
         let is_by_file = options.format == Format::Markdown && options.group_by == GroupBy::File;
         let is_of_separator = block.title.is_some() && block.title == self.separator;
         if !is_by_file || !is_of_separator || !self.is_below(number) {
-            return Cow::Borrowed(block);
+            return own;
         }
-        let mut own = block.clone();
-        own.title = None;
-        Cow::Owned(own)
+        own.to_mut().title = None;
+        own
     }
 
     /// Whether the block at `number` may be below another of its file.

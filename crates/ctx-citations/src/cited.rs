@@ -80,7 +80,7 @@ impl Cited {
     }
 
     /// The same, each by the id of its chunk, which a context shows that is
-    /// [built with metadata](ctx_model::BuildOptions::with_metadata): the model knows it, and it is in the budget.
+    /// [built with ids](ctx_model::BuildOptions::with_ids): the model knows it, and it is in the budget.
     /// It is cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the end of a line in it, or more
     /// than 400 bytes, cannot be cited.
     pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {

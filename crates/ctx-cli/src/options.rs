@@ -144,7 +144,7 @@ struct Switch {
     field: fn(&mut BuildOptions) -> &mut bool,
 }
 
-const SWITCHES: [Switch; 12] = [
+const SWITCHES: [Switch; 13] = [
     Switch {
         name: "file-headers",
         negation: "no-file-headers",
@@ -200,6 +200,13 @@ const SWITCHES: [Switch; 12] = [
         help: "Show each chunk's relations",
         negated_help: "Leave the relations out [default]",
         field: |options| &mut options.include_relations,
+    },
+    Switch {
+        name: "ids",
+        negation: "no-ids",
+        help: "Show each chunk's id, so that it can be cited",
+        negated_help: "Leave the ids out [default]",
+        field: |options| &mut options.include_ids,
     },
     Switch {
         name: "metadata",

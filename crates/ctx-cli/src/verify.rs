@@ -371,6 +371,11 @@ impl Entry<'_> {
         span.map(|it| (it.start(), it.end())) == told
     }
 
+    /// Whether `block` states this id.
+    fn has_id(&self, block: &ParsedBlock) -> bool {
+        block.id.as_deref() == Some(&*neutralise(&self.included.id, Slot::Line))
+    }
+
     /// What `block` says otherwise.
     fn differences(&self, block: &ParsedBlock) -> Vec<&'static str> {
         let Entry {
@@ -395,7 +400,7 @@ impl Entry<'_> {
                 "the file is another",
             ),
             (
-                block.id.is_some() && !is_said(&block.id, Some(&included.id)),
+                block.id.is_some() && !self.has_id(block),
                 "the id is another",
             ),
             (

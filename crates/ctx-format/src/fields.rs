@@ -221,6 +221,10 @@ pub(crate) fn push_extra(
     }
     if options.metadata {
         field("", &metadata(block));
+    } else if options.ids {
+        out.push('[');
+        inline.push(out, &neutralise(block.id, Slot::Line));
+        out.push_str("]\n");
     }
 }
 
@@ -246,7 +250,7 @@ pub(crate) fn push_label(
     options: &FormatOptions,
     inline: Inline,
 ) {
-    let label = block.source(options.metadata);
+    let label = block.source(options.states_id());
     let label = neutralise(&label, Slot::Line);
     let digits = label.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = digits.len() < label.len() && digits.starts_with(['.', ')']);
@@ -330,6 +334,9 @@ pub(crate) fn read_field(line: &str, block: &mut ParsedBlock, inline: Inline) ->
         block.rendition = kind;
     } else if let Some(metadata) = read_metadata(line) {
         block.take_metadata(metadata);
+    } else if let Some(id) = line.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+        block.id = Some(inline.read(id).into_owned());
+        block.has_own_id = true;
     } else {
         return false;
     }

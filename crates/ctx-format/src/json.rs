@@ -125,8 +125,10 @@ impl Formatter for Json {
 
     fn block(&self, block: &Block<'_>, out: &mut String) {
         let mut object = self.object(block);
-        if self.options.metadata {
+        if self.options.states_id() {
             object.id = Some(Line(block.id));
+        }
+        if self.options.metadata {
             object.kind = Some(Line(block.kind.as_str()));
             object.name = block.name.map(Line);
         }
@@ -161,7 +163,7 @@ impl Formatter for Json {
     }
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
-        push_json(out, &Line(&block.source(self.options.metadata)));
+        push_json(out, &Line(&block.source(self.options.states_id())));
         out.push('\n');
     }
 

@@ -22,6 +22,9 @@ pub struct FormatOptions {
     pub imports: bool,
     /// Whether a block's relations are shown.
     pub relations: bool,
+    /// Whether a block has its id, so that it can be cited: in Markdown and plain text as a line
+    /// `[id]`, in XML as an attribute, in JSON as a key. Metadata has it in any case.
+    pub ids: bool,
     /// Whether a block has its id, kind and name for programs: in Markdown and plain text as one
     /// line of JSON, in XML as attributes, in JSON as keys.
     pub metadata: bool,
@@ -39,6 +42,13 @@ impl Default for FormatOptions {
     }
 }
 
+impl FormatOptions {
+    /// Whether a block states its id, by itself or in its metadata.
+    pub(crate) fn states_id(&self) -> bool {
+        self.ids || self.metadata
+    }
+}
+
 impl From<&BuildOptions> for FormatOptions {
     fn from(options: &BuildOptions) -> Self {
         FormatOptions {
@@ -47,6 +57,7 @@ impl From<&BuildOptions> for FormatOptions {
             scores: options.include_scores,
             imports: options.include_imports,
             relations: options.include_relations,
+            ids: options.include_ids,
             metadata: options.include_metadata,
             group_by: options.group_by,
             xml_content: options.xml_content,
@@ -67,6 +78,8 @@ ctx_model::setters! {
     with_imports: imports: bool;
     /// Shows or hides relations.
     with_relations: relations: bool;
+    /// Shows or hides ids.
+    with_ids: ids: bool;
     /// Adds or leaves out id, kind and name.
     with_metadata: metadata: bool;
     /// Sets the grouping.

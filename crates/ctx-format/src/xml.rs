@@ -12,6 +12,13 @@ use crate::neutral::{self, Slot};
 use crate::separator::Separator;
 use crate::{Block, FormatOptions, Formatter, Group, Notice, fields};
 
+/// Where a block is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Fragment,
+    Document,
+}
+
 #[derive(Debug)]
 pub(crate) struct Xml {
     options: FormatOptions,
@@ -33,8 +40,12 @@ impl Xml {
         Xml { options, separator }
     }
 
-    /// Writes the attributes of a fragment and, with `metadata`, those of a document with metadata.
-    fn push_attributes(&self, out: &mut String, block: &Block<'_>, metadata: bool, e: Escapes) {
+    /// Writes the attributes of a block: in a document also those that the options add to those of
+    /// a fragment.
+    fn push_attributes(&self, out: &mut String, block: &Block<'_>, within: Within, e: Escapes) {
+        let is_in_document = within == Within::Document;
+        let metadata = is_in_document && self.options.metadata;
+        let states_id = is_in_document && self.options.states_id();
         let Block { path, name, .. } = *block;
         let mut attribute = |name: &str, value: Option<&str>| {
             if let Some(value) = value {
@@ -44,7 +55,7 @@ impl Xml {
         attribute("file", path);
         attribute("name", name.filter(|_| metadata || path.is_none()));
         let is_nameless = path.is_none() && name.is_none();
-        attribute("id", (metadata || is_nameless).then_some(block.id));
+        attribute("id", (states_id || is_nameless).then_some(block.id));
         attribute("kind", metadata.then_some(block.kind.as_str()));
         if let Some(span) = block.span.filter(|_| self.options.line_numbers) {
             attribute("lines", Some(&span.to_string()));
@@ -86,7 +97,7 @@ impl Formatter for Xml {
 
     fn fragment(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("<code-context");
-        self.push_attributes(out, block, false, Escapes::All);
+        self.push_attributes(out, block, Within::Fragment, Escapes::All);
         out.push_str(">\n");
         match self.options.xml_content {
             XmlContent::Escaped => push_text(out, block.body, Escapes::All),
@@ -108,7 +119,7 @@ impl Formatter for Xml {
 
     fn block(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("<code-context");
-        self.push_attributes(out, block, self.options.metadata, Escapes::Attribute);
+        self.push_attributes(out, block, Within::Document, Escapes::Attribute);
         self.push_extra(out, block);
         if block.body.is_empty() {
             out.push_str("/>");
@@ -142,7 +153,7 @@ impl Formatter for Xml {
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("<source>");
         let label =
-            neutral::neutralise(&block.source(self.options.metadata), Slot::Line).into_owned();
+            neutral::neutralise(&block.source(self.options.states_id()), Slot::Line).into_owned();
         push_escaped(out, &label, Escapes::Text);
         out.push_str("</source>\n");
     }

@@ -187,6 +187,9 @@ pub struct BuildOptions {
     pub include_relations: bool,
     /// Whether the context states, in one line, how much was left out.
     pub include_notice: bool,
+    /// Whether a chunk's id is shown, so that it can be cited: in Markdown and plain text as a line
+    /// `[id]`, in XML and JSON as `id`. Metadata has it in any case.
+    pub include_ids: bool,
     /// Whether a Markdown block carries its metadata as one JSON line.
     pub include_metadata: bool,
     /// How text is escaped in XML.
@@ -277,6 +280,7 @@ impl Default for BuildOptions {
             include_imports: false,
             include_relations: false,
             include_notice: true,
+            include_ids: false,
             include_metadata: false,
             xml_content: XmlContent::default(),
             chunk_separator: None,
@@ -327,6 +331,8 @@ crate::setters! {
     with_relations: include_relations: bool;
     /// Shows or hides the notice that something was left out.
     with_notice: include_notice: bool;
+    /// Shows or hides ids.
+    with_ids: include_ids: bool;
     /// Adds or leaves out a line of metadata per Markdown block.
     with_metadata: include_metadata: bool;
     /// Sets how XML escapes text.
@@ -386,6 +392,7 @@ pub struct UncheckedOptions {
     include_imports: bool,
     include_relations: bool,
     include_notice: bool,
+    include_ids: bool,
     include_metadata: bool,
     xml_content: XmlContent,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -447,6 +454,7 @@ impl TryFrom<UncheckedOptions> for BuildOptions {
             include_imports: wire.include_imports,
             include_relations: wire.include_relations,
             include_notice: wire.include_notice,
+            include_ids: wire.include_ids,
             include_metadata: wire.include_metadata,
             xml_content: wire.xml_content,
             chunk_separator: wire.chunk_separator,
@@ -484,6 +492,7 @@ impl From<BuildOptions> for UncheckedOptions {
             include_imports: options.include_imports,
             include_relations: options.include_relations,
             include_notice: options.include_notice,
+            include_ids: options.include_ids,
             include_metadata: options.include_metadata,
             xml_content: options.xml_content,
             chunk_separator: options.chunk_separator,

@@ -197,6 +197,10 @@ pub(crate) struct BuildOptions {
     /// Whether the context says that something was left out.
     #[schema(nullable = false)]
     include_notice: Option<bool>,
+    /// Whether a chunk's id is shown, so that it can be cited: in Markdown and plain text as a line
+    /// `[id]`, in XML and JSON as `id`. Metadata has it in any case.
+    #[schema(nullable = false)]
+    include_ids: Option<bool>,
     /// Whether a Markdown block carries its metadata as one JSON line.
     #[schema(nullable = false)]
     include_metadata: Option<bool>,

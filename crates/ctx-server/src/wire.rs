@@ -63,7 +63,7 @@ pub(crate) struct BuildRequest {
     pub(crate) references: Vec<String>,
     /// How to build it. By default `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` but at
     /// most 500, and `selection` `optimal`. Items are always grouped by kind, in an order that
-    /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeMetadata` say.
+    /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeIds` say.
     #[serde(default, deserialize_with = "unique_fields::fields")]
     #[schema(value_type = schema::PrimeOptions)]
     pub(crate) options: Map<String, Value>,

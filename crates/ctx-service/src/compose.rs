@@ -24,7 +24,7 @@ pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
         .clone()
         .with_group_by(GroupBy::Kind)
         .with_order(Order::Stable)
-        .with_metadata(true);
+        .with_ids(true);
     if build.selection == Selection::InOrder {
         build.selection = Selection::Optimal;
     }

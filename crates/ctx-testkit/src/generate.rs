@@ -128,6 +128,8 @@ const HOSTILE: &[&str] = &[
     "]",
     "}\n,\n{",
     "{\"id\":\"a\",\"kind\":\"b\"}",
+    "[a]",
+    "\n[a]\n",
     // Plain text.
     "----------------------------------------",
     "\n----------------------------------------\n",
@@ -489,7 +491,7 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
             selection(),
             select(counters.to_vec()),
         ),
-        any::<[bool; 10]>(),
+        any::<[bool; 11]>(),
         (separator, own_text(), own_text()),
         option::weighted(0.2, relevance()),
         (
@@ -527,6 +529,7 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
                     .with_relations(flags[6])
                     .with_notice(flags[7])
                     .with_metadata(flags[8])
+                    .with_ids(flags[10])
                     .with_xml_content(xml_content)
                     .with_chunk_separator(texts.0)
                     .with_header(texts.1)

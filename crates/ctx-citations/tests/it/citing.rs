@@ -364,14 +364,18 @@ fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
         own.map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
     for format in Format::ALL {
         let options = BuildOptions::default()
-            .with_metadata(true)
+            .with_ids(true)
             .with_format(format);
         let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
         let cited = Cited::by_chunk_id(&built, &chunks);
         let ids: Vec<&str> = cited.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, own);
         for id in ids {
-            assert!(built.context.contains(&format!("\"{id}\"")), "{format}");
+            let marked = match format {
+                Format::Markdown | Format::Plain => format!("[{id}]\n"),
+                Format::Xml | Format::Json => format!("\"{id}\""),
+            };
+            assert!(built.context.contains(&marked), "{format}");
             let quoted = format!("\"What {id} says of the moon\" [{id}]");
             for (answer, verdict) in [
                 (quoted.clone(), Verdict::Sound),

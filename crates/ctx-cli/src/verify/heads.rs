@@ -80,12 +80,14 @@ struct Head {
 }
 
 impl Head {
-    fn of(block: &ParsedBlock, is_titled: bool) -> Self {
+    /// The heading of `block`, of which `own` is not a part.
+    fn of(block: &ParsedBlock, own: &ParsedBlock, is_titled: bool) -> Self {
         // With metadata, these are stated by the block itself.
         let names = if block.kind.is_some() {
             Default::default()
         } else {
-            [block.path.clone(), block.name.clone(), block.id.clone()]
+            let id = block.id.clone().filter(|_| own.id.is_none());
+            [block.path.clone(), block.name.clone(), id]
         };
         Head {
             title: (block.kind.is_none() || !is_titled)
@@ -152,7 +154,7 @@ impl Reading<'_, '_> {
         }
         let own = own.unwrap_or_else(|| block.clone());
         if !has_own_head && !is_first {
-            let mut head = Head::of(block, entry.is_titled(block));
+            let mut head = Head::of(block, &own, entry.is_titled(block));
             if own.span.is_some() || entry.is_on(block.span) {
                 head.span = None;
             }
@@ -188,12 +190,21 @@ impl Reading<'_, '_> {
         is_same_file && self.is_by_file != Some(false)
     }
 
+    /// Whether the line with an id above `block` is its own. A line of the caller's text may look
+    /// like one: of the header above the first block, and of the separator above the others.
+    fn may_be_own_id(&self, entry: &Entry<'_>, block: &ParsedBlock) -> bool {
+        let is_below_text = self.heads == Heads::InHeader || entry.number > 0;
+        !is_below_text || entry.has_id(block)
+    }
+
     /// `block` without the parts of a heading that are not its own.
     fn without_head(&self, entry: &Entry<'_>, block: &ParsedBlock) -> ParsedBlock {
         let mut own = block.without_head();
         if block.kind.is_some() {
             (own.path, own.name, own.id) =
                 (block.path.clone(), block.name.clone(), block.id.clone());
+        } else if own.id.is_some() && !self.may_be_own_id(entry, block) {
+            (own.id, own.has_own_id) = (None, false);
         }
         // Of one file, all blocks that have lines state them or none does.
         if self.heads == Heads::OfFiles
@@ -235,7 +246,7 @@ mod tests {
     }
 
     /// Texts of the caller's that look like headings.
-    const OWN: [&str; 8] = [
+    const OWN: [&str; 10] = [
         "### own\n",
         "\n### own\n\n",
         "### src/a.rs\n",
@@ -243,6 +254,8 @@ mod tests {
         "File: own\n",
         "\nFile: src/a.rs (lines 3-4)\n\n",
         "Id: own\n",
+        "[own]\n",
+        "### src/a.rs\n[own]\n",
         "---\n",
     ];
 
@@ -250,7 +263,7 @@ mod tests {
         fn options()(
             format in prop::sample::select(vec![Format::Markdown, Format::Plain]),
             group_by in prop::sample::select(vec![GroupBy::File, GroupBy::Kind, GroupBy::None]),
-            (headers, lines, metadata, scores) in any::<(bool, bool, bool, bool)>(),
+            (headers, lines, ids, metadata, scores) in any::<(bool, bool, bool, bool, bool)>(),
             separator in prop::option::of(prop::sample::select(OWN.to_vec())),
             header in prop::option::of(prop::sample::select(OWN.to_vec())),
         ) -> BuildOptions {
@@ -260,6 +273,7 @@ mod tests {
                 .with_group_by(group_by)
                 .with_file_headers(headers)
                 .with_line_numbers(lines)
+                .with_ids(ids)
                 .with_metadata(metadata)
                 .with_scores(scores)
                 .with_chunk_separator(separator.map(str::to_owned))

@@ -209,11 +209,16 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         return;
     }
     let mut blocks = shown.iter().map(|it| &it.block);
+    let without_head = |it: &ctx::format::ParsedBlock| {
+        let mut bare = it.without_head();
+        (bare.id, bare.has_own_id) = (None, false);
+        bare
+    };
     let mut is_next = |block: &ctx::format::ParsedBlock| {
         let mut rest = blocks.clone();
         // Where the caller's own text looks like a heading, what is shown has none.
         let is_it = rest.next().is_some_and(|it| {
-            it == block || it.body == block.body && it.without_head() == block.without_head()
+            it == block || it.body == block.body && without_head(it) == without_head(block)
         });
         if is_it {
             blocks = rest;

@@ -142,6 +142,7 @@ fn every_option_has_a_flag() {
         (&["--sources"], json!({"includeSources": true})),
         (&["--imports"], json!({"includeImports": true})),
         (&["--relations"], json!({"includeRelations": true})),
+        (&["--ids"], json!({"includeIds": true})),
         (&["--metadata"], json!({"includeMetadata": true})),
         (&["--scores", "--no-scores"], json!({})),
         (&["--no-scores", "--scores"], json!({"includeScores": true})),

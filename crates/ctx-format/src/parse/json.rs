@@ -61,6 +61,7 @@ fn block(object: Object) -> Result<ParsedBlock, ParseError> {
         group: object.group,
         title: None,
         id: object.id,
+        has_own_id: false,
         kind: object.kind,
         path: object.file,
         name: object.name,

@@ -38,6 +38,9 @@ pub struct ParsedBlock {
     pub title: Option<String>,
     /// The chunk's id.
     pub id: Option<String>,
+    /// Whether the id is stated apart from the heading: by a line of its own or by metadata. Never
+    /// in XML and JSON, which have no headings.
+    pub has_own_id: bool,
     /// The word for the kind of the chunk.
     pub kind: Option<String>,
     /// The file it is in.
@@ -71,7 +74,7 @@ impl ParsedBlock {
             title: None,
             path: None,
             name: None,
-            id: None,
+            id: self.id.clone().filter(|_| self.has_own_id),
             span: None,
             relevance: None,
             ..self.clone()
@@ -80,6 +83,7 @@ impl ParsedBlock {
 
     pub(crate) fn take_metadata(&mut self, metadata: Metadata<'_>) {
         self.id = Some(metadata.id.into_owned());
+        self.has_own_id = true;
         self.kind = Some(metadata.kind.into_owned());
         self.name = metadata.name.map(Cow::into_owned);
         self.path = metadata.file.map(Cow::into_owned);

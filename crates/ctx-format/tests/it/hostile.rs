@@ -54,7 +54,7 @@ fn survives(text: &str) {
             assert_eq!(parsed.blocks, expected, "{document}");
             let labels = chunks
                 .each_ref()
-                .map(|c| support::line(&Block::full(c).source(options.include_metadata)));
+                .map(|c| support::line(&Block::full(c).source(options.include_metadata || options.include_ids)));
             assert_eq!(parsed.sources, labels, "{document}");
             if format == Format::Xml {
                 roxmltree::Document::parse(&document).unwrap();

@@ -88,7 +88,11 @@ pub(crate) fn expected(options: &BuildOptions, block: &Block<'_>) -> ParsedBlock
             .name
             .filter(|_| has_all || block.path.is_none())
             .map(line);
-        parsed.id = (has_all || is_nameless).then(|| line(block.id));
+        parsed.id = is_nameless.then(|| line(block.id));
+    }
+    if has_all || options.include_ids {
+        parsed.id = Some(line(block.id));
+        parsed.has_own_id = !is_structured;
     }
     parsed.kind = has_all.then(|| line(block.kind.as_str()));
     parsed.span = block

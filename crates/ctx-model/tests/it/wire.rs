@@ -199,7 +199,7 @@ prop_compose! {
         group_by in select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind]),
         order in select(vec![Order::Relevance, Order::Stable, Order::Edges]),
         selection in select(vec![Selection::InOrder, Selection::Density, Selection::Optimal]),
-        flags in any::<[bool; 14]>(),
+        flags in any::<[bool; 15]>(),
         diversity in of(share()),
         previous in of(any::<(String, Vec<String>, Option<String>)>()),
         texts in any::<(Option<String>, Option<String>, Option<String>)>(),
@@ -223,6 +223,7 @@ prop_compose! {
             .with_relations(flags[6])
             .with_notice(flags[7])
             .with_metadata(flags[8])
+            .with_ids(flags[14])
             .with_xml_content(if flags[9] { XmlContent::Cdata } else { XmlContent::Escaped })
             .with_chunk_separator(texts.0)
             .with_header(texts.1)
