@@ -36,7 +36,7 @@ pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{
     Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, recency_at,
-    source_priority, usage_frequency,
+    source_priority, usage_frequency, weighted_keyword_match,
 };
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
 pub use traces::Frame;

@@ -43,7 +43,7 @@ pub struct Signals {
     /// [`Corpus::similarity`](crate::Corpus::similarity).
     pub text_similarity: f64,
     /// The share of the question's [keywords](crate::Query::keywords) that it has:
-    /// [`keyword_match`]; `None` if not looked up.
+    /// [`keyword_match`] or [`weighted_keyword_match`]; `None` if not looked up.
     pub keyword_match: Option<f64>,
     /// How recent it is: [`recency`].
     pub recency: f64,
@@ -169,16 +169,24 @@ pub fn keyword_match<'k>(
     keywords: impl IntoIterator<Item = &'k str>,
     has: impl Fn(&str) -> bool,
 ) -> f64 {
-    let (mut all, mut found) = (0_u32, 0_u32);
-    for keyword in keywords {
-        all += 1;
-        found += u32::from(has(keyword));
+    weighted_keyword_match(keywords.into_iter().map(|it| (it, 1.0)), has)
+}
+
+/// The share that keywords for which `has` returns true have in the weight of all `keywords`, each
+/// of which has a weight of at least 0; 0 if all weigh nothing. In a long question the mere number
+/// of keywords tells little: most of them stand in most long texts.
+pub fn weighted_keyword_match<'k>(
+    keywords: impl IntoIterator<Item = (&'k str, f64)>,
+    has: impl Fn(&str) -> bool,
+) -> f64 {
+    let (mut all, mut found) = (0.0, 0.0);
+    for (keyword, weight) in keywords {
+        all += weight;
+        if has(keyword) {
+            found += weight;
+        }
     }
-    if all == 0 {
-        0.0
-    } else {
-        f64::from(found) / f64::from(all)
-    }
+    if all > 0.0 { found / all } else { 0.0 }
 }
 
 /// The priority of an item by its origin: 1.0 if the user named it, 0.7 for a file that was found,

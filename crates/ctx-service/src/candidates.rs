@@ -8,8 +8,8 @@ use ctx_model::{
     Chunk, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, Warning, WarningCode,
 };
 use ctx_rank::{
-    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, chunk_names, keyword_match,
-    recency_at, source_priority, usage_frequency,
+    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Term, chunk_names, recency_at,
+    source_priority, usage_frequency, weighted_keyword_match,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
@@ -23,9 +23,9 @@ use crate::prose::{Prose, below_min_chance};
 use crate::service::{chunk_kind, chunks_of, each_place_once, keywords};
 use crate::verbatim;
 
-/// The exponent by which the search's chance becomes a text similarity: few chances are near 1,
-/// whereas a score is a mean of signals spread over 0..=1.
-const OF_CHANCE: f64 = 0.5;
+/// A part that the search gives a chance of 10 to the power of minus this is as similar to the
+/// question as one that it did not find.
+const DECADES: f64 = 4.0;
 
 /// The information of a rendition that must not be preferred to the full text.
 const LEAST_KEPT: f64 = 0.01;
@@ -271,16 +271,19 @@ impl Candidates {
         let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
+        let keywords = query.terms.iter().zip(query.keywords());
+        let rare = |it: &Term| it.weight * corpus.inverse_document_frequency(&it.text);
+        let keywords: Vec<_> = keywords.map(|(term, it)| (it, rare(term))).collect();
         let now = now.saturating_mul(1_000);
         let mut unlike = BTreeSet::new();
         let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let mut signals = Signals::default();
             let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
-            signals.text_similarity = question.cosine(&text).max(chance.powf(OF_CHANCE));
+            signals.text_similarity = question.cosine(&text).max(similarity(chance));
             let called = terms_of_name(chunk, &mut analyzer);
             let has = |word: &str| text.has(word) || called.iter().any(|it| it == word);
-            let share = keyword_match(query.keywords(), has);
+            let share = weighted_keyword_match(keywords.iter().copied(), has);
             signals.keyword_match = Some(share);
             signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);
@@ -437,6 +440,12 @@ impl Candidates {
             chunk.pinned = is_named && chunk.origin != Origin::Message;
         }
     }
+}
+
+/// The text similarity of a part to which the search gives `chance`, by its logarithm: chances are
+/// spread over orders of magnitude, scores are means.
+fn similarity(chance: f64) -> f64 {
+    (1.0 + chance.log10() / DECADES).max(0.0)
 }
 
 /// The terms of the path and of the names of a chunk of a file; none for other chunks.

@@ -16,7 +16,7 @@ pub(crate) const LEAST_PARTS: usize = 40;
 
 /// Scores are means of signals, some of which are alike for all chunks: raised to this power they
 /// are closer to the value of a chunk.
-const RELEVANCE_POWER: u8 = 8;
+const RELEVANCE_POWER: u8 = 12;
 
 /// Options of a prime context.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct PrimeOptions {
 }
 
 impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, selection by the eighth power of scores, 20
+    /// 4,000 tokens of which 500 are reserved, selection by the twelfth power of scores, 20
     /// messages, 5 recent files, as many parts of files as the budget may hold but at least 40, and
     /// 250 ms for each source.
     fn default() -> Self {

@@ -363,9 +363,7 @@ fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
     let chunks =
         own.map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
     for format in Format::ALL {
-        let options = BuildOptions::default()
-            .with_ids(true)
-            .with_format(format);
+        let options = BuildOptions::default().with_ids(true).with_format(format);
         let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
         let cited = Cited::by_chunk_id(&built, &chunks);
         let ids: Vec<&str> = cited.iter().map(|it| it.id.as_str()).collect();

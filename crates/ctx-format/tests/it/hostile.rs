@@ -52,9 +52,11 @@ fn survives(text: &str) {
                 .each_ref()
                 .map(|c| support::expected(&options, &Block::full(c)));
             assert_eq!(parsed.blocks, expected, "{document}");
-            let labels = chunks
-                .each_ref()
-                .map(|c| support::line(&Block::full(c).source(options.include_metadata || options.include_ids)));
+            let labels = chunks.each_ref().map(|c| {
+                support::line(
+                    &Block::full(c).source(options.include_metadata || options.include_ids),
+                )
+            });
             assert_eq!(parsed.sources, labels, "{document}");
             if format == Format::Xml {
                 roxmltree::Document::parse(&document).unwrap();

@@ -23,7 +23,12 @@ fn reads_back(options: &BuildOptions, chunks: &[Chunk]) -> Result<(), TestCaseEr
     if options.include_sources {
         let labels: Vec<String> = chunks
             .iter()
-            .map(|chunk| support::line(&support::block_of(chunk).source(options.include_metadata || options.include_ids)))
+            .map(|chunk| {
+                support::line(
+                    &support::block_of(chunk)
+                        .source(options.include_metadata || options.include_ids),
+                )
+            })
             .collect();
         prop_assert_eq!(&parsed.sources, &labels, "{}", text);
     }

@@ -3,6 +3,7 @@
 use ctx_model::Origin;
 use ctx_rank::{
     Corpus, Profile, Signals, keyword_match, recency, source_priority, usage_frequency,
+    weighted_keyword_match,
 };
 
 const DECAY: f64 = 0.01;
@@ -66,6 +67,9 @@ fn keywords_are_a_share() {
     assert_eq!(keyword_match(["a", "ab", "b", "c"], has), 0.5);
     assert_eq!(keyword_match(["a"], has), 1.0);
     assert_eq!(keyword_match(["b"], has), 0.0);
+    assert_eq!(weighted_keyword_match([("a", 3.0), ("b", 1.0)], has), 0.75);
+    assert_eq!(weighted_keyword_match([("a", 0.0), ("b", 0.0)], has), 0.0);
+    assert_eq!(weighted_keyword_match([], has), 0.0);
 }
 
 #[test]
