@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use ctx_retrieve::{PortError, TaskFailed};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// Why a store could not be opened, written or queried. No message and no source contains a
 /// password, a question or a text: the server's own words may quote what was sent to it, and are
@@ -127,12 +127,21 @@ pub enum StoreError {
         /// How long was waited.
         waited: Duration,
     },
-    /// The connection was lost. Whether the operation took effect is unknown.
+    /// The connection was lost, or the server ended it. Whether the operation took effect is
+    /// unknown.
     #[error("{doing}: the connection broke off: {why}")]
     Lost {
         /// The operation.
         doing: &'static str,
-        /// The error of the connection or the operating system.
+        /// The error of the server, the connection or the operating system.
+        why: String,
+    },
+    /// The connection had ended before the operation began. Nothing was done.
+    #[error("{doing}: the connection had ended: {why}")]
+    Ended {
+        /// The operation.
+        doing: &'static str,
+        /// The error of the server, the connection or the operating system.
         why: String,
     },
     /// The server refused the operation or failed.
@@ -154,18 +163,37 @@ pub enum StoreError {
 impl StoreError {
     /// Adds the operation to `error`.
     pub(crate) fn of(doing: &'static str, limit: Duration, error: &tokio_postgres::Error) -> Self {
+        let why = said(error);
+        if error.is_closed() || is_final(error) || is_broken(error) {
+            return StoreError::Lost { doing, why };
+        }
         if error.code() == Some(&SqlState::QUERY_CANCELED) {
             return StoreError::Late { doing, limit };
-        }
-        let why = said(error);
-        if error.is_closed() || is_broken(error) {
-            return StoreError::Lost { doing, why };
         }
         StoreError::Database {
             doing,
             why,
             code: error.code().cloned(),
         }
+    }
+
+    /// The same error of an operation that had not begun.
+    pub(crate) fn before_work(self) -> Self {
+        match self {
+            StoreError::Lost { doing, why } => StoreError::Ended { doing, why },
+            other => other,
+        }
+    }
+
+    /// Whether the connection on which this happened must not be used again.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Silent { .. }
+                | StoreError::Lost { .. }
+                | StoreError::Ended { .. }
+                | StoreError::Migration { .. }
+        )
     }
 
     /// Whether the server is unavailable: it cannot be reached, is shutting down, ended the
@@ -184,6 +212,7 @@ impl StoreError {
             StoreError::Connect { .. }
             | StoreError::Silent { .. }
             | StoreError::Lost { .. }
+            | StoreError::Ended { .. }
             | StoreError::ReadOnly { .. } => true,
             _ => self.code().is_some_and(|it| ending.contains(it)),
         }
@@ -208,6 +237,12 @@ impl StoreError {
         }
     }
 
+    /// Whether nothing was done, and retrying at once may succeed: the transaction gave way to
+    /// another, or the connection had ended before.
+    pub(crate) fn has_done_nothing(&self) -> bool {
+        self.gave_way() || matches!(self, StoreError::Ended { .. })
+    }
+
     /// Whether retrying may succeed because the server chose this transaction to give way to
     /// another.
     pub(crate) fn gave_way(&self) -> bool {
@@ -217,6 +252,12 @@ impl StoreError {
         ];
         self.code().is_some_and(|it| gave_way.contains(it))
     }
+}
+
+/// Whether it is the last that the server says on the connection: it has ended the session.
+fn is_final(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
 /// Whether the connection is at fault. Values that cannot be encoded are reported by the same error

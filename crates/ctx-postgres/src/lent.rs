@@ -30,11 +30,12 @@ impl Lent {
     }
 
     /// Returns the connection to the pool after a use with the result `done`. If the server was
-    /// silent it is closed instead and makes way for a new one: the next user would first wait for
-    /// the same answer.
+    /// silent or ended the connection, it is closed instead and makes way for a new one: the next
+    /// user would first wait for the same answer, or get none. That the server closed it may be
+    /// noticed only some time after the server has said so.
     pub(crate) fn given_back<T>(mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         let client = self.client.take();
-        if matches!(done, Err(StoreError::Silent { .. })) {
+        if done.as_ref().is_err_and(StoreError::is_of_connection) {
             drop(client.map(Object::take));
         }
         done

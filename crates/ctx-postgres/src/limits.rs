@@ -28,7 +28,8 @@ pub struct Limits {
     /// The size of the cache of documents and lists, in bytes, shared by all owners. Counts of
     /// terms take some 5 MiB besides.
     pub kept_bytes: u64,
-    /// How often a transaction that gave way to another is tried again.
+    /// How often a transaction is tried again that gave way to another, or whose connection had
+    /// ended before it began.
     pub retries: u32,
 }
 

@@ -112,6 +112,9 @@ impl Store {
         let begun = Hook::async_fn(move |client, _| Box::pin(noticed(client, wait)));
         let pool = Pool::builder(manager)
             .post_create(begun)
+            .pre_recycle(Hook::async_fn(|client, metrics| {
+                Box::pin(still_there(client, metrics.last_used()))
+            }))
             .max_size(limits.connections.max(1))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(limits.wait))
@@ -245,6 +248,22 @@ async fn noticed(client: &ClientWrapper, wait: Duration) -> Result<(), HookError
         Ok(done) => done.map_err(HookError::Backend),
         Err(_) => Err(HookError::message(LATE)),
     }
+}
+
+/// A connection that was lent so short a time ago is lent again without a test.
+const TRUSTED: Duration = Duration::from_millis(500);
+/// How long the answer to the test is awaited.
+const TEST: Duration = Duration::from_millis(200);
+
+/// Checks that a connection that was lent `last` ago has not ended since: the server, or something
+/// between, may end idle connections, and of what is then written it is unknown whether it was
+/// done. Takes one round trip. Whether a server is silent is for the statement to say.
+async fn still_there(client: &ClientWrapper, last: Duration) -> Result<(), HookError> {
+    if last < TRUSTED {
+        return Ok(());
+    }
+    let answer = tokio::time::timeout(TEST, client.batch_execute("")).await;
+    answer.unwrap_or(Ok(())).map_err(HookError::Backend)
 }
 
 /// The reason given if the server does not answer while a connection is opened.

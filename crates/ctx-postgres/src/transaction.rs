@@ -143,7 +143,19 @@ impl OwnedStore {
 
     /// Begins a transaction of this owner. Every setting ends with it, so that the next user of the
     /// connection finds none of them.
+    ///
+    /// # Errors
+    /// [`StoreError::Ended`] if the connection is lost before this returns.
     pub(crate) async fn begin<'c>(
+        &self,
+        client: &'c mut Client,
+        mode: Mode,
+    ) -> Result<Transaction<'c>, StoreError> {
+        let begun = self.begin_on(client, mode).await;
+        begun.map_err(StoreError::before_work)
+    }
+
+    async fn begin_on<'c>(
         &self,
         client: &'c mut Client,
         mode: Mode,
@@ -173,8 +185,8 @@ impl OwnedStore {
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let done = self.at_once(doing, Mode::Reads, sql, values, Wanted::Rows);
-        Ok(done.await?.rows)
+        let once = || self.at_once(doing, Mode::Reads, sql, values, Wanted::Rows);
+        Ok(self.retried(once).await?.rows)
     }
 
     /// Runs one statement in a transaction of its own. Everything is sent together, so it takes one
@@ -211,8 +223,10 @@ impl OwnedStore {
         values: &[&(dyn ToSql + Sync)],
         wanted: Wanted,
     ) -> Result<Done, StoreError> {
-        let settings = waiting.of(client.prepare_cached(SETTINGS)).await?;
-        let statement = waiting.of_tables(client.prepare_cached(sql)).await?;
+        let settings = waiting.of(client.prepare_cached(SETTINGS)).await;
+        let settings = settings.map_err(StoreError::before_work)?;
+        let statement = waiting.of_tables(client.prepare_cached(sql)).await;
+        let statement = statement.map_err(StoreError::before_work)?;
         let chosen = Settings::of(self.owner(), mode, waiting.limit);
         let set = chosen.values();
         let opening = if chosen.reads {
@@ -240,7 +254,16 @@ impl OwnedStore {
         };
         let (begun, set, done, ended) = waiting.until(together).await?;
         let failed = |error| waiting.failed(&error);
-        begun.map_err(failed)?;
+        begun.map_err(|error| {
+            // Without an answer of the server, all that was sent may have been done.
+            let has_done_nothing = mode == Mode::Reads || error.as_db_error().is_some();
+            let failed = failed(error);
+            if has_done_nothing {
+                failed.before_work()
+            } else {
+                failed
+            }
+        })?;
         set.map_err(|error| not_migrated(waiting.doing, &error, waiting.limit))?;
         let done = done.map_err(failed)?;
         ended.map_err(failed)?;
@@ -288,7 +311,8 @@ impl OwnedStore {
         Ok(rows.pop().expect("each of these statements has one row"))
     }
 
-    /// Repeats `work`, each time after a wait, while it gives way to another transaction.
+    /// Repeats `work`, each time after a wait, while it gives way to another transaction or gets a
+    /// connection that had ended.
     pub(crate) async fn retried<T, F>(&self, mut work: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -296,8 +320,8 @@ impl OwnedStore {
         let mut wait = FIRST_WAIT;
         for attempt in 0..self.limits().retries {
             match work().await {
-                Err(error) if error.gave_way() => {
-                    debug!(attempt, %error, "a transaction gave way");
+                Err(error) if error.has_done_nothing() => {
+                    debug!(attempt, %error, "a transaction is tried again");
                     tokio::time::sleep(wait).await;
                     wait *= 2;
                 }

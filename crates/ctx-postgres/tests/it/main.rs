@@ -13,6 +13,7 @@ mod conversations;
 mod counts;
 mod crash;
 mod encryption;
+mod ended;
 mod files;
 mod folders;
 mod fuzz;
