@@ -22,17 +22,20 @@ pub(super) fn prepare(files: &Dir) -> io::Result<()> {
     }
 }
 
-/// The name of a staged file that will be moved to `path`.
-fn staged_name(path: &str) -> String {
-    blake3::hash(path.as_bytes()).to_hex().to_string()
+/// The name of a staged file whose content has `hash` and that will be moved to `path`. A later
+/// content for the same path has another name.
+fn staged_name(path: &str, hash: [u8; 32]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&hash).update(path.as_bytes());
+    hasher.finalize().to_hex().to_string()
 }
 
-/// Writes the content of `path` to `staged`. The content is on the disk when this returns, its name
-/// only after [`sync`].
-pub(super) fn stage(staged: &Dir, path: &str, content: &[u8]) -> io::Result<()> {
+/// Writes the content of `path`, which has `hash`, to `staged`. The content is on the disk when
+/// this returns, its name only after [`sync`].
+pub(super) fn stage(staged: &Dir, path: &str, hash: [u8; 32], content: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    let mut file = staged.open_with(staged_name(path), &options)?;
+    let mut file = staged.open_with(staged_name(path, hash), &options)?;
     file.write_all(content)?;
     file.sync_data()
 }
@@ -88,7 +91,7 @@ fn invalid(detail: &str) -> BackendError {
 /// Moves the staged file of `path` to its place. If no file is staged, the file in its place must
 /// have `hash`.
 pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io::Result<()> {
-    let placed = staged.rename(staged_name(path), files, path);
+    let placed = staged.rename(staged_name(path, hash), files, path);
     match placed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match files.read(path) {
             Ok(content) if *blake3::hash(&content).as_bytes() == hash => Ok(()),
@@ -140,10 +143,17 @@ pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool
     has_length && files.read(path).is_ok_and(is_it)
 }
 
-/// Removes staged files of batches that failed.
-pub(super) fn clear(staged: &Dir) -> io::Result<()> {
+/// Removes staged files of batches that failed: all but those of `pending`, each a path and the
+/// hash of its content.
+pub(super) fn clear(staged: &Dir, pending: &[(String, [u8; 32])]) -> io::Result<()> {
+    let names = pending.iter().map(|(path, hash)| staged_name(path, *hash));
+    let names: BTreeSet<String> = names.collect();
     for entry in staged.entries()? {
-        entry?.remove_file()?;
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_str().is_none_or(|it| !names.contains(it)) {
+            entry.remove_file()?;
+        }
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! the owner's. The transaction that marks them as pending is the commit point; for removals it is
 //! the one that marks files as leaving. All later steps can be repeated, and are repeated by the
 //! next batch or the next opening after any interruption: files are moved to their places, indexed,
-//! and marked as done.
+//! and marked as done. A file for which that fails stays as it is and keeps no other from being
+//! done; to send it again, or to remove it, replaces what is there without reading it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
@@ -22,7 +23,7 @@ use crate::backend::{
 };
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
-use crate::cause::{Fact, cause};
+use crate::cause::{Fact, cause, is_full};
 
 /// The `pending` column of a file for which nothing is left to do.
 const DONE: i64 = 0;
@@ -39,6 +40,9 @@ pub(super) struct Changed<'f> {
     /// The hash of the file in its place, if there is one.
     before: Option<[u8; 32]>,
 }
+
+/// Files of a batch for which something is still left to do, because it failed, with the failure.
+pub(super) type Left = BTreeMap<String, BackendError>;
 
 impl Store {
     /// Stores files, with their secrets masked, and indexes them; they are on the disk when this
@@ -59,8 +63,8 @@ impl Store {
             .unwrap_or_else(PoisonError::into_inner);
         // Unfinished work comes first: otherwise a file could be reported as unchanged that no
         // search finds.
-        self.finish()?;
-        let (ingested, changed) = self.compare(new)?;
+        let left = self.finish()?;
+        let (ingested, changed) = self.compare_beside(new, &left)?;
         if changed.is_empty() {
             return Ok(ingested);
         }
@@ -68,7 +72,8 @@ impl Store {
             self.clear_unless_noted();
             return Err(error);
         }
-        self.finish()?;
+        let paths = changed.iter().map(|it| it.file.path.as_str());
+        all_of(self.finish()?, paths)?;
         Ok(ingested)
     }
 
@@ -77,17 +82,18 @@ impl Store {
         self.stage(changed)?;
         let replaced = changed.iter();
         let replaced = replaced.filter_map(|it| Some((it.file.path.clone(), it.before?)));
-        self.kept.replace(replaced.collect());
+        self.kept.replace(replaced);
         self.database.note_pending(changed)
     }
 
-    /// Removes staged files if no file is pending: the batch failed, possibly because the disk is
+    /// Removes staged files that are not pending: the batch failed, possibly because the disk is
     /// full.
     fn clear_unless_noted(&self) {
-        if self.database.pending().is_ok_and(|it| it.is_empty()) {
-            self.kept.replace(BTreeMap::new());
+        if let Ok(pending) = self.database.pending() {
+            self.kept
+                .forget(|path| pending.iter().any(|it| it.0 == path));
             // If this fails, the next batch or removal tries again.
-            let _ = files::clear(&self.staged);
+            let _ = files::clear(&self.staged, &pending);
         }
     }
 
@@ -98,7 +104,6 @@ impl Store {
             .ingesting
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        self.finish()?;
         let mut there = BTreeSet::new();
         for path in &paths {
             if self.database.file(path)?.is_some() {
@@ -106,15 +111,40 @@ impl Store {
             }
         }
         if !there.is_empty() {
-            self.database.note_leaving(&there)?;
-            self.finish()?;
+            self.note_leaving(&there)?;
         }
+        // Also those whose removal was recorded and not finished by an earlier call.
+        all_of(self.finish()?, paths.iter().map(String::as_str))?;
         Ok(Removed::of(paths, |path| there.contains(path)))
+    }
+
+    /// Marks files as leaving. On a full disk they are removed before, as that may make the room
+    /// that the mark needs; if it still does not suffice, they are missing until the next removal.
+    fn note_leaving(&self, paths: &BTreeSet<String>) -> Result<()> {
+        match self.database.note_leaving(paths) {
+            Err(error) if is_full(&error) => {}
+            noted => return noted,
+        }
+        let leaving: Vec<String> = paths.iter().cloned().collect();
+        files::remove(&self.files, &leaving)
+            .map_err(|error| BackendError::failed("remove a file", error))?;
+        self.database.note_leaving(paths)
     }
 
     /// Determines the result for each file, and which are to be written. If one of them cannot be
     /// stored, none is.
+    #[cfg(test)]
     pub(super) fn compare<'f>(&self, new: &'f [NewFile]) -> Result<(Ingested, Vec<Changed<'f>>)> {
+        self.compare_beside(new, &Left::new())
+    }
+
+    /// Determines the result for each file, and which are to be written; those in `left` are. If
+    /// one of them cannot be stored, none is.
+    fn compare_beside<'f>(
+        &self,
+        new: &'f [NewFile],
+        left: &Left,
+    ) -> Result<(Ingested, Vec<Changed<'f>>)> {
         batch::check(new)?;
         let mut ingested = Ingested::default();
         let mut changed = Vec::new();
@@ -130,7 +160,9 @@ impl Store {
             let status = match known {
                 // A damaged file is written again.
                 Some((before, bytes))
-                    if before == hash && files::holds(&self.files, &file.path, bytes, hash) =>
+                    if before == hash
+                        && !left.contains_key(&file.path)
+                        && files::holds(&self.files, &file.path, bytes, hash) =>
                 {
                     "unchanged"
                 }
@@ -172,13 +204,16 @@ impl Store {
     /// Writes files beside their later places.
     pub(super) fn stage(&self, changed: &[Changed<'_>]) -> Result<()> {
         let failed = |error| BackendError::failed("write a file", error);
-        for Changed { number, file, .. } in changed {
+        for Changed {
+            number, file, hash, ..
+        } in changed
+        {
             let way = files::make_way(&self.files, &file.path);
             way.map_err(|error| match error {
                 BackendError::Invalid { detail, .. } => batch::refused(*number, &detail),
                 other => other,
             })?;
-            let staged = files::stage(&self.staged, &file.path, file.content.as_bytes());
+            let staged = files::stage(&self.staged, &file.path, *hash, file.content.as_bytes());
             staged.map_err(failed)?;
         }
         files::sync(&self.staged).map_err(failed)
@@ -187,19 +222,18 @@ impl Store {
     /// Finishes what an earlier process left. Which texts of pending files are indexed is unknown.
     pub(super) fn resume(&self) -> Result<()> {
         let pending = self.database.pending()?.into_iter();
-        self.kept
-            .replace(pending.map(|it| (it.0, NOT_KNOWN)).collect());
-        self.finish()
+        self.kept.replace(pending.map(|it| (it.0, NOT_KNOWN)));
+        self.finish()?;
+        Ok(())
     }
 
-    /// Finishes pending and leaving files.
-    pub(super) fn finish(&self) -> Result<()> {
+    /// Finishes pending and leaving files. Returns those that cannot be read or moved to their
+    /// places: they stay as they are, and the next batch or opening tries again.
+    pub(super) fn finish(&self) -> Result<Left> {
         let (pending, leaving) = (self.database.pending()?, self.database.leaving()?);
-        if pending.is_empty() {
-            let _ = files::clear(&self.staged);
-        }
+        let _ = files::clear(&self.staged, &pending);
         if pending.is_empty() && leaving.is_empty() {
-            return Ok(());
+            return Ok(Left::new());
         }
         files::remove(&self.files, &leaving)
             .map_err(|error| BackendError::failed("remove a file", error))?;
@@ -213,40 +247,64 @@ impl Store {
                 );
             }
         }
-        self.place(&pending)?;
+        let mut left = self.place(&pending)?;
         let pending = pending.iter().map(|it| it.0.as_str());
-        self.index_those(pending.chain(leaving.iter().map(String::as_str)))?;
-        self.kept.replace(BTreeMap::new());
-        self.database.note_done()
-    }
-
-    /// Indexes the folder as it is.
-    ///
-    /// # Errors
-    /// [`BackendError::Unavailable`] if one of `paths`, or a folder of it, temporarily cannot be
-    /// read: then searches may still find its earlier text.
-    pub(super) fn index_those<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
-        let unread = self.update()?;
-        let is_unread = |path: &str| unread.iter().any(|it| Path::new(path).starts_with(it));
-        if paths.any(is_unread) {
-            return Err(BackendError::Unavailable {
-                what: "index files",
-                source: Fact("a file, or a folder that it is in, cannot be read").into(),
-            });
+        let paths = pending.chain(leaving.iter().map(String::as_str));
+        // A file that cannot be read was not found in its place either: this is the reason.
+        left.extend(unread(&self.update()?, paths));
+        if !left.is_empty() {
+            tracing::error!(
+                files = left.len(),
+                cause = left.values().next().map(|it| cause(it)),
+                "files of a batch cannot be read or written; others are not affected"
+            );
         }
-        Ok(())
+        self.kept.forget(|path| left.contains_key(path));
+        self.database.note_done(&left)?;
+        Ok(left)
     }
 
-    /// Moves files to their places.
-    pub(super) fn place(&self, pending: &[(String, [u8; 32])]) -> Result<()> {
+    /// Moves files to their places. Returns those for which that failed.
+    pub(super) fn place(&self, pending: &[(String, [u8; 32])]) -> Result<Left> {
         let failed = |error| BackendError::failed("write a file", error);
-        for (path, hash) in pending {
+        let place = |path: &str, hash| {
             // A crash may have undone the folders created and removed for it.
-            files::clear_way(&self.files, path).map_err(failed)?;
-            files::place(&self.staged, &self.files, path, *hash).map_err(failed)?;
+            files::clear_way(&self.files, path)?;
+            files::place(&self.staged, &self.files, path, hash)
+        };
+        let mut left = Left::new();
+        for (path, hash) in pending {
+            if let Err(error) = place(path, *hash) {
+                left.insert(path.clone(), failed(error));
+            }
         }
-        let paths = pending.iter().map(|it| it.0.as_str());
-        files::sync_names(&self.files, paths).map_err(failed)
+        let placed = pending.iter().map(|it| it.0.as_str());
+        let placed = placed.filter(|it| !left.contains_key(*it));
+        files::sync_names(&self.files, placed).map_err(failed)?;
+        Ok(left)
+    }
+}
+
+/// Those of `paths` that are in `unread`, or in a folder that is: searches may still find their
+/// earlier texts.
+fn unread<'p>(unread: &[PathBuf], paths: impl Iterator<Item = &'p str>) -> Left {
+    let is_unread = |path: &&str| unread.iter().any(|it| Path::new(path).starts_with(it));
+    let failed = || BackendError::Unavailable {
+        what: "index files",
+        source: Fact("a file, or a folder that it is in, cannot be read").into(),
+    };
+    let paths = paths.filter(is_unread);
+    paths.map(|it| (it.to_owned(), failed())).collect()
+}
+
+/// Checks that nothing is left to do for any of `paths`.
+///
+/// # Errors
+/// The failure of the first one for which something is.
+fn all_of<'p>(mut left: Left, mut paths: impl Iterator<Item = &'p str>) -> Result<()> {
+    match paths.find_map(|it| left.remove(it)) {
+        Some(error) => Err(error),
+        None => Ok(()),
     }
 }
 
@@ -399,10 +457,12 @@ impl Database {
         Ok(done.map_err(read_failed)?.cast_unsigned())
     }
 
-    /// Marks all pending files as done, and deletes the rows of leaving ones.
-    fn note_done(&self) -> Result<()> {
+    /// Marks all pending files as done, and deletes the rows of leaving ones, except for those in
+    /// `left`.
+    fn note_done(&self, left: &Left) -> Result<()> {
         self.change(|transaction| {
-            for kept in Kept::pending(transaction)? {
+            let all = Kept::pending(transaction)?.into_iter();
+            for kept in all.filter(|it| !left.contains_key(&it.path)) {
                 if kept.pending == LEAVING {
                     let forget = "DELETE FROM files WHERE path = ?1";
                     transaction

@@ -186,17 +186,57 @@ fn a_batch_that_could_not_be_read_is_not_done() {
         ctx_testkit::skip::skipped("nothing can be made unreadable");
         return;
     };
-    for path in ["a/b.md", "a/b.md/c"] {
-        let failed = store.index_those([path].into_iter());
-        let is_for_now = matches!(failed, Err(BackendError::Unavailable { .. }));
-        assert!(is_for_now, "{path}: {failed:?}");
-    }
-    // Other files are not affected.
-    store.index_those(["a", "c.md"].into_iter()).unwrap();
-    assert_eq!(store.database.pending().unwrap().len(), 2);
+    let left = |store: &Store| {
+        let left = store.finish().unwrap();
+        let is_for_now = |it: &BackendError| matches!(it, BackendError::Unavailable { .. });
+        assert!(left.values().all(is_for_now), "{left:?}");
+        left.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(left(&store), ["a/b.md"]);
+    // Other files are not affected, neither of that batch nor of later ones, nor is their removal.
+    let others = batch([("c.md", "quokka\n"), ("d.md", "okapi\n")]);
+    let stored = store.ingest(others).unwrap().files;
+    let statuses: Vec<&str> = stored.iter().map(|it| it.status.as_str()).collect();
+    assert_eq!(statuses, ["unchanged", "created"]);
+    let removed = store.remove_files(vec!["d.md".to_owned()]).unwrap();
+    assert_eq!(removed.files[0].status, "removed");
+    drop(store);
+    let store = open(folder.path());
+    assert_eq!(store.database.pending().unwrap().len(), 1);
+    assert_eq!(left(&store), ["a/b.md"]);
     drop(unreadable);
-    store.finish().unwrap();
+    assert_eq!(left(&store), [""; 0]);
     assert_eq!(store.database.pending().unwrap(), []);
+}
+
+/// What is on the disk in the place of a file is neither its old text nor its new one, and nothing
+/// is staged.
+#[test]
+fn a_file_that_is_lost_in_a_batch_can_be_sent_again_or_removed() {
+    for is_sent in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let new = batch([("a/b.md", "zebra\n"), ("c.md", "quokka\n")]);
+        break_off(&store, &new, Until::HalfPlaced);
+        store.files.write("a/b.md", "zebrA\n").unwrap();
+        assert_eq!(
+            store.finish().unwrap().into_keys().collect::<Vec<_>>(),
+            ["a/b.md"]
+        );
+        assert_eq!(store.files.read_to_string("c.md").unwrap(), "quokka\n");
+        let known = store.compare(&new).unwrap().1;
+        assert_eq!(known.len(), 1, "it is not as it was sent");
+        if is_sent {
+            store.ingest(new.clone()).unwrap();
+            assert_eq!(store.files.read_to_string("a/b.md").unwrap(), "zebra\n");
+        } else {
+            store.remove_files(vec!["a/b.md".to_owned()]).unwrap();
+            assert!(!store.files.exists("a"));
+        }
+        assert_eq!(store.database.pending().unwrap(), []);
+        assert!(store.finish().unwrap().is_empty());
+        assert_eq!(staged(&store), 0);
+    }
 }
 
 #[test]

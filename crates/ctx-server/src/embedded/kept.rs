@@ -17,8 +17,8 @@ pub(super) const NOT_KNOWN: [u8; 32] = [0; 32];
 /// The hashes of one owner's files.
 pub(super) struct Kept {
     database: Arc<Database>,
-    /// The earlier hashes of files that are being replaced, valid until the new text is in place
-    /// and indexed.
+    /// The earlier hashes of files that are being replaced, each valid until the new text is in
+    /// place and indexed.
     replaced: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
@@ -30,10 +30,19 @@ impl Kept {
         }
     }
 
-    /// Sets the earlier hashes of files that are about to be replaced. They hold until the next
-    /// call, after the new texts are indexed.
-    pub(super) fn replace(&self, before: BTreeMap<String, [u8; 32]>) {
-        *self.replaced() = before;
+    /// Adds the earlier hashes of files that are about to be replaced. A file that has one keeps
+    /// it: its text was not indexed since.
+    pub(super) fn replace(&self, before: impl Iterator<Item = (String, [u8; 32])>) {
+        let mut replaced = self.replaced();
+        for (path, hash) in before {
+            replaced.entry(path).or_insert(hash);
+        }
+    }
+
+    /// Drops the earlier hashes, once the new texts are indexed, of all files but those for which
+    /// `is_left` holds.
+    pub(super) fn forget(&self, is_left: impl Fn(&str) -> bool) {
+        self.replaced().retain(|path, _| is_left(path));
     }
 
     /// The hash of the indexed text of the file at `path` if that may differ from the text in its

@@ -115,7 +115,10 @@ impl Store {
         };
         // A crash may have happened after a file was written and before it was indexed.
         match store.resume() {
-            Ok(()) => files::clear(&store.staged).map_err(failed)?,
+            Ok(()) => {
+                let pending = store.database.pending()?;
+                files::clear(&store.staged, &pending).map_err(failed)?;
+            }
             // Stored data can be read all the same, and the next batch first finishes this one; for
             // that, the staged files stay.
             Err(error) => tracing::error!(cause = cause(&error), "a batch cannot be finished"),

@@ -51,6 +51,51 @@ fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
     server.post(ADA, "/v1/files", &new).data(200);
 }
 
+/// Whatever was in progress when the disk became full.
+#[test]
+fn files_can_be_removed_from_a_full_disk() {
+    for is_batch_left in [false, true] {
+        let Some(disk) = Disk::new(32 << 20) else {
+            return;
+        };
+        let server = Running::within(&disk.path().join("data"));
+        let lines = |from: u32, count: u32| {
+            let hashes = (from..from + count).map(|it| blake3::hash(&it.to_le_bytes()));
+            hashes.map(|it| format!("// {it}\n")).collect::<String>()
+        };
+        let files: Vec<_> = (0..4)
+            .map(|it| json!({"path": format!("{it}.rs"), "content": lines(it << 16, 8_000)}))
+            .collect();
+        server
+            .post(ADA, "/v1/files", &json!({"files": files}))
+            .data(200);
+        let fill = |name: &str| {
+            std::fs::write(disk.path().join(name), vec![1; 64 << 20]).unwrap_err();
+        };
+        if is_batch_left {
+            // There is room for the file, and not for its index.
+            let spare = disk.path().join("spare");
+            std::fs::write(&spare, vec![1; 160 << 10]).unwrap();
+            fill("full");
+            std::fs::remove_file(spare).unwrap();
+            let new = json!({"files": [{"path": "new.rs", "content": lines(1 << 24, 1_500)}]});
+            server.post(ADA, "/v1/files", &new).refused(507, "");
+        } else {
+            fill("full");
+        }
+        fill("fuller");
+        let gone = json!({"paths": ["0.rs", "1.rs", "2.rs"]});
+        let removed = crate::routes::delete(&server, ADA, "/v1/files", Some(&gone)).data(200);
+        for file in removed["files"].as_array().unwrap() {
+            assert_eq!(file["status"], "removed", "{file}");
+        }
+        let kept = server.get(ADA, "/v1/files").data(200);
+        assert_eq!(kept[0]["path"], "3.rs", "{kept}");
+        let small = json!({"files": [{"path": "b.rs", "content": "fn b() {}\n"}]});
+        server.post(ADA, "/v1/files", &small).data(200);
+    }
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn what_is_in_a_database_on_a_full_disk_can_be_read() {
