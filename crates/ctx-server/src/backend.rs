@@ -3,19 +3,17 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ctx_assemble::{Cancel, Control};
 use ctx_citations::StoredSource;
 use ctx_model::{BuildOptions, BuiltContext};
-use ctx_retrieve::TaskScope;
 use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
-use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::cause::is_away;
+use crate::job::Job;
+use crate::paging::{FilePage, Listing, Page};
 use crate::reserve::Reserve;
 use crate::{Keeping, Owner};
 
@@ -244,143 +242,6 @@ impl BackendError {
         }
         BackendError::Failed { what, source }
     }
-}
-
-/// One piece of work, as passed to the code that does it.
-#[derive(Clone)]
-pub struct Job {
-    /// Raised when nobody waits for the answer any more.
-    pub cancel: Cancel,
-    /// Since when the answer is waited for.
-    pub started: Instant,
-    /// How long after `started` the best answer so far is wanted.
-    pub deadline: Duration,
-    /// How long to wait for each source of a context; a later one contributes nothing.
-    pub patience: Duration,
-    /// The token counters, by name.
-    pub counters: Arc<Counters>,
-    told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
-}
-
-impl fmt::Debug for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
-            .field("cancel", &self.cancel)
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Stage {
-    /// Its name on the wire.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Stage::Queued => "queued",
-            Stage::History => "history",
-            Stage::Search => "search",
-            Stage::Resolve => "resolve",
-            Stage::Score => "score",
-            Stage::Assemble => "assemble",
-        }
-    }
-}
-
-impl Job {
-    /// Work that begins now, stops when `cancel` is raised, and should answer within `deadline`
-    /// from now.
-    pub fn new(cancel: Cancel, deadline: Duration) -> Self {
-        Job {
-            cancel,
-            started: Instant::now(),
-            deadline,
-            patience: deadline / 4,
-            counters: Arc::default(),
-            told: None,
-        }
-    }
-
-    /// Sets since when the work is waited for.
-    #[must_use]
-    pub fn with_started(mut self, started: Instant) -> Self {
-        self.started = started;
-        self
-    }
-
-    /// Sets how long to wait for each source of a context, instead of a quarter of the time until
-    /// the deadline.
-    #[must_use]
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    /// Sets the token counters, which all work of a server shares.
-    #[must_use]
-    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
-        self.counters = counters;
-        self
-    }
-
-    /// Calls `told` as each stage begins.
-    #[must_use]
-    pub fn with_progress(mut self, told: Arc<dyn Fn(Stage) + Send + Sync>) -> Self {
-        self.told = Some(told);
-        self
-    }
-
-    /// The deadline and the cancellation for assembling, on one thread if the work is
-    /// [alone](TaskScope::on_one_thread).
-    pub(crate) fn control(&self) -> Control {
-        let started = self.started;
-        Control::default()
-            .with_cancel(self.cancel.clone())
-            .with_clock(Arc::new(move || started.elapsed()))
-            .with_deadline(Some(self.deadline))
-            .with_one_thread(TaskScope::current().is_on_one_thread())
-    }
-
-    /// Reports that `stage` begins.
-    ///
-    /// # Errors
-    /// [`BackendError::Cancelled`] if nobody waits any more.
-    pub fn begin(&self, stage: Stage) -> Result<(), BackendError> {
-        if self.cancel.is_cancelled() {
-            return Err(BackendError::Cancelled);
-        }
-        if let Some(told) = &self.told {
-            told(stage);
-        }
-        Ok(())
-    }
-}
-
-/// A stage of a build: reported when it begins, and timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum Stage {
-    /// Waiting for a turn.
-    Queued,
-    /// Reading the thread's messages and pinned references.
-    History,
-    /// Searching for what the message is about.
-    Search,
-    /// Reading the hits.
-    Resolve,
-    /// Scoring them.
-    Score,
-    /// Selecting chunks and writing the context.
-    Assemble,
-}
-
-/// How long a stage took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Timing {
-    /// The stage; never `queued`.
-    pub stage: Stage,
-    /// Its duration in milliseconds.
-    pub milliseconds: f64,
 }
 
 /// A request for a context.
@@ -632,81 +493,6 @@ pub struct Message {
     pub content: String,
     /// When it was stored, in milliseconds since 1970.
     pub created_at: i64,
-}
-
-/// Which page of a list to return.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// The most entries of the page.
-    pub limit: PageLimit,
-    /// Where the previous page ended: the `next` that came with it.
-    pub after: Option<i64>,
-}
-
-/// Which page of the files to return.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FilePage {
-    /// The most entries of the page.
-    pub limit: PageLimit,
-    /// The last path of the previous page.
-    pub after: Option<String>,
-}
-
-/// The most entries of a page: 1 to 200.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// Invariant: 1..=200.
-pub struct PageLimit(u8);
-
-impl PageLimit {
-    /// The largest limit.
-    pub const MOST: usize = 200;
-
-    /// A limit of `limit` entries, if that is 1 to 200.
-    pub fn new(limit: u8) -> Option<Self> {
-        let is_one = (1..=Self::MOST).contains(&usize::from(limit));
-        is_one.then_some(PageLimit(limit))
-    }
-
-    /// The limit as a number.
-    pub fn get(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-impl Default for PageLimit {
-    fn default() -> Self {
-        PageLimit(50)
-    }
-}
-
-/// A page of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing<T, N = i64> {
-    /// The entries, in order.
-    pub items: Vec<T>,
-    /// Where the next page begins, if there is one.
-    pub next: Option<N>,
-}
-
-impl<T> Listing<T> {
-    /// The page that `page` requests, of `rows` with their numbers. One row more than the limit
-    /// shows that there is a next page.
-    pub fn of(rows: Vec<(i64, T)>, page: &Page) -> Self {
-        Listing::within(rows, page.limit)
-    }
-}
-
-impl<T, N: Clone> Listing<T, N> {
-    /// The first `limit` of `rows`, each with its position.
-    pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
-        let is_more = rows.len() > limit.get();
-        rows.truncate(limit.get());
-        let next = rows.last().filter(|_| is_more).map(|(at, _)| at.clone());
-        Listing {
-            items: rows.into_iter().map(|(_, it)| it).collect(),
-            next,
-        }
-    }
 }
 
 /// A vote on whether a context, or a file in it, was useful.

@@ -19,9 +19,8 @@ use ctx_service::{
 };
 
 use crate::Owner;
-use crate::backend::{
-    BackendError, Job, Prime, PrimeRequest, Receipt, Scored, Signal, Stage, Stats, Timing, Vote,
-};
+use crate::backend::{BackendError, Prime, PrimeRequest, Receipt, Scored, Signal, Stats, Vote};
+use crate::job::{Job, Stage, Timing};
 use crate::reserve::Reserve;
 
 /// State that the services of all owners of a store share.

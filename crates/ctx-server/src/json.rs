@@ -16,10 +16,10 @@ use serde_json::Value;
 use crate::admission::{Admission, Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::BackendError;
-use crate::job;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
+use crate::tasks;
 
 /// Bodies of at most this many bytes are parsed on the spot, which takes a fraction of a
 /// millisecond.
@@ -118,7 +118,7 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
         check_length(&parts.headers, limit)?;
         let shed = |full| {
             app.meter.shed();
-            job::refused(full)
+            tasks::refused(full)
         };
         if let Some(full) = W::admission(app).full(&owner, W::DOING) {
             return Err(shed(full));
@@ -133,7 +133,7 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             Ok(bytes) => bytes?,
             Err(_) => return Err(Problem::late_body(limits.body_time)),
         };
-        let enter = || job::enter(app, W::admission(app), &owner, W::DOING);
+        let enter = || tasks::enter(app, W::admission(app), &owner, W::DOING);
         let slot = || Ok(enter()?.with_body(room));
         let (request, slot) = taken(bytes, limits, slot).await?;
         Ok(Json {

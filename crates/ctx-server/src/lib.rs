@@ -1,46 +1,57 @@
 #![doc = include_str!("../README.md")]
 
-mod admission;
-mod auth;
+// The contract between the server and a store.
 mod backend;
+mod job;
+mod owner;
+mod paging;
+mod quota;
+mod reserve;
+
+// The stores, and what they have in common.
 mod batch;
-mod bodies;
 mod build;
-mod cause;
 #[cfg(any(feature = "embedded", feature = "postgres"))]
 mod checks;
-mod descriptors;
 #[cfg(feature = "embedded")]
 mod embedded;
-mod error;
-mod guard;
-mod job;
-mod json;
-mod limits;
-mod meter;
-mod nest;
-mod openapi;
-mod owner;
-mod page;
 mod paths;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod problem;
-mod quota;
 mod random;
-mod readiness;
 #[cfg(any(feature = "embedded", feature = "postgres"))]
 mod recall;
+
+// HTTP: who is admitted, what may be requested, and how it is answered.
+mod auth;
+mod error;
+mod guard;
+mod json;
+mod nest;
+mod openapi;
+mod page;
+mod problem;
+mod readiness;
 mod request;
-mod reserve;
 mod routes;
 mod schema;
 mod server;
 mod state;
-mod tally;
 mod unique_fields;
 mod unread_body;
 mod wire;
+
+// Scheduling: how much runs at once, and for how long.
+mod admission;
+mod bodies;
+mod descriptors;
+mod limits;
+mod tasks;
+
+// Telemetry: logs and metrics, which quote nothing.
+mod cause;
+mod meter;
+mod tally;
 
 /// For implementations of [`Backend`].
 pub use async_trait::async_trait;
@@ -48,9 +59,9 @@ pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 /// The version of axum whose types [`Routes`] returns.
 pub use axum;
 pub use backend::{
-    Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
-    Message, NewFile, NewMessage, NewThread, Opened, Page, PageLimit, Prime, PrimeRequest, Receipt,
-    Removed, RemovedFile, Scored, Signal, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
+    Appended, Backend, BackendError, Ingested, IngestedFile, KeptFile, Message, NewFile,
+    NewMessage, NewThread, Opened, Prime, PrimeRequest, Receipt, Removed, RemovedFile, Scored,
+    Signal, Stats, Thread, ThreadInfo, Vote,
 };
 pub use build::{Priming, build, count};
 pub use ctx_assemble::Cancel;
@@ -62,9 +73,11 @@ pub use descriptors::raise_descriptors;
 #[cfg(feature = "embedded")]
 pub use embedded::Embedded;
 pub use error::ServerError;
+pub use job::{Job, Stage, Timing};
 pub use limits::Limits;
 pub use nest::Routes;
 pub use owner::Owner;
+pub use paging::{FilePage, Listing, Page, PageLimit};
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::{Breakdown, Fault, Faults, Problem, Shortfall};

@@ -391,7 +391,7 @@ pub(crate) struct ContextData {
     /// How many items were found, by kind.
     stats: crate::backend::Stats,
     /// How long each stage took; empty if the context was cached.
-    timings: Vec<crate::backend::Timing>,
+    timings: Vec<crate::job::Timing>,
     /// What an answer may cite.
     citations: Vec<crate::wire::CitedSource<'static>>,
     /// The text for the model.

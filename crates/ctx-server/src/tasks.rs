@@ -8,8 +8,9 @@ use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::admission::{Admission, Doing, Full, Slot};
-use crate::backend::{BackendError, Job, Stage};
+use crate::backend::BackendError;
 use crate::cause::cause;
+use crate::job::{Job, Stage};
 use crate::problem::Problem;
 use crate::request::RequestInfo;
 use crate::state::App;

@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 pub(crate) use self::context::{
     CitedSource, ContextData, ContextMeta, Item, ReceiptData, ResolvedData, ResolvedMeta,
 };
-use crate::backend::Stage;
 use crate::batch;
+use crate::job::Stage;
 use crate::json::{Input, convert, unfit};
 use crate::limits;
 use crate::limits::Limits;

@@ -18,12 +18,11 @@ use super::files;
 use super::kept::NOT_KNOWN;
 use super::rows::FILES;
 use super::store::Store;
-use crate::backend::{
-    BackendError, FilePage, Ingested, IngestedFile, KeptFile, Listing, NewFile, Removed,
-};
+use crate::backend::{BackendError, Ingested, IngestedFile, KeptFile, NewFile, Removed};
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
 use crate::cause::{Fact, cause, is_full};
+use crate::paging::{FilePage, Listing};
 
 /// The `pending` column of a file for which nothing is left to do.
 const DONE: i64 = 0;

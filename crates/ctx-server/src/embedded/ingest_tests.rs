@@ -7,11 +7,12 @@ use ctx_service::Secret;
 use tokio_util::task::TaskTracker;
 
 use crate::Owner;
-use crate::backend::{BackendError, FilePage, NewFile};
+use crate::backend::{BackendError, NewFile};
 use crate::build::Priming;
 use crate::embedded::lock::lock;
 use crate::embedded::store::Store;
 use crate::embedded::{Quota, files};
+use crate::paging::FilePage;
 
 fn open(folder: &Path) -> Store {
     let owners = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();

@@ -44,12 +44,13 @@ use self::folders::{Folders, InUse};
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Opened, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo,
-    Vote,
+    Appended, Backend, BackendError, Ingested, KeptFile, Message, NewFile, NewMessage, NewThread,
+    Opened, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::Priming;
 use crate::cause::Fact;
+use crate::job::Job;
+use crate::paging::{FilePage, Listing, Page};
 use crate::quota::{Keeping, Quota};
 use crate::random::random_id;
 use crate::{Owner, ServerError, descriptors};

@@ -6,10 +6,11 @@ use std::path::Path;
 use rusqlite::types::Value;
 
 use super::*;
-use crate::backend::{NewMessage, NewThread, Page};
+use crate::backend::{NewMessage, NewThread};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
 use crate::embedded::tests::{each_flip, empty};
+use crate::paging::Page;
 
 fn fill(folder: &Path) {
     fill_open(&Database::open(folder).unwrap());

@@ -22,11 +22,13 @@ use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
-    Appended, BackendError, Job, Listing, Message, NewMessage, NewThread, Page, Prime,
-    PrimeRequest, Receipt, Thread, Vote,
+    Appended, BackendError, Message, NewMessage, NewThread, Prime, PrimeRequest, Receipt, Thread,
+    Vote,
 };
 use crate::build::{Priming, build, count};
 use crate::cause::cause;
+use crate::job::Job;
+use crate::paging::{Listing, Page};
 use crate::random::random_number;
 
 /// Bytes of file texts that are cached in memory per owner.

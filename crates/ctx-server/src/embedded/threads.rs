@@ -5,11 +5,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use super::Quota;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::rows::{MESSAGES, THREADS, Table};
-use crate::backend::{
-    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
-};
+use crate::backend::{Appended, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo};
 use crate::build::now;
 use crate::checks;
+use crate::paging::{Listing, Page};
 
 impl Database {
     /// Creates a thread.

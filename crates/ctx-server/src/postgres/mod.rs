@@ -26,13 +26,14 @@ use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
 use crate::backend::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Removed, Thread,
-    ThreadInfo, Vote,
+    Appended, Backend, BackendError, Ingested, KeptFile, Message, NewFile, NewMessage, NewThread,
+    Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::checks;
+use crate::job::Job;
+use crate::paging::{FilePage, Listing, Page, PageLimit};
 use crate::random::random_id;
 use crate::{Keeping, Owner, Quota, ServerError};
 

@@ -23,15 +23,15 @@ use super::{Building, Json, Keeping, Looking, answer, aside, ask, ask_in, plain}
 use crate::Owner;
 use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
-use crate::backend::{
-    Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
-};
-use crate::job::{self, Needs, StageListener};
+use crate::backend::{Backend, BackendError, Prime, PrimeRequest, Receipt, Vote};
+use crate::job::Stage;
+use crate::paging::{Page, PageLimit};
 use crate::problem::Problem;
 use crate::request::carried;
 use crate::schema;
 use crate::state::{App, Shared};
 use crate::tally::Outcome;
+use crate::tasks::{self, Needs, StageListener};
 use crate::wire::{
     AssembleRequest, Assembly, BuildRequest, ContextData, ContextMeta, FeedbackData,
     FeedbackRequest, NoMeta, Progress, ReceiptData, Reply, ResolveRequest, ResolvedData,
@@ -95,7 +95,7 @@ async fn primed(
         let prime = backend.build(&owner, wanted, &job).await?;
         Ok((prime, started.elapsed()))
     };
-    let (prime, took) = job::run(app, slot, Needs::Store, told, work).await?;
+    let (prime, took) = tasks::run(app, slot, Needs::Store, told, work).await?;
     app.meter.prime(&prime, took);
     Ok(prime)
 }
@@ -116,7 +116,7 @@ async fn check_thread(
     since: Instant,
 ) -> Result<(), Problem> {
     let id = id.to_owned();
-    let slot = job::enter(app, &app.store, &identity.owner, Doing::Reads)?;
+    let slot = tasks::enter(app, &app.store, &identity.owner, Doing::Reads)?;
     let slot = slot.of_request_since(since);
     let page = Page {
         limit: PageLimit::new(1).unwrap_or_default(),
@@ -209,7 +209,7 @@ pub(crate) async fn assemble(
     Json { request, slot, .. }: Json<Assembly, Building>,
 ) -> Result<Response, Problem> {
     let Assembly { chunks, options } = request;
-    let work = |job: crate::backend::Job| async move {
+    let work = |job: crate::job::Job| async move {
         job.begin(Stage::Assemble)?;
         let started = Instant::now();
         let (control, counters) = (job.control(), Arc::clone(&job.counters));
@@ -224,7 +224,7 @@ pub(crate) async fn assemble(
         let built = built.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
-    let (data, took) = job::run(&app, slot, Needs::Nothing, None, work).await?;
+    let (data, took) = tasks::run(&app, slot, Needs::Nothing, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))

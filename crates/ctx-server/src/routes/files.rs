@@ -7,7 +7,8 @@ use axum::response::Response;
 use super::{Batching, Json, answer, ask, ask_in};
 use crate::admission::Doing;
 use crate::auth::Identity;
-use crate::backend::{FilePage, Ingested, KeptFile, NewFile, Removed};
+use crate::backend::{Ingested, KeptFile, NewFile, Removed};
+use crate::paging::FilePage;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{

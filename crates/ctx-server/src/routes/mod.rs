@@ -24,11 +24,11 @@ use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::{Backend, BackendError};
 use crate::cause::cause;
-use crate::job::{self, Needs};
 use crate::json;
 use crate::openapi;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
+use crate::tasks::{self, Needs};
 use crate::wire::{NoMeta, Reply};
 
 /// Every route, and their description.
@@ -79,7 +79,7 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let slot = job::enter(app, &app.store, &identity.owner, doing)?;
+    let slot = tasks::enter(app, &app.store, &identity.owner, doing)?;
     ask_in(app, identity, slot, work).await
 }
 
@@ -95,7 +95,7 @@ where
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let done = job::run(app, slot, Needs::Store, None, move |_| work(backend, owner));
+    let done = tasks::run(app, slot, Needs::Store, None, move |_| work(backend, owner));
     // Here it is the store that is late.
     done.await.map_err(|problem| match problem.status() {
         StatusCode::GATEWAY_TIMEOUT => Problem::unavailable("the store had no answer in time"),

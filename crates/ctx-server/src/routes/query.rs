@@ -6,9 +6,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
-use crate::backend::{FilePage, Page, PageLimit};
 use crate::json::fault;
 use crate::limits;
+use crate::paging::{FilePage, Page, PageLimit};
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{FilesQuery, PageQuery, check_id, is_longer};

@@ -13,9 +13,9 @@ use crate::Owner;
 use crate::admission::Doing;
 use crate::auth::Identity;
 use crate::backend::{
-    Appended, Backend, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread,
-    ThreadInfo,
+    Appended, Backend, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo,
 };
+use crate::paging::{Listing, Page};
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};

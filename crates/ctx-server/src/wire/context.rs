@@ -11,7 +11,8 @@ use ctx_model::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::backend::{Prime, Receipt, Scored, Signal, Stats, Timing};
+use crate::backend::{Prime, Receipt, Scored, Signal, Stats};
+use crate::job::Timing;
 use crate::schema;
 
 /// A context, and what went into it.

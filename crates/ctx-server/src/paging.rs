@@ -1,0 +1,76 @@
+//! Pages of lists.
+
+/// Which page of a list to return.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The most entries of the page.
+    pub limit: PageLimit,
+    /// Where the previous page ended: the `next` that came with it.
+    pub after: Option<i64>,
+}
+
+/// Which page of the files to return.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilePage {
+    /// The most entries of the page.
+    pub limit: PageLimit,
+    /// The last path of the previous page.
+    pub after: Option<String>,
+}
+
+/// The most entries of a page: 1 to 200.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Invariant: 1..=200.
+pub struct PageLimit(u8);
+
+impl PageLimit {
+    /// The largest limit.
+    pub const MOST: usize = 200;
+
+    /// A limit of `limit` entries, if that is 1 to 200.
+    pub fn new(limit: u8) -> Option<Self> {
+        let is_one = (1..=Self::MOST).contains(&usize::from(limit));
+        is_one.then_some(PageLimit(limit))
+    }
+
+    /// The limit as a number.
+    pub fn get(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        PageLimit(50)
+    }
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing<T, N = i64> {
+    /// The entries, in order.
+    pub items: Vec<T>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<N>,
+}
+
+impl<T> Listing<T> {
+    /// The page that `page` requests, of `rows` with their numbers. One row more than the limit
+    /// shows that there is a next page.
+    pub fn of(rows: Vec<(i64, T)>, page: &Page) -> Self {
+        Listing::within(rows, page.limit)
+    }
+}
+
+impl<T, N: Clone> Listing<T, N> {
+    /// The first `limit` of `rows`, each with its position.
+    pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
+        let is_more = rows.len() > limit.get();
+        rows.truncate(limit.get());
+        let next = rows.last().filter(|_| is_more).map(|(at, _)| at.clone());
+        Listing {
+            items: rows.into_iter().map(|(_, it)| it).collect(),
+            next,
+        }
+    }
+}
