@@ -312,7 +312,7 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     let token = Credentials::generate().map_err(refused)?;
     let mut credentials = Credentials::none();
     if let Some(owner) = Owner::new(OWNER) {
-        credentials.add(owner, &token, true);
+        credentials.add_operator(owner, &token);
     }
     Ok((credentials, Some(token)))
 }

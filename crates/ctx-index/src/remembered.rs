@@ -277,7 +277,7 @@ impl Remembered {
                 return Ok(false);
             }
             changes.put(&VOTES, &[text(&vote.key), vote.at.into()])?;
-            let by = if vote.is_useful { 1 } else { -1 };
+            let by = if vote.is_useful() { 1 } else { -1 };
             let (uses, shown_at) = usage(changes, &vote.path)?.unwrap_or_default();
             let uses = (uses + by).clamp(0, MOST_USES.cast_signed());
             changes.put(&USAGE, &[text(&vote.path), uses.into(), shown_at.into()])?;

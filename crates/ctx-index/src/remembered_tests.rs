@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use ctx_retrieve::Usefulness;
 use tempfile::TempDir;
 
 use super::*;
@@ -26,7 +27,7 @@ fn uses(remembered: &Remembered, path: &str) -> u64 {
 #[test]
 fn a_vote_counts_once() {
     let (folder, remembered) = remembered();
-    let vote = Vote::new("key", "a.rs", true, 1);
+    let vote = Vote::new("key", "a.rs", Usefulness::Useful, 1);
     assert!(remembered.vote(&vote).unwrap());
     for _ in 0..1_000 {
         assert!(!remembered.vote(&vote).unwrap());
@@ -40,8 +41,8 @@ fn a_vote_counts_once() {
 #[test]
 fn votes_move_uses_within_bounds() {
     let (_folder, remembered) = remembered();
-    let vote = |n: u32, is_useful| {
-        let vote = Vote::new(format!("{is_useful} {n}"), "a.rs", is_useful, 1);
+    let vote = |n: u32, is_useful: bool| {
+        let vote = Vote::new(format!("{is_useful} {n}"), "a.rs", is_useful.into(), 1);
         assert!(remembered.vote(&vote).unwrap());
         uses(&remembered, "a.rs")
     };
@@ -55,9 +56,11 @@ fn votes_move_uses_within_bounds() {
 fn a_vote_leaves_the_time_a_file_was_shown() {
     let (_folder, remembered) = remembered();
     remembered.shown(&["a.rs".to_owned()], 7).unwrap();
-    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
     remembered
-        .vote(&Vote::new("other", "b.rs", true, 9))
+        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .unwrap();
+    remembered
+        .vote(&Vote::new("other", "b.rs", Usefulness::Useful, 9))
         .unwrap();
     assert_eq!(remembered.recent(5).unwrap(), [("a.rs".to_owned(), 7)]);
 }
@@ -73,9 +76,11 @@ fn of_a_file_that_is_gone_and_was_of_no_use_nothing_is_remembered() {
     };
     let gone = ["a.rs", "b.rs", "c.rs"].map(str::to_owned);
     remembered.shown(&gone, 7).unwrap();
-    remembered.vote(&Vote::new("key", "b.rs", true, 9)).unwrap();
+    remembered
+        .vote(&Vote::new("key", "b.rs", Usefulness::Useful, 9))
+        .unwrap();
     // A vote against a file that was never shown, like those that earlier versions left.
-    let against = Vote::new("other", "d.rs", false, 9);
+    let against = Vote::new("other", "d.rs", Usefulness::NotUseful, 9);
     remembered.vote(&against).unwrap();
     remembered.moved(&[], &gone[..2]).unwrap();
     assert_eq!(rows(), ["b.rs", "c.rs"]);
@@ -97,8 +102,12 @@ fn votes_are_counted_and_nothing_else_is() {
         .append("t", &Message::new("1", "user", "hello", 1))
         .unwrap();
     assert_eq!(remembered.votes().unwrap(), 0);
-    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
-    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
+    remembered
+        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .unwrap();
+    remembered
+        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .unwrap();
     assert_eq!(remembered.votes().unwrap(), 1);
 }
 

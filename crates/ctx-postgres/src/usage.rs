@@ -77,7 +77,7 @@ impl Move {
         let mut moves: BTreeMap<&str, Move> = BTreeMap::new();
         for vote in votes.iter().filter(|it| keys.remove(&*it.key)) {
             let its = moves.entry(&vote.path).or_insert(Self::NONE);
-            *its = its.and(vote.is_useful);
+            *its = its.and(vote.is_useful());
         }
         moves
     }
@@ -103,7 +103,7 @@ impl OwnedStore {
         let waiting = self.waiting("store feedback", Mode::Writes);
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
         let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
-        let useful: Vec<bool> = votes.iter().map(|it| it.is_useful).collect();
+        let useful: Vec<bool> = votes.iter().map(|it| it.is_useful()).collect();
         let at: Vec<i64> = votes.iter().map(|it| it.at).collect();
         let transaction = self.begin(client, Mode::Writes).await?;
         let turn = waiting.of(transaction.prepare_cached(VOTE)).await?;

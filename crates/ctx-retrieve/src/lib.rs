@@ -20,7 +20,7 @@ pub use paths::files_ending_with;
 pub use ports::{
     Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
     Near, Part, PartQuery, PortError, PortResult, REMEMBERED, References, Relations, Semantic,
-    TextQuery, Threads, Touched, Usage, Vote,
+    TextQuery, Threads, Touched, Usage, Usefulness, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};
 pub use scope::{ScopeGuard, TaskFailed, TaskScope, is_awaited};

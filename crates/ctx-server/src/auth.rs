@@ -105,12 +105,16 @@ impl Credentials {
 
     /// Accepts `token` for `owner`, in place of any owner that had it before. A token of fewer than
     /// 16 or more than 512 bytes is never accepted.
-    pub fn add(&mut self, owner: Owner, token: &str, is_operator: bool) {
-        self.entries.push(Entry {
-            hash: blake3::hash(token.as_bytes()),
-            identity: Identity { owner, is_operator },
-            expires_at: None,
-        });
+    pub fn add(&mut self, owner: Owner, token: &str) {
+        self.entries.push(Entry::new(owner, token));
+    }
+
+    /// Same as [`add`](Credentials::add), for an operator, who may also read the metrics, which
+    /// cover all owners.
+    pub fn add_operator(&mut self, owner: Owner, token: &str) {
+        let mut entry = Entry::new(owner, token);
+        entry.identity.is_operator = true;
+        self.entries.push(entry);
     }
 
     /// Generates a token of 256 random bits, in 64 hexadecimal digits.
@@ -220,6 +224,17 @@ fn parse(text: &str, path: Option<&Path>) -> Result<Credentials, ServerError> {
 }
 
 impl Entry {
+    fn new(owner: Owner, token: &str) -> Entry {
+        Entry {
+            hash: blake3::hash(token.as_bytes()),
+            identity: Identity {
+                owner,
+                is_operator: false,
+            },
+            expires_at: None,
+        }
+    }
+
     fn parse(line: &str) -> Result<Entry, &'static str> {
         let mut words = line.split_ascii_whitespace();
         let owner = words.next().and_then(Owner::new);

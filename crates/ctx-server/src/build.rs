@@ -183,7 +183,7 @@ fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve) -> Option<Tokens>
 /// [`BackendError::Invalid`] for a handle that was not issued to this owner or has expired, and
 /// errors of the store.
 pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError> {
-    let counted = service.feedback(&vote.handle, vote.useful, now() / 1_000);
+    let counted = service.feedback(&vote.handle, vote.useful.into(), now() / 1_000);
     match counted.await {
         Ok(()) => Ok(true),
         Err(FeedbackError::Repeated) => Ok(false),

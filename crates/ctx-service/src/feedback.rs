@@ -3,7 +3,7 @@
 
 use ctx_citations::Cited;
 use ctx_model::BuiltContext;
-use ctx_retrieve::{PortError, REMEMBERED, TaskScope, Vote};
+use ctx_retrieve::{PortError, REMEMBERED, TaskScope, Usefulness, Vote};
 
 use crate::Service;
 use crate::owner::{Owner, Secret};
@@ -160,7 +160,7 @@ impl Service {
     pub async fn feedback(
         &self,
         handle: &str,
-        is_useful: bool,
+        usefulness: Usefulness,
         now: i64,
     ) -> Result<(), FeedbackError> {
         let secret = self.secret.as_ref().ok_or(FeedbackError::NoSecret)?;
@@ -173,7 +173,7 @@ impl Service {
         let port = self.ports.feedback.clone().ok_or(FeedbackError::NoStore)?;
         let vote = |path: &str| {
             let key = shown.vote_key(path, secret, &self.owner);
-            Vote::new(key, path, is_useful, at)
+            Vote::new(key, path, usefulness, at)
         };
         let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
         let counted = async move { port.votes(&votes).await };

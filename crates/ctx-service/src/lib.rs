@@ -34,7 +34,7 @@ pub use context::{Item, Prime, PrimeContext, Recording};
 pub use ctx_assemble::{Cancel, Clock, Control};
 pub use ctx_model::BuildOptions;
 pub use ctx_rank::Profile;
-pub use ctx_retrieve::Options as RetrieveOptions;
+pub use ctx_retrieve::{Options as RetrieveOptions, Usefulness};
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Required, Source, Unresolved};
 pub use memory::Memory;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ctx_index::Index;
 use ctx_retrieve::{
-    Feedback as _, History as _, Message, References as _, Threads as _, Usage as _, Vote,
+    Feedback as _, History as _, Message, References as _, Threads as _, Usage as _, Usefulness,
+    Vote,
 };
 use ctx_testkit::disk::files_below;
 
@@ -26,7 +27,7 @@ pub(crate) fn remember(index: &Index) {
         }
         index.unpin("thread", "gone.rs").await.unwrap();
         for number in 0..7 {
-            let vote = Vote::new(format!("key {number}"), "b.rs", true, number);
+            let vote = Vote::new(format!("key {number}"), "b.rs", Usefulness::Useful, number);
             assert!(index.vote(&vote).await.unwrap());
         }
     });
@@ -53,7 +54,7 @@ fn remove(folder: &Path) {
 /// A vote that was counted is not counted again.
 fn has_votes(index: &Index) -> bool {
     (0..7).all(|number| {
-        let vote = Vote::new(format!("key {number}"), "b.rs", true, number);
+        let vote = Vote::new(format!("key {number}"), "b.rs", Usefulness::Useful, number);
         !block_on(index.vote(&vote)).unwrap()
     })
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use ctx_index::{Index, IndexError};
-use ctx_retrieve::{Feedback as _, Usage as _, Vote};
+use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
 
 use crate::{Fixture, block_on, function, update};
 
@@ -20,7 +20,7 @@ fn used(files: &[&str], uses: &[(&str, u64)]) -> (Fixture, Index) {
     for ((path, uses), at) in uses.iter().zip(1..) {
         block_on(index.shown(&[(*path).to_owned()], at)).unwrap();
         for vote in 0..*uses {
-            let vote = Vote::new(format!("{path} {vote}"), *path, true, at);
+            let vote = Vote::new(format!("{path} {vote}"), *path, Usefulness::Useful, at);
             assert!(block_on(index.vote(&vote)).unwrap());
         }
     }

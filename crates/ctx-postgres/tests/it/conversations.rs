@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ctx_postgres::{Added, OwnedStore, Store, StoredMessage};
-use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
+use ctx_retrieve::{
+    Feedback as _, Generation as _, History as _, Message, References as _, Usefulness, Vote,
+};
 
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -204,7 +206,7 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         assert_eq!(last(20).await.map(|it| it.id).as_ref(), Some(&later.id));
         assert_ne!(last(3).await.map(|it| it.id).as_ref(), Some(&later.id));
         store.set_pins("t", &names(&["c.rs"])).await.unwrap();
-        let vote = Vote::new(format!("key {count}"), "a.rs", true, 1);
+        let vote = Vote::new(format!("key {count}"), "a.rs", Usefulness::Useful, 1);
         assert!(store.vote(&vote).await.unwrap());
         // It goes on as it began; the next sees what was written.
         assert_eq!(request.pinned("t").await.unwrap(), pinned);

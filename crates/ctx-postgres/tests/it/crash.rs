@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ctx_postgres::{Limits, OwnedStore, Store};
-use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Vote};
+use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Usefulness, Vote};
 
 use crate::server::Server;
 
@@ -24,7 +24,7 @@ async fn write(store: OwnedStore, prefix: String, written: Arc<AtomicU32>) -> (V
         messages.push(id.clone());
         written.fetch_add(1, Ordering::Relaxed);
         // A file of each: no more than ten votes on one count.
-        let vote = Vote::new(id.clone(), format!("{id}.rs"), true, n);
+        let vote = Vote::new(id.clone(), format!("{id}.rs"), Usefulness::Useful, n);
         match store.vote(&vote).await {
             Ok(true) => votes += 1,
             _ => break,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ctx_postgres::{Limits, StoreError};
-use ctx_retrieve::{Feedback as _, History as _, Message, Vote};
+use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
 use tokio::runtime::Builder;
 
 use crate::server::{Fresh, patient, raw};
@@ -60,7 +60,7 @@ async fn who_gets_a_connection_that_ended_while_it_was_idle_is_answered() {
         let files = texts([("a.rs", format!("fn a{n}() {{}}\n"))]);
         assert_eq!(owned.ingest(files).await.unwrap().stored, 1);
         end(idle);
-        let vote = Vote::new(format!("k{n}"), "a.rs", true, n);
+        let vote = Vote::new(format!("k{n}"), "a.rs", Usefulness::Useful, n);
         owned.vote(&vote).await.unwrap();
         // Each of these writes with one round trip, so it could not be tried again.
         end(long);

@@ -5,7 +5,7 @@
 use std::error::Error as _;
 
 use ctx_postgres::{FileText, OwnedStore, StoreError};
-use ctx_retrieve::{Feedback as _, Message, PortError, Usage as _, Vote};
+use ctx_retrieve::{Feedback as _, Message, PortError, Usage as _, Usefulness, Vote};
 use ctx_testkit::laws::store as laws;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -176,7 +176,11 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     is_documented(store.opened(text, 5, 5).await)?;
     is_documented(store.contexts_with(&pinned, 9).await)?;
     is_documented(store.forget_thread(text).await)?;
-    is_invalid(store.vote(&Vote::new(text, text, true, 1)).await)?;
+    is_invalid(
+        store
+            .vote(&Vote::new(text, text, Usefulness::Useful, 1))
+            .await,
+    )?;
     is_invalid(store.shown(&pinned, 1).await)?;
     is_invalid(store.counts(&pinned).await)?;
     let files = vec![FileText::new(text, text), FileText::new("a.rs", text)];

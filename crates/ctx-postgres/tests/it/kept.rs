@@ -2,7 +2,8 @@
 
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_retrieve::{
-    Feedback as _, Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _, Vote,
+    Feedback as _, Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _,
+    Usefulness, Vote,
 };
 
 use crate::fresh;
@@ -196,7 +197,7 @@ async fn what_is_known_of_terms_and_files_is_not_asked_again() {
         (2, 0, [1, 0, 0]),
         "one term is new"
     );
-    let vote = Vote::new("v", "seal.rs", true, 1);
+    let vote = Vote::new("v", "seal.rs", Usefulness::Useful, 1);
     assert!(store.vote(&vote).await.unwrap());
     assert_eq!(asks("seal otter").await, (2, 1, [0, 0, 1]), "another state");
     store

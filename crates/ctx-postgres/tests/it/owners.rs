@@ -1,7 +1,7 @@
 //! No data of an owner is visible to another.
 
 use ctx_postgres::{OwnedStore, StoreError};
-use ctx_retrieve::{Feedback as _, Usage as _, Vote};
+use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
 use ctx_testkit::laws::store as laws;
 
 use crate::server::raw;
@@ -23,7 +23,7 @@ pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
     let paths = [format!("src/{canary}.rs"), "src/config.rs".to_owned()];
     store.shown(&paths, 10).await.unwrap();
     for path in &paths {
-        let vote = Vote::new(format!("context 1 {path}"), path, true, 10);
+        let vote = Vote::new(format!("context 1 {path}"), path, Usefulness::Useful, 10);
         assert!(store.vote(&vote).await.unwrap());
     }
     let kept = store

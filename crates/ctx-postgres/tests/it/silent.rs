@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use ctx_postgres::{FileText, Limits, Store, StoreError};
-use ctx_retrieve::{Feedback as _, History as _, Message, Vote};
+use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
 
 use crate::server::Server;
 
@@ -112,7 +112,7 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
         asked.push(Box::pin(async move {
             let it = store.owner("ada").unwrap();
             let file = FileText::new("a.rs", "fn a() {}\n");
-            let vote = Vote::new("k", "a.rs", true, 1);
+            let vote = Vote::new("k", "a.rs", Usefulness::Useful, 1);
             match n {
                 0 => it.set_pins("t", &[]).await.map(drop).map_err(said),
                 1 => it.has_thread("t").await.map(drop).map_err(said),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ctx_postgres::{Limits, Store};
 use ctx_retrieve::{
-    Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Vote,
+    Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Usefulness, Vote,
 };
 
 use crate::server::{patient, raw};
@@ -18,7 +18,7 @@ fn paths(paths: &[&str]) -> Vec<String> {
 async fn a_vote_counts_once_and_a_file_has_no_uses_below_none_or_above_ten() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let vote = |key: &str, path: &str, is_useful| Vote::new(key, path, is_useful, 1);
+    let vote = |key: &str, path: &str, is_useful: bool| Vote::new(key, path, is_useful.into(), 1);
     let state = async || store.generation().await.unwrap();
     let before = state().await;
     let both = [vote("1", "a.rs", true), vote("2", "b.rs", true)];
@@ -52,7 +52,8 @@ async fn votes_that_come_at_once_count_once() {
     let mut tasks = Vec::new();
     for _ in 0..8 {
         let store = fresh.owner("alice");
-        let votes = ["a", "b", "c"].map(|it| Vote::new(it, format!("{it}.rs"), true, 1));
+        let votes =
+            ["a", "b", "c"].map(|it| Vote::new(it, format!("{it}.rs"), Usefulness::Useful, 1));
         tasks.push(tokio::spawn(
             async move { store.votes(&votes).await.unwrap() },
         ));
@@ -69,7 +70,7 @@ async fn as_many_votes_are_kept_as_are_to_be_remembered() {
     let fresh = fresh!();
     let (store, other) = (fresh.owner("alice"), fresh.owner("bob"));
     let day = 86_400;
-    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", true, at);
+    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", Usefulness::Useful, at);
     let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
     for store in [&store, &other] {
         assert_eq!(store.votes(&burst).await.unwrap(), 200);
@@ -228,8 +229,8 @@ async fn of_a_file_that_is_removed_no_row_is_left_that_says_nothing() {
     store.ingest(texts(files)).await.unwrap();
     store.shown(&all, 5).await.unwrap();
     let votes = [
-        Vote::new("1", "b.rs", true, 1),
-        Vote::new("2", "c.rs", false, 1),
+        Vote::new("1", "b.rs", Usefulness::Useful, 1),
+        Vote::new("2", "c.rs", Usefulness::NotUseful, 1),
     ];
     store.votes(&votes).await.unwrap();
     store

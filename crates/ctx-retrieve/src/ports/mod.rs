@@ -16,7 +16,7 @@ pub use self::search::{
     Changes, Counting, Field, FileSearch, Hit, Near, Part, PartQuery, Relations, Semantic,
     TextQuery, Touched,
 };
-pub use self::usage::{Feedback, MOST_USES, REMEMBERED, Usage, Vote};
+pub use self::usage::{Feedback, MOST_USES, REMEMBERED, Usage, Usefulness, Vote};
 
 /// Detects changes of a store.
 #[async_trait]

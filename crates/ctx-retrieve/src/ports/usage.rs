@@ -28,6 +28,26 @@ pub const MOST_USES: u64 = 10;
 /// How long the key of a vote is remembered at least, in seconds: 33 days.
 pub const REMEMBERED: i64 = 33 * 86_400;
 
+/// Whether a file that was shown was useful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Usefulness {
+    /// It was useful.
+    Useful,
+    /// It was not useful.
+    NotUseful,
+}
+
+impl From<bool> for Usefulness {
+    /// `true` stands for useful.
+    fn from(is_useful: bool) -> Self {
+        if is_useful {
+            Usefulness::Useful
+        } else {
+            Usefulness::NotUseful
+        }
+    }
+}
+
 /// A user's vote on a file that was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,20 +57,30 @@ pub struct Vote {
     /// The file.
     pub path: String,
     /// Whether the file was useful.
-    pub is_useful: bool,
+    pub usefulness: Usefulness,
     /// The time, in seconds since 1970.
     pub at: i64,
 }
 
 impl Vote {
     /// A vote.
-    pub fn new(key: impl Into<String>, path: impl Into<String>, is_useful: bool, at: i64) -> Self {
+    pub fn new(
+        key: impl Into<String>,
+        path: impl Into<String>,
+        usefulness: Usefulness,
+        at: i64,
+    ) -> Self {
         Vote {
             key: key.into(),
             path: path.into(),
-            is_useful,
+            usefulness,
             at,
         }
+    }
+
+    /// Whether the file was useful.
+    pub fn is_useful(&self) -> bool {
+        self.usefulness == Usefulness::Useful
     }
 }
 

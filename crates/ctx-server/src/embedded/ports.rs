@@ -173,11 +173,11 @@ fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
         (VOTES.last(transaction)? + 1).into(),
         vote.key.clone().into(),
         vote.path.clone().into(),
-        i64::from(vote.is_useful).into(),
+        i64::from(vote.is_useful()).into(),
         vote.at.into(),
     ];
     VOTES.put(transaction, &row)?;
-    let step = if vote.is_useful { 1 } else { -1 };
+    let step = if vote.is_useful() { 1 } else { -1 };
     let uses = uses_of(transaction, &vote.path)?.unwrap_or(0) + step;
     let uses = uses.clamp(0, MOST_USES.cast_signed());
     USAGE.put(transaction, &[vote.path.clone().into(), uses.into()])?;

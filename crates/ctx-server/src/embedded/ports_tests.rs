@@ -1,5 +1,6 @@
 use std::cell::Cell;
 
+use ctx_retrieve::Usefulness;
 use ctx_testkit::laws::store as laws;
 
 use super::*;
@@ -144,7 +145,7 @@ async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
 async fn as_many_votes_are_kept_as_are_to_be_remembered_and_the_state_never_comes_back() {
     let (folder, state) = open();
     let day = 86_400;
-    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", true, at);
+    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", Usefulness::Useful, at);
     let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
     assert_eq!(state.votes(&burst).await.unwrap(), 200);
     let mut last = state.0.last_vote().unwrap();

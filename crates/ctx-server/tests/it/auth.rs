@@ -360,7 +360,7 @@ fn who_is_let_in_can_be_replaced_while_the_server_runs() {
     assert_eq!(server.get(ADA, "/v1/threads").status, 200);
     let mut credentials = Credentials::none();
     let token = Credentials::generate().unwrap();
-    credentials.add(Owner::new("ada").unwrap(), &token, false);
+    credentials.add(Owner::new("ada").unwrap(), &token);
     server.credentials.replace(credentials);
     let answer = server.get(ADA, "/v1/threads");
     answer.refused(401, "Authorization");

@@ -257,9 +257,9 @@ fn credentials() -> Credentials {
         Credentials::line(&owner("ada"), EXPIRED)
     ))
     .unwrap();
-    credentials.add(owner("ada"), ADA, false);
-    credentials.add(owner("bob"), BOB, false);
-    credentials.add(owner("root"), OPERATOR, true);
+    credentials.add(owner("ada"), ADA);
+    credentials.add(owner("bob"), BOB);
+    credentials.add_operator(owner("root"), OPERATOR);
     credentials
 }
 

@@ -16,7 +16,7 @@ fn routes_are_nested_below_a_path_of_an_app() {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
     let mut credentials = Credentials::none();
-    credentials.add(Owner::new("ada").unwrap(), ADA, true);
+    credentials.add_operator(Owner::new("ada").unwrap(), ADA);
     let options = Options::default().with_credentials(credentials);
     let any = "127.0.0.1:0";
     let listener = runtime

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{Cancel, Control};
 use ctx_model::Tokens;
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served};
+use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served, Usefulness};
 use ctx_tokens::{Counters, TokenCounter};
 use tokio::sync::Semaphore;
 
@@ -126,7 +126,11 @@ async fn whatever_an_answer_depends_on_makes_another() {
         .feedback
         .clone()
         .unwrap();
-    world.service.feedback(&handle, true, NOW).await.unwrap();
+    world
+        .service
+        .feedback(&handle, Usefulness::Useful, NOW)
+        .await
+        .unwrap();
     assert_eq!(served(&world).await, Served::Miss, "a vote");
     write(
         world.folder.path(),

@@ -10,7 +10,7 @@ use ctx_index::{Index, Options};
 use ctx_model::{BuildOptions, OmittedReason, Origin};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Message, Options as RetrieveOptions, Retriever, Threads, Usage};
-use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service};
+use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service, Usefulness};
 use ctx_source::{Limits, Root, Sources};
 
 use crate::support::{FILES, NOW, options, options_of, write};
@@ -110,7 +110,10 @@ async fn a_thread_and_a_message_become_a_context() {
         .find(|it| it.citation.source == "src/parser.rs")
         .unwrap();
     let handle = cited.feedback.clone().unwrap();
-    service.feedback(&handle, true, NOW).await.unwrap();
+    service
+        .feedback(&handle, Usefulness::Useful, NOW)
+        .await
+        .unwrap();
     let paths = ["src/parser.rs".to_owned()];
     assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);
     let again = service
@@ -123,7 +126,7 @@ async fn a_thread_and_a_message_become_a_context() {
     drop((index, service));
     let (index, service) = open(folder.path());
     assert_eq!(
-        service.feedback(&handle, true, NOW).await,
+        service.feedback(&handle, Usefulness::Useful, NOW).await,
         Err(FeedbackError::Repeated)
     );
     assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use ctx_assemble::Control;
 use ctx_retrieve::TaskScope;
-use ctx_service::{FeedbackError, PrimeContext, Secret};
+use ctx_service::{FeedbackError, PrimeContext, Secret, Usefulness};
 use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
@@ -40,7 +40,11 @@ async fn what_a_store_writes_is_written_by_a_thread_that_may_block() {
             let primed = world.prime("How is a header parsed?").await;
             let handle = primed.context.feedback.clone().unwrap();
             primed.recording.done().await.unwrap();
-            world.service.feedback(&handle, true, NOW).await.unwrap();
+            world
+                .service
+                .feedback(&handle, Usefulness::Useful, NOW)
+                .await
+                .unwrap();
         })
         .await;
     let writers = world.store.writers.lock().unwrap();
@@ -65,7 +69,12 @@ async fn options_that_say_no_time_are_of_now() {
     let question = "How is a header parsed?";
     let primed = service.prime("t", question, &options, &control).await;
     let handle = handle(&primed.unwrap().context, "src/parser.rs");
-    assert!(service.feedback(&handle, true, now()).await.is_ok());
+    assert!(
+        service
+            .feedback(&handle, Usefulness::Useful, now())
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,9 +82,16 @@ async fn a_thousand_replays_count_once() {
     let world = world(FILES);
     let context = world.prime("How is a header parsed?").await.context;
     let handle = handle(&context, "src/parser.rs");
-    world.service.feedback(&handle, true, NOW).await.unwrap();
+    world
+        .service
+        .feedback(&handle, Usefulness::Useful, NOW)
+        .await
+        .unwrap();
     for number in 0..1_000 {
-        let again = world.service.feedback(&handle, number % 2 == 0, NOW).await;
+        let again = world
+            .service
+            .feedback(&handle, (number % 2 == 0).into(), NOW)
+            .await;
         assert_eq!(again, Err(FeedbackError::Repeated));
     }
     assert_eq!(uses(&world, "src/parser.rs"), 1);
@@ -91,11 +107,17 @@ async fn a_file_counts_once_for_all_its_parts() {
         .filter(|it| it.citation.file_path.as_deref() == Some("src/parser.rs"));
     let handles: Vec<String> = parts.filter_map(|it| it.feedback.clone()).collect();
     assert_eq!(handles.len(), 2);
-    assert!(world.service.feedback(&handles[0], true, NOW).await.is_ok());
     assert!(
         world
             .service
-            .feedback(&handles[1], true, NOW)
+            .feedback(&handles[0], Usefulness::Useful, NOW)
+            .await
+            .is_ok()
+    );
+    assert!(
+        world
+            .service
+            .feedback(&handles[1], Usefulness::Useful, NOW)
             .await
             .is_err()
     );
@@ -108,19 +130,19 @@ async fn a_handle_is_its_users() {
     let handle = handle(&context, "src/parser.rs");
     let other = service_over(&world.store, world.folder.path(), "bob");
     assert_eq!(
-        other.feedback(&handle, true, NOW).await,
+        other.feedback(&handle, Usefulness::Useful, NOW).await,
         Err(FeedbackError::Forged)
     );
     let restarted = world.service.clone().with_secret(Secret::new([8; 32]));
     assert_eq!(
-        restarted.feedback(&handle, true, NOW).await,
+        restarted.feedback(&handle, Usefulness::Useful, NOW).await,
         Err(FeedbackError::Forged)
     );
     // Who signs nothing gave nothing out.
     let sources = Sources::new(Root::open(world.folder.path()).unwrap(), Limits::default());
     let unsigned = service_without_secret(&world.store, sources, "ada");
     assert_eq!(
-        unsigned.feedback(&handle, true, NOW).await,
+        unsigned.feedback(&handle, Usefulness::Useful, NOW).await,
         Err(FeedbackError::NoSecret)
     );
     assert_eq!(uses(&world, "src/parser.rs"), 0);
@@ -133,14 +155,20 @@ async fn nothing_about_a_handle_can_be_changed() {
     let handle = handle(&context, "src/parser.rs");
     let other = handle.replace("src/parser.rs", "src/server.rs");
     assert_eq!(
-        world.service.feedback(&other, true, NOW).await,
+        world
+            .service
+            .feedback(&other, Usefulness::Useful, NOW)
+            .await,
         Err(FeedbackError::Forged)
     );
     for at in 0..handle.len() {
         let mut bytes = handle.clone().into_bytes();
         bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
         let changed = String::from_utf8(bytes).unwrap();
-        let answer = world.service.feedback(&changed, true, NOW).await;
+        let answer = world
+            .service
+            .feedback(&changed, Usefulness::Useful, NOW)
+            .await;
         let is_refused = matches!(
             answer,
             Err(FeedbackError::Forged | FeedbackError::Malformed)
@@ -156,7 +184,7 @@ async fn nothing_about_a_handle_can_be_changed() {
         "f1.a.b.c.d",
         "../../etc/passwd",
     ] {
-        let answer = world.service.feedback(text, true, NOW).await;
+        let answer = world.service.feedback(text, Usefulness::Useful, NOW).await;
         assert_eq!(answer, Err(FeedbackError::Malformed), "{text}");
     }
 }
@@ -189,7 +217,10 @@ async fn feedback_that_something_is_of_no_use_counts_down_to_nothing() {
             .await
             .context;
         let handle = handle(&context, "src/parser.rs");
-        let _ = world.service.feedback(&handle, false, NOW).await;
+        let _ = world
+            .service
+            .feedback(&handle, Usefulness::NotUseful, NOW)
+            .await;
         assert_eq!(uses(&world, "src/parser.rs"), left);
     }
 }
@@ -204,7 +235,10 @@ async fn a_handle_is_good_for_thirty_days_and_says_when_it_is_not() {
     let of_all = context.feedback.clone().unwrap();
     for handle in [handle(&context, "src/parser.rs"), of_all] {
         for late in [last + 1, last + 400 * DAY] {
-            let answer = world.service.feedback(&handle, true, late).await;
+            let answer = world
+                .service
+                .feedback(&handle, Usefulness::Useful, late)
+                .await;
             assert_eq!(answer, Err(FeedbackError::Expired));
         }
     }
@@ -214,9 +248,19 @@ async fn a_handle_is_good_for_thirty_days_and_says_when_it_is_not() {
     for other in [format!("{}", day + 1), format!("+{day}"), format!("0{day}")] {
         let longer = handle.replace(&format!(".{day}."), &format!(".{other}."));
         assert_ne!(longer, handle);
-        assert!(world.service.feedback(&longer, true, NOW).await.is_err());
+        assert!(
+            world
+                .service
+                .feedback(&longer, Usefulness::Useful, NOW)
+                .await
+                .is_err()
+        );
     }
-    world.service.feedback(&handle, true, last).await.unwrap();
+    world
+        .service
+        .feedback(&handle, Usefulness::Useful, last)
+        .await
+        .unwrap();
     assert_eq!(uses(&world, "src/parser.rs"), 1);
 }
 
@@ -266,7 +310,10 @@ async fn vote(
             continue;
         }
         let now = time - late * 3_600;
-        let answer = world.service.feedback(handle, true, now).await;
+        let answer = world
+            .service
+            .feedback(handle, Usefulness::Useful, now)
+            .await;
         let last_day = at.div_euclid(DAY) + 30;
         let is_expired = now.div_euclid(DAY) > last_day;
         prop_assert_eq!(is_expired, answer == Err(FeedbackError::Expired));

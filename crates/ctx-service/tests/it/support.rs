@@ -364,7 +364,7 @@ impl Feedback for Store {
         votes.insert(vote.key.clone(), vote.at);
         let mut uses = self.uses.lock().unwrap();
         let count = uses.entry(vote.path.clone()).or_default();
-        *count = if vote.is_useful {
+        *count = if vote.is_useful() {
             (*count + 1).min(MOST_USES)
         } else {
             count.saturating_sub(1)

@@ -1,6 +1,6 @@
 //! Removed files are not among the recent ones.
 
-use ctx_retrieve::{Feedback, Usage, Vote};
+use ctx_retrieve::{Feedback, Usage, Usefulness, Vote};
 
 use super::{corpus, owned};
 
@@ -20,7 +20,7 @@ pub async fn removed<S: Usage + Feedback + ?Sized>(
     let recent = async || store.recent(10).await.expect("recent files");
     let told = |path: &str, at: i64| (path.to_owned(), at);
     shown(&[gone, stays], 100).await;
-    let vote = Vote::new("a vote", gone, true, 100);
+    let vote = Vote::new("a vote", gone, Usefulness::Useful, 100);
     assert!(store.vote(&vote).await.expect("a vote"));
     assert_eq!(recent().await, [told(stays, 100), told(gone, 100)]);
     remove(gone).await;

@@ -36,7 +36,7 @@ impl Model {
     fn count(&mut self, vote: &Vote) {
         self.given.insert(vote.key.clone(), vote.at);
         let uses = self.uses.entry(vote.path.clone()).or_default();
-        *uses = if vote.is_useful {
+        *uses = if vote.is_useful() {
             (*uses + 1).min(MOST_USES)
         } else {
             uses.saturating_sub(1)
@@ -68,7 +68,12 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
         for _ in 0..=below(3) {
             let (file, key) = (below(FILES), below(KEYS));
             let key = format!("key {key} of {file}");
-            votes.push(Vote::new(key, format!("{file}.rs"), below(3) > 0, at));
+            votes.push(Vote::new(
+                key,
+                format!("{file}.rs"),
+                (below(3) > 0).into(),
+                at,
+            ));
         }
         // A vote that may or may not count is sent alone: otherwise the answer would not show which
         // counted.
@@ -110,7 +115,12 @@ async fn together<S: Feedback + Usage + ?Sized>(store: &S) {
     ] {
         let vote = |it| {
             next += 1;
-            Vote::new(format!("in order {next}"), path, it == '+', 1_600_000_000)
+            Vote::new(
+                format!("in order {next}"),
+                path,
+                (it == '+').into(),
+                1_600_000_000,
+            )
         };
         let votes: Vec<Vote> = together.chars().map(vote).collect();
         let counted = store.votes(&votes).await.expect("votes");
