@@ -4,6 +4,8 @@ mod age;
 mod door;
 mod error;
 mod hosts;
+#[cfg(feature = "listen")]
+mod listen;
 mod peers;
 mod sites;
 
@@ -12,5 +14,7 @@ pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};
 pub use http;
+#[cfg(feature = "listen")]
+pub use listen::{Connection, ConnectionLimits, Counted, Listener, Place, connection};
 pub use peers::{Peer, Peers};
 pub use sites::{Cors, Sites};

@@ -13,15 +13,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Admitted, Age, Cors, Door, Hosts, HostsError, NoToken, Peers, end_with};
+use ctx_hosts::{
+    Admitted, ConnectionLimits, Cors, Door, Hosts, HostsError, Listener, NoToken, connection,
+    end_with,
+};
 use http_body_util::LengthLimitError;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio_io_timeout::TimeoutStream;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
@@ -42,8 +42,6 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// How long a client may read nothing of an answer.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
-/// How long to wait when the system has no more connections to give.
-const BREATH: Duration = Duration::from_millis(50);
 
 /// The methods and headers that pages of allowed sites may use.
 const CORS: Cors = Cors {
@@ -228,74 +226,39 @@ impl Http {
     /// # Errors
     /// None so far: a connection that cannot be accepted is skipped.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
-        let most = self.connections.get().min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(most));
-        let peers = Arc::new(Peers::new(most - most / 8));
+        let most = self.connections.get();
+        let listener = Listener::new(self.listener, most, most - most / 8);
+        // An answer may be a stream of any duration, so the age has an effect on the next one only.
+        let limits =
+            ConnectionLimits::new(HEADERS_WITHIN, TAKEN_WITHIN).with_time(self.connection_time);
         loop {
-            let next = async {
-                let place = Arc::clone(&places).acquire_owned().await;
-                let place = place.expect("nothing closes it");
-                (place, self.listener.accept().await)
-            };
-            let (place, accepted) = tokio::select! {
+            let accepted = tokio::select! {
                 () = stop.cancelled() => break,
-                next = next => next,
+                accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, addr)) => {
-                    // A client with too many connections sees this one closed.
-                    let Some(peer) = peers.enter(addr.ip()) else {
-                        continue;
-                    };
-                    let (router, ended) = (self.router.clone(), self.stop.clone());
-                    let served = connection(stream, router, self.connection_time);
+                Ok((stream, place)) => {
+                    let router = TowerToHyperService::new(self.router.clone());
+                    let served = connection(stream, router, &limits);
+                    let ended = self.stop.clone();
                     tokio::spawn(async move {
                         tokio::select! {
                             () = ended.cancelled() => {}
-                            () = served => {}
+                            served = served => if let Err(error) = served {
+                                tracing::debug!(%error, "a connection ended");
+                            }
                         }
-                        drop((peer, place));
+                        drop(place);
                     });
                 }
                 // A single failed connection does not affect the others; if there are too many,
                 // some will end.
-                Err(error) => {
-                    tracing::debug!(%error, "a connection was not accepted");
-                    tokio::time::sleep(BREATH).await;
-                }
+                Err(error) => tracing::debug!(%error, "a connection was not accepted"),
             }
         }
         self.stop.cancel();
         Ok(())
     }
-}
-
-/// Serves one connection to its end, which comes with the answer to the first request after
-/// `longest`. Clients that send too slowly, or do not read an answer, are disconnected.
-async fn connection(stream: TcpStream, router: Router, longest: Duration) {
-    let age = Arc::new(Age::new(usize::MAX, longest));
-    let router = router.layer(middleware::from_fn_with_state(age, until_last));
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TAKEN_WITHIN));
-    let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN);
-    let served = http
-        .serve_connection(
-            TokioIo::new(Box::pin(stream)),
-            TowerToHyperService::new(router),
-        )
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended");
-    }
-}
-
-/// Answers a request, and marks the last answer of the connection as such.
-async fn until_last(State(age): State<Arc<Age>>, request: Request, next: Next) -> Response {
-    let is_last = age.is_last();
-    let answer = next.run(request).await;
-    if is_last { last(answer) } else { answer }
 }
 
 /// The checks before a request's body is read: the door, and then the token.

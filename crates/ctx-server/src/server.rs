@@ -3,24 +3,16 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::http::{Request, Response};
-use ctx_hosts::{Age, Hosts, Peers, end_with};
+use ctx_hosts::{ConnectionLimits, Hosts, Listener, connection};
 use ctx_tokens::Counters;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::Service;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio_io_timeout::TimeoutStream;
 
 use crate::auth::{Credentials, LiveCredentials};
 use crate::backend::Backend;
@@ -28,20 +20,12 @@ use crate::cause::cause;
 use crate::nest::{Routes, door};
 use crate::{Limits, ServerError, descriptors};
 
-/// The most bytes in the head of a request, which has at most `HEAD_LINES` lines.
-const HEAD_BYTES: usize = 32 << 10;
-const HEAD_LINES: usize = 64;
 /// The most connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
-/// How long to wait when the system has no more connections to give.
-const NO_MORE: Duration = Duration::from_millis(20);
-/// How often that is logged while it lasts.
+/// How often it is logged that the system has no more connections to give, while that lasts.
 const TOLD_AGAIN: Duration = Duration::from_mins(1);
 /// How long requests that are cancelled at the end may take to answer so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// An upper bound on all durations: a far moment may not be representable.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
@@ -197,8 +181,7 @@ impl Server {
             // One address must leave some connections to others, too.
             of_peer = of_peer.min(most - most / 8);
         }
-        let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
-        let peers = Arc::new(Peers::new(of_peer));
+        let listener = Listener::new(listener, most, of_peer);
         let mut refused_at: Option<Instant> = None;
         let mut stop = std::pin::pin!(async {
             shutdown.await;
@@ -206,21 +189,15 @@ impl Server {
             tokio::time::sleep(limits.grace_time).await;
         });
         loop {
-            let accepted = async {
-                let place = Arc::clone(&places).acquire_owned().await;
-                (place, listener.accept().await)
-            };
             tokio::select! {
                 () = &mut stop => break,
                 Some(_) = connections.join_next() => {}
-                (place, accepted) = accepted => match accepted {
-                    Ok((stream, addr)) => {
-                        // A client with too many connections sees this one closed.
-                        let Some(peer) = peers.enter(addr.ip()) else { continue };
-                        let served = connection(stream, router.clone(), limits, &graceful);
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, place)) => {
+                        let served = served(stream, router.clone(), limits, &graceful);
                         connections.spawn(async move {
                             served.await;
-                            drop((peer, place));
+                            drop(place);
                         });
                     }
                     Err(error) => {
@@ -229,7 +206,6 @@ impl Server {
                             tracing::error!(cause, "no connection can be taken");
                             refused_at = Some(Instant::now());
                         }
-                        tokio::time::sleep(NO_MORE).await;
                     }
                 },
             }
@@ -264,27 +240,16 @@ fn bound(addr: SocketAddr) -> io::Result<TcpSocket> {
 }
 
 /// Serves one connection until it ends.
-fn connection(
+fn served(
     stream: TcpStream,
     router: Router,
     limits: &Limits,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + use<> {
-    // Answers are written whole, and clients wait for them.
-    let _ = stream.set_nodelay(true);
-    // A client that does not read its answer is not waited for.
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.write_time.min(LONGEST)));
-    let answers = Counted {
-        inner: TowerToHyperService::new(router),
-        age: Age::new(limits.connection_requests, limits.connection_time),
-    };
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time.min(LONGEST))
-        .max_buf_size(HEAD_BYTES)
-        .max_headers(HEAD_LINES)
-        .serve_connection(TokioIo::new(Box::pin(stream)), answers);
+    let each = ConnectionLimits::new(limits.header_time, limits.write_time)
+        .with_requests(limits.connection_requests)
+        .with_time(limits.connection_time);
+    let served = connection(stream, TowerToHyperService::new(router), &each);
     let served = graceful.watch(served);
     // How long a request that arrives at the last moment may still take.
     let last = [
@@ -299,34 +264,5 @@ fn connection(
     async move {
         // The client that broke off the connection knows why.
         let _ = tokio::time::timeout(longest, served).await;
-    }
-}
-
-/// Answers requests until the connection has reached its number of requests or its age.
-struct Counted<S> {
-    inner: S,
-    age: Age,
-}
-
-impl<S, B> Service<Request<Incoming>> for Counted<S>
-where
-    S: Service<Request<Incoming>, Response = Response<B>>,
-    S::Future: Send + 'static,
-    B: 'static,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
-
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let is_last = self.age.is_last();
-        let answer = self.inner.call(request);
-        Box::pin(async move {
-            let mut answer = answer.await?;
-            if is_last {
-                end_with(answer.headers_mut());
-            }
-            Ok(answer)
-        })
     }
 }

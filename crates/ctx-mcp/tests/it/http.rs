@@ -527,6 +527,28 @@ async fn a_body_that_is_too_long_or_broken_is_told_so() {
     served.stop.cancel();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_head_of_a_request_is_bounded() {
+    let served = serve().await;
+    let host = served.address.to_string();
+    let bearer = format!("Bearer {}", served.token);
+    for (count, bytes, answered) in [
+        (40, 9, 200),
+        (65, 9, 431),
+        (1, 30 << 10, 200),
+        (1, 96 << 10, 431),
+    ] {
+        let value = "x".repeat(bytes);
+        let names: Vec<String> = (0..count).map(|it| format!("X-{it}")).collect();
+        let more = names.iter().map(|it| (it.as_str(), value.as_str()));
+        let ours = [("Host", &*host), ("Authorization", &*bearer)];
+        let headers: Vec<_> = ours.into_iter().chain(more).collect();
+        let status = status(&served, "/mcp", &headers).await;
+        assert_eq!(status, answered, "{count} of {bytes} bytes");
+    }
+    served.stop.cancel();
+}
+
 /// What is answered without the tools, over a connection that is kept.
 fn asking(served: &Served, host: &str, token: &str) -> String {
     let port = served.address.port();
