@@ -105,7 +105,7 @@ fn of_piece(
             document.add_text(field, text);
         }
     }
-    for name in piece.name.iter().chain(&piece.defines) {
+    for name in piece.known_names() {
         document.add_text(fields.defines, name.to_lowercase());
     }
     if let Some(name) = &piece.name {

@@ -2,7 +2,7 @@
 (call target: (identifier) @_word (arguments . [(call target: (identifier) @name) (identifier) @name (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")]) (#any-of? @_word "def" "defp" "defdelegate" "defn" "defnp")) @def.function
 (call target: (identifier) @_word (arguments . [(call target: (identifier) @name) (identifier) @name (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")]) (do_block) @body (#any-of? @_word "defmacro" "defmacrop" "defguard" "defguardp")) @def.macro
 (call target: (identifier) @_word (arguments . [(call target: (identifier) @name) (identifier) @name (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")]) (#any-of? @_word "defmacro" "defmacrop" "defguard" "defguardp")) @def.macro
-(call target: (identifier) @_word (arguments . (string (quoted_content) @name)) (do_block) @body (#eq? @_word "test")) @def.function
+(call target: (identifier) @_word (arguments . (string (quoted_content) @title)) (do_block) @body (#eq? @_word "test")) @def.function
 (call target: (identifier) @_word (arguments (alias) @name) (do_block) (#eq? @_word "defmodule")) @def.module
 (call target: (identifier) @_word (arguments (alias) @name) (do_block) (#eq? @_word "defprotocol")) @def.interface
 (call target: (identifier) @_word (arguments . (alias) @name) (do_block) (#eq? @_word "defimpl")) @def.impl

@@ -8,6 +8,6 @@
 (opaque_declaration (variable_declaration . (identifier) @name) @def.constant)
 (container_field name: (_) @name (#not-eq? @name "")) @def.field
 (error_set_declaration (identifier) @name @def.field)
-(test_declaration [(string (string_content) @name) (identifier) @name] (block) @body) @def.function
+(test_declaration [(string (string_content) @title) (identifier) @title] (block) @body) @def.function
 (call_expression function: (identifier) @ref.call)
 (call_expression function: (field_expression member: (_) @ref.call))

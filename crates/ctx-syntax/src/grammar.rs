@@ -1,5 +1,6 @@
 //! Parsing within limits, and collecting what the queries find.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -46,6 +47,8 @@ enum Role {
     Name,
     /// A name that is written with signs that do not belong to it.
     Symbol,
+    /// A title of a test, which stands for a name.
+    Title,
     /// A name before the name of the definition, and a part of it.
     Part,
     /// A scope that the name is written with.
@@ -79,6 +82,8 @@ pub(crate) struct Definition {
     /// Whether it is dropped if it is local to another definition.
     pub(crate) is_outer: bool,
     pub(crate) name: String,
+    /// Whether the name is a title.
+    pub(crate) is_title: bool,
     /// The byte where the name begins.
     pub(crate) named_at: usize,
     /// The scopes that the name is written with, the outermost first.
@@ -288,7 +293,8 @@ impl Grammar {
 
     fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
         let mut defined: Option<(SymbolKind, bool, Node<'_>)> = None;
-        let (mut name, mut head) = (None, None);
+        let mut name: Option<(Node<'_>, Cow<'_, str>)> = None;
+        let (mut is_title, mut head) = (false, None);
         let mut body: Option<Body> = None;
         let (mut import, mut module) = (None, None);
         let settings = &self.settings[found.pattern_index];
@@ -299,8 +305,12 @@ impl Grammar {
             match self.roles[capture.index as usize] {
                 Role::Definition(kind) => defined = Some((kind, false, node)),
                 Role::Outer(kind) => defined = Some((kind, true, node)),
-                Role::Name => name = Some((node, unquoted(&text[node.byte_range()]))),
-                Role::Symbol => name = Some((node, unsigned(&text[node.byte_range()]))),
+                Role::Name => name = Some((node, unquoted(&text[node.byte_range()]).into())),
+                Role::Symbol => name = Some((node, unsigned(&text[node.byte_range()]).into())),
+                Role::Title => {
+                    is_title = true;
+                    name = Some((node, unescaped(unquoted(&text[node.byte_range()]))));
+                }
                 Role::Part => parts.push(unquoted(&text[node.byte_range()])),
                 Role::Within => within.push(one_line(&text[node.byte_range()])),
                 Role::Head => head = Some(node),
@@ -319,11 +329,12 @@ impl Grammar {
             }
         }
         if let (Some((kind, is_outer, node)), Some((named, name))) = (defined, name) {
-            parts.push(name);
+            parts.push(&name);
             reading.definitions.push(Definition {
                 kind,
                 is_outer,
                 name: one_line(&parts.join(self.separator)),
+                is_title,
                 named_at: named.start_byte(),
                 within,
                 pattern: found.pattern_index,
@@ -349,6 +360,7 @@ fn role(name: &str) -> Option<Role> {
     Some(match name {
         "name" => Role::Name,
         "symbol" => Role::Symbol,
+        "title" => Role::Title,
         "part" => Role::Part,
         "within" => Role::Within,
         "head" => Role::Head,
@@ -377,6 +389,16 @@ fn unquoted(name: &str) -> &str {
         .find_map(between)
         .filter(|it| !it.is_empty())
         .unwrap_or(name)
+}
+
+/// A title without the backslashes before its quotes, as runners of tests print it.
+fn unescaped(title: &str) -> Cow<'_, str> {
+    if !title.contains('\\') {
+        return title.into();
+    }
+    let quotes = ["'", "\"", "`"].into_iter();
+    let kept = |title: String, quote: &str| title.replace(&format!("\\{quote}"), quote);
+    quotes.fold(title.to_owned(), kept).into()
 }
 
 /// A name that is written as `:name`, `name:` or `name=`, without its signs.

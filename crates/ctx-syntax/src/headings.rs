@@ -70,6 +70,7 @@ fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definit
             kind: SymbolKind::Section,
             is_outer: false,
             name: heading.name.to_owned(),
+            is_title: false,
             named_at: at(heading.named_at),
             within: Vec::new(),
             pattern: 0,

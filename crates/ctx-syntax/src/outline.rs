@@ -134,9 +134,17 @@ pub struct Symbol {
     pub lead: Option<LineSpan>,
     /// The index of the symbol around it.
     pub parent: Option<usize>,
+    /// Whether its name is the title of a test or of a suite of tests.
+    pub is_title: bool,
 }
 
 impl Symbol {
+    /// Whether a reference to its name may mean it. A title of one word does not count: it is
+    /// mostly the name of what is tested.
+    pub fn is_known_by_name(&self) -> bool {
+        !self.is_title || self.name.contains(' ')
+    }
+
     /// Its lines, including a doc comment before them.
     pub fn span_with_doc(&self) -> LineSpan {
         let said = self.lead.into_iter().chain(self.doc).map(LineSpan::start);
@@ -398,6 +406,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             doc,
             lead: None,
             parent,
+            is_title: definition.is_title,
         });
     }
     take_docs(&mut symbols, docs);

@@ -53,6 +53,7 @@ struct PackedSymbol {
     lead: Option<Lines>,
     /// How many symbols back the parent is; 0 for none.
     parent: u32,
+    is_title: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,7 +79,7 @@ const USES: [ReferenceKind; 3] = [
 ];
 
 /// What is packed in another way has another number.
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 4;
 /// The bytes of a seal.
 const SEAL: usize = 8;
 
@@ -131,6 +132,7 @@ impl Outline {
                     Some(parent) => u32::try_from(index.checked_sub(parent)?).ok()?,
                     None => 0,
                 },
+                is_title: symbol.is_title,
             });
             (line, byte) = (start, symbol.bytes.start);
         }
@@ -198,6 +200,7 @@ impl Outline {
                 doc: symbol.doc.map(near).transpose().ok()?,
                 lead: symbol.lead.map(near).transpose().ok()?,
                 parent,
+                is_title: symbol.is_title,
             });
             (line, byte) = (span.start(), start);
         }

@@ -40,6 +40,8 @@ pub struct Piece {
     pub kind: &'static str,
     /// The name of the symbol, if its definition begins in these lines.
     pub name: Option<String>,
+    /// Whether `name` is found by references to it; see [`Symbol::is_known_by_name`].
+    pub is_known_by_name: bool,
     /// The qualified name of the symbol to which these lines belong.
     pub qualified_name: Option<String>,
     /// The lines of its signature.
@@ -48,13 +50,19 @@ pub struct Piece {
     pub doc: Option<LineSpan>,
     /// The comments and decorators before it, where `doc` is the string its body begins with.
     pub lead: Option<LineSpan>,
-    /// The names of small definitions in it.
+    /// The names of small definitions in it, without titles of one word.
     pub defines: Vec<String>,
     /// The names that it uses, each once.
     pub refers_to: Vec<String>,
 }
 
 impl Piece {
+    /// The names by which its definitions are found.
+    pub fn known_names(&self) -> impl Iterator<Item = &String> {
+        let own = self.name.iter().filter(|_| self.is_known_by_name);
+        own.chain(&self.defines)
+    }
+
     /// The texts of its signature, its doc comment and the rest, each line with a line feed; an
     /// [encoded](crate::is_encoded) line is empty. `lines` are those of the file. O(bytes).
     pub fn texts(&self, lines: &[&str]) -> [String; 3] {
@@ -460,13 +468,14 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     let begun = symbols[first..].iter().zip(&roles[first..]);
     let small = begun
         .take_while(|(it, _)| begins(it))
-        .filter(|(_, role)| **role == Part::Within);
+        .filter(|(it, role)| **role == Part::Within && it.is_known_by_name());
     let defines = small.map(|(it, _)| it.name.clone()).collect();
     let Some(symbol) = owner.map(|it| &symbols[it]) else {
         return Piece {
             span,
             kind: "lines",
             name: None,
+            is_known_by_name: false,
             qualified_name: None,
             signature: None,
             doc: None,
@@ -480,6 +489,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
         span,
         kind: symbol.kind.as_str(),
         name: is_head.then(|| symbol.name.clone()),
+        is_known_by_name: is_head && symbol.is_known_by_name(),
         qualified_name: Some(symbol.qualified_name.clone()),
         signature: is_head.then(|| within(symbol.signature)).flatten(),
         doc: symbol.doc.and_then(within),
@@ -504,10 +514,8 @@ fn refer(pieces: &mut [Piece], outline: &Outline) {
             .iter()
             .take_while(|&&(line, _)| line <= piece.span.end());
         for &(_, name) in own {
-            if piece.name.as_deref() != Some(name)
-                && seen.len() < MOST_REFERENCES
-                && seen.insert(name)
-            {
+            let is_own = piece.is_known_by_name && piece.name.as_deref() == Some(name);
+            if !is_own && seen.len() < MOST_REFERENCES && seen.insert(name) {
                 piece.refers_to.push(name.to_owned());
             }
         }

@@ -187,11 +187,14 @@ impl<'f> Graph<'f> {
     pub fn find(&self, name: &str) -> Vec<usize> {
         let is_it = |node: &Node<'_>| match node.symbol {
             None => node.path == name,
-            Some((symbol, _)) => {
-                symbol == name
-                    || symbol
-                        .strip_suffix(name)
-                        .is_some_and(|before| before.ends_with([':', '.', '\\', ' ']))
+            Some((symbol, kind)) => {
+                // A title of a test has blanks of its own.
+                let joints: &[char] = match kind {
+                    SymbolKind::Section => &[':', '.', '\\', ' '],
+                    _ => &[':', '.', '\\'],
+                };
+                let before = symbol.strip_suffix(name);
+                before.is_some_and(|it| it.is_empty() || it.ends_with(joints))
             }
         };
         let nodes = self.nodes.iter().enumerate();
@@ -339,7 +342,8 @@ impl<'f> Builder<'f> {
             });
             debug_assert_eq!(id, node + 1 + index);
             // An `impl` block of a type is not the type.
-            let is_named = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
+            let is_named = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section)
+                && symbol.is_known_by_name();
             if is_named && self.said.contains(symbol.name.as_str()) {
                 self.names.entry(&symbol.name).or_default().push((file, id));
             }

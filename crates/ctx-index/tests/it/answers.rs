@@ -61,6 +61,27 @@ fn definitions_are_found_whatever_their_case() {
 }
 
 #[test]
+fn tests_of_javascript_are_found_by_titles_of_several_words() {
+    let hooks = "  beforeEach(() => reset());\n".repeat(30);
+    let test = "  it('retries after a timeout', async () => {\n    new Pool();\n  });\n  it('closes', () => {});\n";
+    let suite = format!("describe('Pool', () => {{\n{hooks}{test}}});\n");
+    let files = [
+        ("src/pool.js", "export class Pool {}\n"),
+        ("src/pool.test.js", &suite),
+    ];
+    let index = Fixture::new(&files).updated();
+    let retries = definitions(&index, "Retries after a timeout");
+    assert_eq!(retries, ["src/pool.test.js:32"]);
+    // The class is meant, and not the suite.
+    assert_eq!(definitions(&index, "Pool"), ["src/pool.js:1"]);
+    let closes = PartQuery::new("src/pool.test.js").called("closes");
+    let found = block_on(index.parts_of(&[closes], 9)).unwrap();
+    assert_eq!(found[0][0].qualified_name.as_deref(), Some("Pool.closes"));
+    let users = block_on(index.users_of(&["Pool".to_owned()], 9)).unwrap();
+    assert_eq!(users[0].len(), 1);
+}
+
+#[test]
 fn passages_are_found_by_parts_of_words_in_code_and_prose() {
     let index = shop().updated();
     let hits = passages(&index, "vouchers");

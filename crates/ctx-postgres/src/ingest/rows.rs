@@ -146,12 +146,11 @@ fn part(
         left -= text.len();
         terms.add(analyzer, text, label);
     }
-    let own = piece.name.iter().chain(&piece.defines);
     PartRow {
         path: path.to_owned(),
         span: piece.span,
         kind: piece.kind,
-        defines: in_lower_case(own),
+        defines: in_lower_case(piece.known_names()),
         uses: in_lower_case(&piece.refers_to),
         name: piece.name.filter(|it| it.len() <= LONGEST_NAME),
         qualified_name: piece.qualified_name,

@@ -1,6 +1,7 @@
 //! Which constructs are definitions, by language: constants, properties, variants, aliases, but no
 //! locals.
 
+use ctx_model::LineSpan;
 use ctx_syntax::SymbolKind::{
     Class, Constant, Enum, Field, Function, Impl, Interface, Macro, Method, Module, Section,
     Struct, Type,
@@ -509,16 +510,140 @@ fn what_a_reader_calls_a_definition_is_one_and_locals_are_none() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+const TESTS: &str = "\
+import { Session } from './session';
+
+describe('Session', () => {
+  beforeEach(() => reset());
+
+  /** Once is enough. */
+  it('closes', async () => {
+    const session = new Session();
+  });
+
+  it.only(`retries after ${n}`, { timeout: 9 }, () => run());
+  test.each([[1, 2]])('adds %i', (a, b) => {
+    expect(a).toBe(b);
+  });
+  it('doesn\\'t fail', fakeAsync(() => {
+    tick();
+  }), 100);
+
+  describe.skip(\"when closed\", function () {
+    it.todo('reopens');
+    xit('is gone', function (done) {
+      done();
+    });
+  });
+});
+
+test.describe('page', () => {
+  test.only('opens', async ({ page }) => {});
+});
+describe(Session.name, () => {});
+QUnit.module('old', function (hooks) {
+  QUnit.test('runs', (assert) => {});
+});
+Deno.test('alone', () => {});
+test.each`
+  a
+  ${1}
+`('tabled', () => {});
+
+context('2d');
+test.beforeEach('prepares', () => {});
+it(name, () => {});
+regex.test('abc', () => {});
+";
+
+#[test]
+fn tests_of_javascript_are_definitions_by_their_titles() {
+    let expected = [
+        ("Session", Module, 3),
+        ("Session.closes", Function, 7),
+        ("Session.retries after ${n}", Function, 11),
+        ("Session.adds %i", Function, 12),
+        ("Session.doesn't fail", Function, 15),
+        ("Session.when closed", Module, 19),
+        ("Session.when closed.is gone", Function, 21),
+        ("page", Module, 27),
+        ("page.opens", Function, 28),
+        ("Session.name", Module, 30),
+        ("old", Module, 31),
+        ("old.runs", Function, 32),
+        ("alone", Function, 34),
+        ("tabled", Function, 35),
+    ];
+    for path in ["a.test.js", "a.test.ts", "a.test.tsx"] {
+        let source = Source::new(path, TESTS, &Limits::default());
+        if !source.language().is_some_and(Language::has_grammar) {
+            continue;
+        }
+        let symbols = &source.outline().symbols;
+        let found: Vec<_> = symbols
+            .iter()
+            .map(|it| (it.qualified_name.as_str(), it.kind, it.span.start()))
+            .collect();
+        assert_eq!(found, expected, "{path}");
+        assert!(symbols.iter().all(|it| it.is_title));
+        let closes = &symbols[1];
+        assert_eq!(closes.span_with_doc().to_string(), "6-9");
+        assert_eq!(closes.signature.to_string(), "7-7");
+        assert_eq!(closes.body, LineSpan::new(8, 8).ok());
+        assert_eq!(symbols[0].signature.to_string(), "3-3");
+    }
+}
+
+#[test]
+#[cfg(feature = "javascript")]
+fn a_title_of_one_word_is_no_definition_of_what_it_names() {
+    // A small suite is one part.
+    let text = TESTS.replacen(
+        "  beforeEach",
+        &("  setUp();\n".repeat(9) + "  beforeEach"),
+        1,
+    );
+    let source = Source::new("a.test.js", &text, &Limits::default());
+    let pieces = ctx_syntax::pieces(&ctx_syntax::lines(&text), source.outline());
+    let named = |name: &str| pieces.iter().find(|it| it.name.as_deref() == Some(name));
+    let suite = named("Session").unwrap();
+    assert_eq!(suite.kind, "module");
+    assert_eq!(suite.known_names().count(), 0);
+    let closes = named("closes").unwrap();
+    assert_eq!(closes.known_names().count(), 0);
+    assert_eq!(closes.qualified_name.as_deref(), Some("Session.closes"));
+    assert_eq!(closes.refers_to, ["it", "Session"]);
+    let fails = named("doesn't fail").unwrap();
+    assert_eq!(fails.known_names().collect::<Vec<_>>(), ["doesn't fail"]);
+
+    // The class is meant, and not the suite of the same file.
+    let class = Source::new(
+        "session.js",
+        "export class Session {}\n",
+        &Limits::default(),
+    );
+    let files = [
+        ("a.test.js", source.outline()),
+        ("session.js", class.outline()),
+    ];
+    let graph = ctx_syntax::Graph::new(files);
+    let test = graph.find("Session.closes")[0];
+    let called: Vec<&str> = graph
+        .outgoing(test)
+        .iter()
+        .map(|it| graph.nodes()[it.to].path)
+        .collect();
+    assert_eq!(called, ["session.js"]);
+    assert!(graph.find("fail").is_empty());
+}
+
 /// What is defined in each part of `text`, as the index asks for it.
 #[cfg(any(feature = "javascript", feature = "cpp"))]
 fn defined(path: &str, text: &str) -> Vec<Vec<String>> {
     let source = Source::new(path, text, &Limits::default());
     let pieces = ctx_syntax::pieces(&ctx_syntax::lines(text), source.outline());
-    let names = pieces.into_iter().map(|it| {
-        let names = it.name.into_iter().chain(it.defines);
-        names.collect()
-    });
-    names.collect()
+    let names = |it: &ctx_syntax::Piece| it.known_names().cloned().collect();
+    pieces.iter().map(names).collect()
 }
 
 #[test]
