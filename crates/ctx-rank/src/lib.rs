@@ -13,6 +13,7 @@ mod names;
 mod project;
 mod query;
 mod role;
+mod runners;
 mod sentences;
 mod signals;
 mod snippets;

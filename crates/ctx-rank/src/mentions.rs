@@ -18,11 +18,22 @@ pub struct Place {
     /// The last line, if `line` is the first of several: not below `line`.
     pub end: Option<u32>,
     /// The name after the path in a [typed](crate::Query::typed) question: `test_a` of
-    /// `tests/a.py::test_a`, `get` of `api.py#get`.
+    /// `tests/a.py::test_a`, `get` of `api.py#get`. In any question, that of a test that a runner
+    /// reports as failed: `FAILED tests/a.py::test_a`, `FAIL a.test.ts > suite > does x`.
     pub name: Option<Name>,
 }
 
 impl Place {
+    /// The definition called `name` in the file at `path`.
+    pub(crate) fn defined(path: String, name: Name) -> Self {
+        Place {
+            path,
+            line: None,
+            end: None,
+            name: Some(name),
+        }
+    }
+
     /// Whether it refers to a part of the file.
     pub fn is_part(&self) -> bool {
         self.line.is_some() || self.name.is_some()

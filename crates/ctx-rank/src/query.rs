@@ -11,6 +11,7 @@ use crate::mentions::{
     path_of_link, pattern_of, place_of, placed_in, places_among,
 };
 use crate::names::{Name, may_be_name, names_in};
+use crate::runners::{Failed, failed};
 use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
     recovered_function, said_behind, said_by_panic, traced,
@@ -130,6 +131,8 @@ pub struct Query {
     /// text in backticks, or belongs to something (`pool.id`). A letter that is the whole question
     /// is a name, and of a question with only stop words, those that are common as names, too:
     /// `get` of `what does get do`. So is the word after the keyword of a definition: `def get`.
+    /// The title of a test that a runner reports as failed is one, too, if it has several words and
+    /// its file is not told.
     pub names: Vec<Name>,
     /// Files that are mentioned, with lines or a definition if given.
     pub places: Vec<Place>,
@@ -473,6 +476,13 @@ pub(crate) fn is_asking(word: &str) -> bool {
     ASKING.iter().any(|it| it.eq_ignore_ascii_case(word))
 }
 
+/// Whether `line`, in which pytest names a test, says that the test did not fail.
+fn has_passed(line: &str) -> bool {
+    const VERDICTS: [&str; 4] = ["PASSED", "SKIPPED", "XFAIL", "XPASS"];
+    let mut words = line.split_whitespace();
+    words.any(|it| VERDICTS.contains(&it))
+}
+
 /// Whether nothing follows the `mark` of a fence: a closing fence has no language.
 fn is_bare(line: &str, mark: &str) -> bool {
     line[mark.len()..].trim().is_empty()
@@ -506,6 +516,8 @@ struct Reader {
     last_function: Option<String>,
     /// The call whose function the next line may name.
     recovered: Option<Frame>,
+    /// The file of the tests that a runner reports on the next lines.
+    failed_in: Option<String>,
 }
 
 impl Reader {
@@ -649,8 +661,39 @@ impl Reader {
         keep(&mut self.query.frames, frame);
     }
 
+    /// Keeps the test that `line` of a runner reports as failed; whether it reports one. A title of
+    /// one word is kept only with its file, as more than the test may be called so.
+    fn failed(&mut self, line: &str, region: Region) -> bool {
+        let (path, titles) = match failed(line) {
+            Some(Failed::Test { path, titles }) => (path, titles),
+            Some(Failed::File(path)) => {
+                self.failed_in = Some(path);
+                return false;
+            }
+            None => return false,
+        };
+        let Some((&last, suites)) = titles.split_last() else {
+            return false;
+        };
+        let name = Name {
+            text: titles.join(" > "),
+            last: last.to_owned(),
+            within: suites.last().map(|&it| it.to_owned()),
+            region: region.min(Region::InlineCode),
+        };
+        match path.or_else(|| self.failed_in.clone()) {
+            Some(path) => keep(&mut self.query.places, Place::defined(path, name)),
+            None if !suites.is_empty() && last.contains(' ') => keep(&mut self.query.names, name),
+            None => return false,
+        }
+        true
+    }
+
     /// Reads a piece that is not a call of a trace.
     fn untraced(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
+        if self.failed(line, region) {
+            return self.says(line, region);
+        }
         let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
         let line = without_label(line);
         let line = line.as_ref();
@@ -664,7 +707,9 @@ impl Reader {
             if let Some(pattern) = pattern {
                 keep(&mut self.query.patterns, pattern);
             }
-            let defined = self.is_typed.then(|| definition_of(word)).flatten();
+            let names_test = || word.contains(".py::") && !has_passed(line);
+            let defined = (self.is_typed || names_test()).then(|| definition_of(word));
+            let defined = defined.flatten();
             let mut places = match defined {
                 Some(place) => vec![place],
                 None => places_among(word),

@@ -245,8 +245,8 @@ impl Known {
     /// The symbols called `name`, within the scope before it if there is one.
     fn symbols<'m>(&self, name: &'m str) -> Result<Found, Unasked<'m>> {
         let segments = name
-            .split(['.', ':', '#', '>'])
-            .map(|it| it.trim_end_matches('-'));
+            .split(['.', ':', '#', '>', '\u{203a}'])
+            .map(|it| it.trim_end_matches('-').trim());
         let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
         let Some((&last, scopes)) = segments.split_last() else {
             return Ok(Err("it is no name".to_owned()));

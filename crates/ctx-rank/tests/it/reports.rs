@@ -487,11 +487,62 @@ fn a_definition_may_be_named_in_its_file() {
         "api.py::a-b",
         "std::a.rs",
         "https://a.b/c/blob/main/d.py#get",
-        "It fails\n\nFAILED tests/test_a.py::test_b - KeyError: 'x'",
+        "It passes\n\ntests/test_a.py::test_b PASSED [ 50%]",
+        "It passes\n\n[gw0] [ 50%] SKIPPED tests/test_a.py::test_b",
+        "It fails\n\nsrc/api.py#get",
     ] {
         let query = Query::analyse(text);
         assert!(query.places.iter().all(|it| it.name.is_none()), "{text}");
     }
+}
+
+/// The files and definitions that `text` names, and the names without a file.
+#[track_caller]
+fn named(text: &str, expected: &[(&str, &str)], names: &[&str]) {
+    let query = Query::analyse(text);
+    let places: Vec<(&str, &str)> = query
+        .places
+        .iter()
+        .map(|it| {
+            let name = it.name.as_ref();
+            (it.path.as_str(), name.map_or("", |it| it.text.as_str()))
+        })
+        .collect();
+    assert_eq!(places, expected, "{text}");
+    let all: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+    assert_eq!(all, names, "{text}");
+}
+
+#[test]
+fn a_test_that_a_runner_reports_as_failed_is_named() {
+    named(
+        "It fails\n\ntests/a.py::TestX::test_y[1-2] FAILED [ 50%]",
+        &[("tests/a.py", "TestX::test_y")],
+        &["test_y"],
+    );
+    let vitest = "FAIL  src/a.test.ts > suite > does x";
+    let expected = [("src/a.test.ts", "suite > does x")];
+    named(vitest, &expected, &[]);
+    let fenced = Query::analyse(&format!("It fails\n\n```\n {vitest}\n```"));
+    let name = fenced.places[0].name.as_ref().unwrap();
+    assert_eq!(name.text, "suite > does x");
+    // Jest names the file first.
+    named(
+        "FAIL src/a.test.ts (5.2 s)\n  \u{25cf} suite \u{203a} does x\n\n    at bake (src/b.ts:3:4)",
+        &[("src/a.test.ts", ""), ("src/a.test.ts", "suite > does x")],
+        &["bake"],
+    );
+    named(
+        "It fails\n\n  \u{25cf} suite \u{203a} does x",
+        &[],
+        &["does x"],
+    );
+    // What more than the test may be called.
+    named("It fails\n\n  \u{25cf} Session \u{203a} closes", &[], &[]);
+    named("It fails\n\n  \u{25cf} does x", &[], &[]);
+    let query = Query::analyse("It fails\n\n  \u{25cf} suite \u{203a} does x");
+    assert_eq!(query.names[0].within.as_deref(), Some("suite"));
+    assert!(weight(&query, "suit") > 0.0);
 }
 
 #[test]

@@ -46,7 +46,7 @@ const MOST_FILES: usize = 4;
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
     let has_places = !query.places.is_empty();
     match strategy {
-        Strategy::Names => !query.names.is_empty(),
+        Strategy::Names => !query.names.is_empty() || !query.phrases.is_empty(),
         Strategy::Places => has_places || may_name_files(query) || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),

@@ -5,6 +5,11 @@ use ctx_rank::{Name, Query, Region, Role};
 use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
 use crate::ports::{FileSearch, Hit, PortResult};
 
+/// The weight of the title of a test between quotation marks.
+const OF_TITLE: f64 = 1.0;
+/// The kind of a section of a document, whose heading is no title of a test.
+const SECTION: &str = "section";
+
 /// The weight of a name in the question by its region.
 fn worth(name: &Name) -> f64 {
     match name.region {
@@ -16,12 +21,12 @@ fn worth(name: &Name) -> f64 {
     }
 }
 
-/// Finds definitions of the names in the question: each name divides its weight among its
-/// definitions.
+/// Finds definitions of the names in the question, and tests by titles that it quotes: each name
+/// divides its weight among its definitions.
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut found = Sum::default();
     let names = &query.names[..query.names.len().min(NAMES)];
-    let last = unique(names.iter().map(|it| &it.last));
+    let last = unique(names.iter().map(|it| &it.last).chain(titles(query)));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
     // In a typed question every name counts: its scope distinguishes its definitions, or there is
@@ -62,7 +67,21 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
             found.add(&hit.part, score);
         }
     }
+    for title in titles(query).filter(|it| names.iter().all(|name| name.last != **it)) {
+        let hits = of_name.get(title).map_or(&[][..], Vec::as_slice);
+        let tests = hits.iter().filter(|it| it.kind != SECTION);
+        let count = tests.clone().count();
+        for hit in tests.filter(|_| count <= MOST_DEFINITIONS) {
+            #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
+            found.add(&hit.part, OF_TITLE / (count as f64).sqrt());
+        }
+    }
     Ok(found.hits)
+}
+
+/// Phrases of `query` that may be titles of tests.
+fn titles(query: &Query) -> impl Iterator<Item = &String> {
+    query.phrases.iter().take(NAMES)
 }
 
 /// Which of `hits`, definitions of `name`, are within its scope. Of a common name, which has many

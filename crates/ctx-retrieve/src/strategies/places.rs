@@ -193,8 +193,16 @@ impl FoundPlaces<'_> {
     fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
         let mut met: Vec<Arc<Part>> = Vec::new();
         if let Some(name) = &place.name {
-            let found = self.parts.get(&PartQuery::new(path).called(&name.last));
-            return bearers(name, found.map_or(&[][..], Vec::as_slice));
+            let called = |name: &String| {
+                let found = self.parts.get(&PartQuery::new(path).called(name));
+                found.map_or(&[][..], Vec::as_slice)
+            };
+            let bearers = bearers(name, called(&name.last));
+            return match &name.within {
+                // A small scope is one part with all that it defines.
+                Some(within) if bearers.is_empty() => called(within).iter().map(shared).collect(),
+                _ => bearers,
+            };
         }
         for wanted in place_in(path, place) {
             let known = met.len();
@@ -340,15 +348,17 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Ve
 }
 
 /// The requests for `place` in the file at `path`. If it has several lines: the part at the first
-/// line, and all parts, which may be more than are returned; if it has a name: parts of that name,
-/// and all parts.
+/// line, and all parts, which may be more than are returned; if it has a name: parts of that name
+/// and of its scope, and all parts.
 fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
     let mut first = PartQuery::new(path);
     first.line = place.line;
     first.name = place.name.as_ref().map(|it| it.last.clone());
     let is_all = place.end.is_some() || place.name.is_some();
     let all = is_all.then(|| PartQuery::new(path));
-    [first].into_iter().chain(all).collect()
+    let within = place.name.as_ref().and_then(|it| it.within.as_ref());
+    let within = within.map(|it| PartQuery::new(path).called(it));
+    [first].into_iter().chain(within).chain(all).collect()
 }
 
 /// The parts in `found` with this `name`: if it has a scope, those within that scope, if there are

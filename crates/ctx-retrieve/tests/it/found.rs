@@ -891,6 +891,43 @@ async fn a_definition_that_is_named_in_its_file_comes_first() {
     assert_eq!(asked.0, "tests/test_app.py");
 }
 
+/// A test, its suite, and parts of sources and of documents with the words of its title.
+fn titled() -> Store {
+    let words = "retries after a timeout";
+    let mut parts: Vec<_> = (0..20)
+        .map(|at| ("src/pool.ts", 10 * at + 1, "function", "", words))
+        .collect();
+    parts.extend([
+        ("docs/pool.md", 1, "section", "Retries", words),
+        ("src/pool.test.ts", 1, "module", "Pool", "close"),
+        ("src/pool.test.ts", 40, "function", words, "expect"),
+    ]);
+    Store::of(&parts)
+}
+
+#[tokio::test]
+async fn a_test_is_found_by_its_title() {
+    for question in [
+        "why does \"retries after a timeout\" fail?",
+        "FAIL src/pool.test.ts > Pool > retries after a timeout",
+        "FAIL src/pool.test.ts\n  \u{25cf} Pool \u{203a} retries after a timeout",
+        "It fails\n\n  \u{25cf} Pool \u{203a} retries after a timeout",
+    ] {
+        let retrieved = ask(titled(), question, &options()).await;
+        let first = &retrieved.found[0].hit;
+        let first = (first.path.as_str(), first.span.start());
+        assert_eq!(first, ("src/pool.test.ts", 40), "{question}");
+    }
+    // A small suite is one part with all its tests.
+    let small = "FAIL src/pool.test.ts > Pool > closes";
+    let retrieved = ask(titled(), small, &options()).await;
+    let first = &retrieved.found[0].hit;
+    assert_eq!(
+        (first.path.as_str(), first.span.start()),
+        ("src/pool.test.ts", 1)
+    );
+}
+
 #[tokio::test]
 async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_it() {
     let told = async |question: &str| {
