@@ -32,7 +32,7 @@ pub(crate) enum Traced {
 /// Ruby, PHP and Go, including Gin's recovery; `before` is the function on the line before. `None`
 /// for other lines.
 pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
-    let text = line.trim();
+    let text = without_mark(line.trim());
     // A longer line is data, and its slashes would be looked up one by one.
     if text.len() > MOST_FRAME_BYTES {
         return None;
@@ -97,7 +97,13 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
 /// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
 /// And the same of the header of a panic of Rust.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
-    line.trim_start().starts_with("File \"") || panicked(line.trim()).is_some()
+    without_mark(line.trim()).starts_with("File \"") || panicked(line.trim()).is_some()
+}
+
+/// Removes the mark of a line that tells of an error in the output of pytest: `E     File "a.py"`.
+fn without_mark(text: &str) -> &str {
+    let marked = text.strip_prefix("E   ");
+    marked.map_or(text, str::trim_start)
 }
 
 /// `thread 'main' panicked at a/b.rs:3:4:`, and before 2023 `thread 'main' panicked at 'what it says', a/b.rs:3:4`.
@@ -152,7 +158,7 @@ fn pytest(text: &str) -> Option<Frame> {
         return None;
     }
     Some(Frame {
-        path: Some(format!("{path}.py")),
+        path: Some(format!("{}.py", without_drive(path).replace('\\', "/"))),
         line: Some(line),
         function: rest.strip_prefix("in ").map(str::to_owned),
     })

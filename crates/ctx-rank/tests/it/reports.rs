@@ -724,6 +724,15 @@ fn frames_of_pytest() {
         frames(trace),
         ["tests/test_a.py:10 test_b", "src/a.py:33 -"]
     );
+    let said = "It fails\n\nC:\\a\\test_b.py:42: AssertionError\nE     File \"a.py\", line 3\nE       def f(";
+    assert_eq!(frames(said), ["/a/test_b.py:42 -", "a.py:3 -"]);
+    let query = Query::analyse(said);
+    assert!(
+        query
+            .terms
+            .iter()
+            .all(|it| it.text != "file" && it.text != "line")
+    );
 }
 
 #[test]
