@@ -16,7 +16,7 @@ mod stored;
 
 pub use cited::{Cited, Metadata};
 pub use label::{LABEL_DIGITS, is_label, label_origin};
-pub use lines::cited_lines;
+pub use lines::{cited_lines, path_and_lines};
 pub use mark::{Mark, Resolved, Verdict};
 pub use resolve::{CITING, resolve, resolve_while};
 pub use sources::format_citations;

@@ -18,6 +18,28 @@ pub fn cited_lines(text: &str) -> Option<LineSpan> {
     LineSpan::new(number(start)?, number(end)?).ok()
 }
 
+/// The path and the lines of a place: `path:10`, `path:10-20`, `path:10:5`, `path#L10-L20`. Of two
+/// numbers the second is a column. Without lines, the path is all of `text`. O(bytes).
+///
+/// ```
+/// let lines = ctx_model::LineSpan::new(10, 20).ok();
+/// assert_eq!(ctx_citations::path_and_lines("a.rs#L10-L20"), ("a.rs", lines));
+/// assert_eq!(ctx_citations::path_and_lines("a.rs"), ("a.rs", None));
+/// ```
+pub fn path_and_lines(text: &str) -> (&str, Option<LineSpan>) {
+    let cut = |text: &'_ str| -> Option<(usize, LineSpan)> {
+        let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
+        Some((path.len(), cited_lines(lines)?)).filter(|(end, _)| *end > 0)
+    };
+    let Some((end, lines)) = cut(text) else {
+        return (text, None);
+    };
+    match cut(&text[..end]) {
+        Some((end, line)) => (&text[..end], Some(line)),
+        None => (&text[..end], Some(lines)),
+    }
+}
+
 /// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`, `lines 5-9`. It may be
 /// wrong.
 pub(crate) fn more_lines(text: &str) -> Option<&str> {

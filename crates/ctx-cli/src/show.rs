@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ctx::citations::path_and_lines;
 use ctx::model::{LineSpan, RenditionKind, error_chain, join_first};
 use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
@@ -109,20 +110,18 @@ impl Target {
         if Path::new(text).exists() {
             return Ok(place(text, Part::Whole));
         }
+        if let (path, Some(span)) = path_and_lines(text) {
+            return Ok(place(path, Part::Lines(span)));
+        }
         if let Some((path, symbol)) = text.rsplit_once('#') {
-            if let Some(span) = span_of_link(symbol) {
-                return Ok(place(path, Part::Lines(span)));
-            }
             return Ok(place(path, Part::Symbol(symbol.to_owned())));
         }
         match without_column(text).rsplit_once(':') {
-            Some((path, lines)) if lines.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
-                let span = span(lines).ok_or_else(|| {
-                    Failure::usage(format!("{lines:?} in {text:?} is no range of lines")).with_hint(
-                        "lines count from 1, and the last is no less than the first: PATH:12-40",
-                    )
-                })?;
-                Ok(place(path, Part::Lines(span)))
+            Some((_, lines)) if lines.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                let message = format!("{lines:?} in {text:?} is no range of lines");
+                Err(Failure::usage(message).with_hint(
+                    "lines count from 1, and the last is no less than the first: PATH:12-40",
+                ))
             }
             _ => Ok(place(text, Part::Whole)),
         }
@@ -151,11 +150,6 @@ impl Target {
     }
 }
 
-fn span(lines: &str) -> Option<LineSpan> {
-    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
-    LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
-}
-
 /// Removes the column of `path:10:4`, the notation of compilers.
 fn without_column(place: &str) -> &str {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -166,11 +160,6 @@ fn without_column(place: &str) -> &str {
     } else {
         place
     }
-}
-
-/// Parses `L10` or `L10-L20`, the notation of links to lines of a file.
-fn span_of_link(lines: &str) -> Option<LineSpan> {
-    span(&lines.strip_prefix('L')?.replace("-L", "-"))
 }
 
 /// The text of a file that the user named, which may be in any folder, and may be a link.
@@ -281,6 +270,40 @@ impl<'a> Wire<'a> {
             rendition: args.max_tokens.is_none().then_some(args.rendition),
             strategy: args.max_tokens.is_some().then_some(&*args.strategy),
             lines: lines.as_slice().iter().map(line).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_file_lines_of_it_or_a_definition() {
+        for (text, path, lines) in [
+            ("no.rs:3", "no.rs", "3-3"),
+            ("no.rs:3-9", "no.rs", "3-9"),
+            ("no.rs:3\u{2013}9", "no.rs", "3-9"),
+            ("no.rs:3:14", "no.rs", "3-3"),
+            ("no.rs#L3", "no.rs", "3-3"),
+            ("no.rs#L3-L9", "no.rs", "3-9"),
+            ("no.rs", "no.rs", ""),
+            ("no.rs:all", "no.rs:all", ""),
+            ("no.rs#Log", "no.rs", "Log"),
+            ("no.rs#a::b", "no.rs", "a::b"),
+        ] {
+            let Ok(place) = Target::of(text) else {
+                panic!("{text}");
+            };
+            let part = match place.part {
+                Part::Whole => String::new(),
+                Part::Lines(span) => span.to_string(),
+                Part::Symbol(name) => name,
+            };
+            assert_eq!((&*place.path.to_string_lossy(), &*part), (path, lines));
+        }
+        for text in ["no.rs:0", "no.rs:9-3", "no.rs:0:5", "no.rs:"] {
+            assert!(Target::of(text).is_err(), "{text}");
         }
     }
 }

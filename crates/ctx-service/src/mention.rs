@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ctx_citations::{cited_lines, is_label, label_origin};
+use ctx_citations::{is_label, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
 
 use crate::gather::{Required, Unresolved};
@@ -173,7 +173,7 @@ fn what(text: &str) -> What {
         let path = plain(path);
         return What::BadLines { path, why };
     }
-    let (path, lines) = with_lines(text);
+    let (path, lines) = path_and_lines(text);
     let path = plain(path);
     let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
     if !is_scoped && (lines.is_some() || path.contains(['/', '.'])) {
@@ -218,22 +218,6 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
         _ => Some("no file has as many lines".to_owned()),
     };
     Some((path, why))
-}
-
-/// `path:10`, `path:10-20`, `path:10:5`, `path#L10`, `path#L10-L20`: the path, and the lines.
-fn with_lines(text: &str) -> (&str, Option<LineSpan>) {
-    let cut = |text: &'_ str| -> Option<(usize, LineSpan)> {
-        let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
-        Some((path.len(), cited_lines(lines)?)).filter(|(end, _)| *end > 0)
-    };
-    let Some((end, lines)) = cut(text) else {
-        return (text, None);
-    };
-    // Of two numbers the second is a column.
-    match cut(&text[..end]) {
-        Some((end, line)) => (&text[..end], Some(line)),
-        None => (&text[..end], Some(lines)),
-    }
 }
 
 /// What `message` names: words after an `@` that begins a word, and labels in brackets; each once, in their
