@@ -29,7 +29,7 @@ pub use fusion::{
     reciprocal_rank_of,
 };
 pub use keywords::{Keywords, chunk_names};
-pub use mentions::Place;
+pub use mentions::{Place, lines_beside};
 pub use names::Name;
 pub use project::FRONTS;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};

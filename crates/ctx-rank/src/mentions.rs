@@ -221,8 +221,8 @@ pub(crate) fn without_drive(path: &str) -> &str {
 }
 
 /// The line that is given `before` or `after` the name of a file, and the last of several:
-/// `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `lines 12-40 of a.py`.
-pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
+/// `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `lines 12 to 40 of a.py`. O(bytes).
+pub fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
     if let Some(place) = after.strip_prefix('(') {
         let rest = behind_digits(place);
         if rest.starts_with([',', ':', ')']) {
@@ -235,32 +235,66 @@ pub(crate) fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32
     }
     let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
     let after = after.trim_start_matches(is_between);
-    let after = ["on ", "at "]
+    let after = ["on ", "at ", "from "]
         .iter()
         .find_map(|it| after.strip_prefix(it))
         .unwrap_or(after);
-    let said = ["line ", "Line "]
-        .iter()
-        .find_map(|it| after.strip_prefix(it));
-    if let Some(lines) = said.and_then(leading_lines) {
+    if let Some((lines, _)) = lines_said(after) {
         return Some(lines);
     }
-    let said = ["lines ", "Lines "]
-        .iter()
-        .find_map(|it| after.strip_prefix(it));
-    if let Some(lines) = said.and_then(|it| lines_joined(it, &[" - ", " to "])) {
+    let marked = after.strip_prefix('L').and_then(leading_lines);
+    if let Some(lines) = marked.filter(|it| it.1.is_some()) {
         return Some(lines);
     }
     let before = before.trim_end_matches(is_between);
     let before = [" of", " in"]
         .iter()
-        .find_map(|it| before.strip_suffix(it))?;
-    let (rest, number) = before.rsplit_once(' ')?;
-    let word = rest.rsplit(' ').next()?;
-    let is_line = ["line", "lines"]
-        .iter()
-        .any(|it| word.eq_ignore_ascii_case(it));
-    is_line.then(|| leading_lines(number)).flatten()
+        .find_map(|it| without_file(before).strip_suffix(it))?;
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(MOST_SAID))..];
+    let begins_word = |at: &usize| !near[..*at].ends_with(char::is_alphanumeric);
+    let starts = near.match_indices(['l', 'L']).map(|(at, _)| at);
+    let said = starts
+        .filter(begins_word)
+        .filter_map(|at| lines_said(&near[at..]));
+    let mut said = said.filter(|(_, rest)| !rest.contains(char::is_whitespace));
+    said.next().map(|(lines, _)| lines)
+}
+
+/// The most bytes before ` of` that say lines: `line 4294967295 through line 4294967295`.
+const MOST_SAID: usize = 48;
+
+/// Removes ` the file` and ` the` from the end of `text`.
+fn without_file(text: &str) -> &str {
+    let text = text.strip_suffix(" file").unwrap_or(text);
+    text.strip_suffix(" the").unwrap_or(text)
+}
+
+/// The lines that `text` begins with, as people say them, and the rest of it: `line 12`,
+/// `lines 12-40`, `Lines 12 to 40`, `line 12 to line 40`.
+fn lines_said(text: &str) -> Option<((u32, Option<u32>), &str)> {
+    let (text, is_many) = behind_line(text)?;
+    let (first, last) = leading_lines(text)?;
+    let is_of_lines = |it: char| it.is_ascii_alphanumeric() || "-.\u{2013}".contains(it);
+    let rest = text.trim_start_matches(is_of_lines);
+    // After a single line, a dash would begin a remark.
+    let dashes = [" - ", " \u{2013} "].iter().filter(|_| is_many);
+    let mut joints = dashes.chain(&[" to ", " through ", " until "]);
+    let joined = joints.find_map(|it| rest.strip_prefix(it));
+    let joined = joined.map(|it| behind_line(it).map_or(it, |(rest, _)| rest));
+    let end = joined.and_then(leading_number).filter(|&it| it >= first);
+    Some(match (last, joined, end) {
+        (None, Some(joined), Some(end)) => ((first, Some(end)), behind_digits(joined)),
+        _ => ((first, last), rest),
+    })
+}
+
+/// The rest of `text` after `line ` or `lines `, and whether it is the latter.
+fn behind_line(text: &str) -> Option<(&str, bool)> {
+    let length = text.bytes().take_while(u8::is_ascii_alphabetic).take(6);
+    let (word, rest) = text.split_at(length.count());
+    let rest = rest.strip_prefix(' ')?;
+    let is_many = word.eq_ignore_ascii_case("lines");
+    (is_many || word.eq_ignore_ascii_case("line")).then_some((rest, is_many))
 }
 
 /// Whether `place`, which follows the name of a file and ` (`, is a line as compilers print it: a
@@ -366,17 +400,11 @@ fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
 /// The line at the start of `text`, and the last line of a range that is not reversed: `12-40`,
 /// `12-L40`, `12C5-L40C9`.
 fn leading_lines(text: &str) -> Option<(u32, Option<u32>)> {
-    lines_joined(text, &[])
-}
-
-/// Like [`leading_lines`], with further `signs` that may join the two: after a single line, ` - `
-/// would begin a remark.
-fn lines_joined(text: &str, signs: &[&str]) -> Option<(u32, Option<u32>)> {
     let first = leading_number(text)?;
     let rest = behind_digits(text);
     let rest = rest.strip_prefix('C').map_or(rest, behind_digits);
-    let mut signs = ["-", "\u{2013}", ".."].iter().chain(signs);
-    let last = signs.find_map(|it| rest.strip_prefix(it));
+    let signs = ["-", "\u{2013}", ".."];
+    let last = signs.iter().find_map(|it| rest.strip_prefix(it));
     let last = last.map(|it| it.strip_prefix('L').unwrap_or(it));
     let last = last.and_then(leading_number);
     Some((first, last.filter(|&it| it >= first)))

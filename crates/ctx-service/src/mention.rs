@@ -1,9 +1,11 @@
 //! What a user names in so many words: a file, lines of one, a symbol, an id.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use ctx_citations::{is_label, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
+use ctx_rank::{Query, lines_beside};
 
 use crate::gather::{Required, Unresolved};
 
@@ -16,7 +18,7 @@ const LONGEST: usize = 1024 + "#L4294967295-L4294967295".len();
 /// Something a user named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mention {
-    /// As it was written, without the `@`.
+    /// As it was written, without the `@`, and with the lines that are told beside it.
     pub(crate) text: String,
     pub(crate) what: What,
 }
@@ -231,21 +233,23 @@ fn mentions(message: &str) -> List {
             is_code = !is_code;
         } else if !is_code {
             for name in in_line(line) {
-                found.add(name.to_owned());
+                found.add(name.into_owned());
             }
         }
     }
     found
 }
 
-fn in_line(line: &str) -> impl Iterator<Item = &str> {
+fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     line.match_indices(['@', '[']).filter_map(|(at, mark)| {
         let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
         let name = if mark == "[" {
-            in_brackets(rest).filter(|it| is_label(it))
+            in_brackets(rest)
+                .filter(|it| is_label(it))
+                .map(Cow::Borrowed)
         } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
-            Some(name(rest))
+            Some(placed(&line[..at], rest))
         } else {
             // An address of mail, or of a package.
             None
@@ -260,6 +264,26 @@ fn in_brackets(rest: &str) -> Option<&str> {
     let end = rest.find(['[', ']']).unwrap_or(rest.len());
     let is_in_others = rest[end..].starts_with('[');
     (!is_in_others).then(|| rest[..end].trim())
+}
+
+/// What is named at the beginning of `rest`, with the lines that are told beside a file, `before` or
+/// after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
+fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
+    let name = name(rest);
+    let quote = usize::from(rest.starts_with('"'));
+    let after = rest.get(name.len() + 2 * quote..).unwrap_or_default();
+    // `Session.close` may be a symbol.
+    let is_file = || {
+        let is_without = matches!(what(name), What::Place { lines: None, .. });
+        is_without && !Query::analyse(name).places.is_empty()
+    };
+    match lines_beside(before, after) {
+        Some((first, last)) if is_file() => {
+            let last = last.unwrap_or(first);
+            format!("{name}:{first}-{last}").into()
+        }
+        _ => name.into(),
+    }
 }
 
 /// What is named at the beginning of `rest`: all between quotation marks, or a word without the punctuation
@@ -299,6 +323,25 @@ mod tests {
         names("(@a.rs:10-20), @Session.", &["a.rs:10-20", "Session"]);
         names("see @\"my notes.md\" and `@b.rs`", &["my notes.md", "b.rs"]);
         names("@a.rs @a.rs", &["a.rs"]);
+    }
+
+    #[test]
+    fn lines_may_be_told_beside_a_file() {
+        for message in [
+            "lines 3 to 9 of @ab.rs",
+            "@ab.rs lines 3-9",
+            "what do (@\"ab.rs\", lines 3 to 9) do?",
+            "lines 3\u{2013}9 in the file @ab.rs.",
+        ] {
+            names(message, &["ab.rs:3-9"]);
+        }
+        names("line 3 of @ab.rs and @b.rs", &["ab.rs:3-3", "b.rs"]);
+        names("@ab.rs:7 line 3", &["ab.rs:7"]);
+        names(
+            "line 3 of @Session, line 3 of @Session.close",
+            &["Session", "Session.close"],
+        );
+        names("@ab.rs has lines 3 to 9 of the poem", &["ab.rs"]);
     }
 
     #[test]

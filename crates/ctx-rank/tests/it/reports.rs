@@ -420,6 +420,15 @@ fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
         ("src/a.rs lines 7-9", (7, Some(9))),
         ("src/a.rs, lines 7 to 9", (7, Some(9))),
         ("lines 7-9 of `src/a.rs`", (7, Some(9))),
+        ("lines 12 to 40 of src/a.rs", (12, Some(40))),
+        ("line 12 to line 40 in `src/a.rs`", (12, Some(40))),
+        ("lines 12 through 40 of the file src/a.rs", (12, Some(40))),
+        ("lines 12 \u{2013} 40 in the src/a.rs file", (12, Some(40))),
+        ("what do Lines 12 - 40 of src/a.rs do?", (12, Some(40))),
+        ("src/a.rs from line 12 to 40", (12, Some(40))),
+        ("src/a.rs L12-L40", (12, Some(40))),
+        ("line 12 of src/a.rs", (12, None)),
+        ("line 12 - 40 are in src/a.rs, line 7", (7, None)),
         ("src/a.rs:10-10", (10, Some(10))),
         ("src/a.rs:10", (10, None)),
         ("src/a.rs:10:3", (10, None)),
@@ -432,6 +441,22 @@ fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
         assert_eq!(place.path, "src/a.rs", "{text}");
         assert_eq!((place.line.unwrap(), place.end), expected, "{text}");
     }
+}
+
+#[test]
+fn lines_of_what_is_no_file_are_none() {
+    for text in [
+        "lines 3 to 5 of the poem in src/a.rs",
+        "lines 3 to 5 of the poem. src/a.rs",
+        "line 12 words in src/a.rs",
+        "underline 12 of src/a.rs",
+        "src/a.rs L2 cache",
+        "src/a.rs has lines 3 to 5 of the poem",
+        "lines 12 and 40 of src/a.rs",
+    ] {
+        places(text, &[("src/a.rs", 0)]);
+    }
+    places("lines 3 to 5 of the poem", &[]);
 }
 
 #[test]
