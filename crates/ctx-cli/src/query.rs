@@ -12,7 +12,7 @@ use ctx::rank::{LONGEST, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Service, ServiceError, missing_files, missing_names, no_such_name};
-use ctx::source::{self, Root, Secrets, Sources};
+use ctx::source::{self, Decoded, Root, Secrets, Sources, decode};
 use ctx::syntax;
 use ctx::tokens::Counters;
 use tokio::runtime::{Builder, Runtime};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
             "- is standard input, and both the question and --hits are to be read from it";
         return Err(Failure::usage(message).with_hint("give one of them as an argument or a file"));
     }
-    let question = read(&args.text)?;
+    let question = read(&args.text, report)?;
     check(&question)?;
     let hits = args.search.hits.as_deref().map(hits::read);
     let hits = hits.transpose()?.map(Arc::new);
@@ -124,8 +124,11 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     write(&answer, &findings, args, report)
 }
 
+/// Byte order marks of UTF-8 and UTF-16.
+const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
+
 /// The question; several words are joined to one line.
-fn read(words: &[String]) -> Result<String, Failure> {
+fn read(words: &[String], report: Report) -> Result<String, Failure> {
     let is_input = |it: Option<&String>| it.is_some_and(|it| it == "-");
     if words.len() > 1 && (is_input(words.first()) || is_input(words.last())) {
         let message = "- is standard input, and there is a question beside it";
@@ -143,6 +146,9 @@ fn read(words: &[String]) -> Result<String, Failure> {
         other: "give the question as an argument, or pipe it in",
     };
     let bytes = whole.stdin()?;
+    if MARKS.iter().any(|it| bytes.starts_with(it)) {
+        return decoded(bytes, report);
+    }
     if let Err(error) = str::from_utf8(&bytes) {
         report::warning(&format!(
             "the question on <stdin> is not UTF-8, first at byte {}: what is no text in it is not asked for",
@@ -150,6 +156,34 @@ fn read(words: &[String]) -> Result<String, Failure> {
         ));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The text of a question that begins with a byte order mark, as `>` of PowerShell writes it.
+///
+/// # Errors
+/// It is not text.
+fn decoded(bytes: Vec<u8>, report: Report) -> Result<String, Failure> {
+    match decode(bytes) {
+        Decoded::Text(text) => Ok(text),
+        Decoded::Empty => Ok(String::new()),
+        Decoded::Converted {
+            text,
+            from,
+            replaced,
+        } => {
+            report.note(&format!("decoded the question on <stdin> from {from}"));
+            if replaced > 0 {
+                report::warning(&format!(
+                    "the question on <stdin> is damaged {from}: what is no text in it is not asked for"
+                ));
+            }
+            Ok(text)
+        }
+        Decoded::Binary => {
+            let message = "the question on <stdin> has the mark of UTF-16, and is no text";
+            Err(Failure::input(message).with_hint("give it as UTF-8 or UTF-16"))
+        }
+    }
 }
 
 /// Refuses a question without anything to search for, before any other work.

@@ -1429,6 +1429,31 @@ fn a_question_that_is_no_text_is_answered_with_a_warning() {
 }
 
 #[test]
+fn a_question_in_utf_16_with_a_mark_is_decoded() {
+    let asked = Asked::small();
+    let text = "what does the budget côst?\r\n";
+    let unit = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        "\u{feff}"
+            .encode_utf16()
+            .chain(text.encode_utf16())
+            .flat_map(order)
+            .collect()
+    };
+    let plain = asked.pipe(text.as_bytes(), &[]);
+    for bytes in [
+        unit(u16::to_le_bytes),
+        unit(u16::to_be_bytes),
+        format!("\u{feff}{text}").into_bytes(),
+    ] {
+        let run = asked.pipe(&bytes, &[]);
+        assert_eq!(run.ok(), plain.ok());
+        assert!(!run.stderr.contains("UTF-8"), "{run:?}");
+    }
+    let run = asked.pipe(b"\xff\xfea\0\0\0", &[]);
+    run.fails(3, &["UTF-16"]);
+}
+
+#[test]
 fn a_character_a_hundred_thousand_times_is_answered() {
     let asked = Asked::small();
     for unit in [
