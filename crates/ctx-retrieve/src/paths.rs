@@ -47,6 +47,11 @@ fn other_forms(text: &str) -> Vec<String> {
     forms
 }
 
+/// Whether `path` is the one that is `asked` for, in any normal form of Unicode. O(bytes).
+pub fn is_same_path(asked: &str, path: &str) -> bool {
+    asked == path || !asked.is_ascii() && asked.nfc().eq(path.nfc())
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    FileSearch, Hit, PartQuery, PortError, PortResult, files_ending_with, is_awaited,
+    FileSearch, Hit, PartQuery, PortError, PortResult, files_ending_with, is_awaited, is_same_path,
 };
 
 use crate::gather::{Named, NamedPart, Unresolved};
@@ -129,8 +129,8 @@ struct Known {
 struct Files {
     /// At most [`COUNTED`] + 1.
     first: Vec<String>,
-    /// Whether the suffix is the whole path of one of them.
-    has_exact: bool,
+    /// The one whose whole path the suffix is.
+    exact: Option<String>,
 }
 
 impl Known {
@@ -142,11 +142,11 @@ impl Known {
         let found = files_ending_with(search, &ends, COUNTED + 1).await?;
         let mut many = Vec::new();
         for (end, first) in each(ends, found)? {
-            let has_exact = first.contains(&end);
-            if first.len() > COUNTED && !has_exact {
+            let exact = whole_of(&end, &first);
+            if first.len() > COUNTED && exact.is_none() {
                 many.push(end.clone());
             }
-            self.files.insert(end, Files { first, has_exact });
+            self.files.insert(end, Files { first, exact });
         }
         if many.is_empty() {
             return Ok(());
@@ -158,14 +158,18 @@ impl Known {
         let (whole, rest): (Vec<_>, Vec<_>) =
             each(many, parts)?.partition(|(_, parts)| !parts.is_empty());
         let rest: Vec<String> = rest.into_iter().map(|it| it.0).collect();
-        let mut exact: Vec<String> = whole.into_iter().map(|it| it.0).collect();
+        let own = |end: String| (end.clone(), end);
+        let mut exact: Vec<(String, String)> = whole.into_iter().map(|it| own(it.0)).collect();
         if !rest.is_empty() {
-            let found = search.ending_with(&rest, MANY).await?;
-            let found = each(rest, found)?.filter(|(end, paths)| paths.contains(end));
-            exact.extend(found.map(|it| it.0));
+            let found = files_ending_with(search, &rest, MANY).await?;
+            let found = each(rest, found)?;
+            exact.extend(found.filter_map(|(end, paths)| {
+                let path = whole_of(&end, &paths)?;
+                Some((end, path))
+            }));
         }
-        for end in exact {
-            self.files.entry(end).and_modify(|it| it.has_exact = true);
+        for (end, path) in exact {
+            self.files.entry(end).and_modify(|it| it.exact = Some(path));
         }
         Ok(())
     }
@@ -221,18 +225,18 @@ impl Known {
         path: &'m str,
         lines: Option<LineSpan>,
     ) -> Result<Found, Unasked<'m>> {
-        let Files { first, has_exact } = self.files.get(path).ok_or(Unasked::End(path))?;
-        let found = match first.as_slice() {
-            _ if *has_exact => path,
-            [] => return Ok(Err("no indexed file or symbol is called so".to_owned())),
-            [one, ..] if first.len() > MOST_FILES => {
+        let Files { first, exact } = self.files.get(path).ok_or(Unasked::End(path))?;
+        let found = match (exact, first.as_slice()) {
+            (Some(exact), _) => exact,
+            (None, []) => return Ok(Err("no indexed file or symbol is called so".to_owned())),
+            (None, [one, ..]) if first.len() > MOST_FILES => {
                 let count = match first.len() {
                     count @ ..=COUNTED => count.to_string(),
                     _ => format!("more than {COUNTED}"),
                 };
                 return Ok(Err(format!("{count} files end so, such as {one}")));
             }
-            [one, ..] => one,
+            (None, [one, ..]) => one,
         };
         Ok(Ok(vec![NamedPart {
             reference: reference.to_owned(),
@@ -292,6 +296,13 @@ impl Known {
         };
         Ok(Ok(hits.into_iter().map(part).collect()))
     }
+}
+
+/// The path of `paths` that is `end` as a whole: in the same form of Unicode, or else in another.
+fn whole_of(end: &str, paths: &[String]) -> Option<String> {
+    let same = paths.iter().find(|it| *it == end);
+    let whole = same.or_else(|| paths.iter().find(|it| is_same_path(end, it)));
+    whole.cloned()
 }
 
 /// Pairs each text in `asked` with its answer.

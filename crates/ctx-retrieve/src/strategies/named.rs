@@ -6,11 +6,10 @@ use std::sync::OnceLock;
 
 use ctx_model::{Warning, WarningCode};
 use ctx_rank::{Analyzer, FRONTS, Query};
-use unicode_normalization::UnicodeNormalization as _;
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
-use crate::paths::files_ending_with;
+use crate::paths::{files_ending_with, is_same_path};
 use crate::ports::{Field, FileSearch, Hit, Part, PartQuery, PortResult, TextQuery};
 
 /// The most folders that are looked up.
@@ -286,5 +285,5 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult
 fn is_called(asked: &str, name: &str) -> bool {
     let stem = asked.split('.').next().unwrap_or_default();
     let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);
-    asked == name || asked.nfc().eq(name.nfc()) || is_front && asked.eq_ignore_ascii_case(name)
+    is_same_path(asked, name) || is_front && asked.eq_ignore_ascii_case(name)
 }

@@ -904,6 +904,21 @@ async fn what_is_called_exactly_so_is_named_however_many_end_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_whole_path_is_known_in_either_form_of_unicode() {
+    let text = "fn new() {\n    one()\n}\n";
+    let few = ["u\u{308}.rs".to_owned(), "docs/u\u{308}.rs".to_owned()];
+    let many = (10..90).map(|it| format!("apps/{it}/u\u{308}.rs"));
+    for paths in [few.to_vec(), many.chain(few.clone()).collect()] {
+        let files: Vec<(&str, &str)> = paths.iter().map(|it| (it.as_str(), text)).collect();
+        let world = world(&files);
+        let context = world.prime("@\u{fc}.rs").await.context;
+        unresolved(&context, &[]);
+        let named = sources(&context, Origin::Reference);
+        assert_eq!(named, ["u\u{308}.rs:1"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn symbols_that_a_store_cuts_do_not_pass_for_all() {
     let paths: Vec<String> = (10..90).map(|it| format!("apps/{it}/new.rs")).collect();
     let text = "fn new() {\n    one()\n}\n";
