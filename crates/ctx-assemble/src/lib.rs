@@ -1,33 +1,42 @@
 #![doc = include_str!("../README.md")]
 
-mod arrange;
+// Entry points, and what a caller controls.
 mod assemble;
 mod assembler;
-mod candidates;
-mod chunk_bound;
-mod cite;
-mod claims;
 mod control;
-mod duplicates;
-mod emit;
-mod entry;
 mod error;
-mod everything;
+mod once;
+
+// What may be shown: chunks are screened and merged into units.
+mod duplicates;
+mod merge;
+mod previous;
+mod screen;
+mod survey;
+mod unit;
+
+// The ways to show a unit, each with its price.
+mod arrange;
+mod candidates;
 mod features;
 mod fixed;
-mod merge;
-mod once;
 mod parallel;
-mod plan;
-mod previous;
 mod price;
-mod receipt;
-mod screen;
-mod shared_prefix;
-mod survey;
 mod total;
-mod unit;
 mod variant;
+
+// Selection within the budget.
+mod chunk_bound;
+mod claims;
+mod entry;
+mod everything;
+mod plan;
+
+// Output: the document, its citations and its receipt.
+mod cite;
+mod emit;
+mod receipt;
+mod shared_prefix;
 
 pub use assemble::{assemble, assemble_with};
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};

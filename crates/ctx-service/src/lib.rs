@@ -1,30 +1,37 @@
 #![doc = include_str!("../README.md")]
 
+// Questions: what a search finds becomes a context.
+mod messages;
+mod missing;
+mod prose;
+mod service;
+mod verbatim;
+mod whole;
+
+// Prime contexts: everything an owner has that matters to a message of a thread.
 mod beside;
-mod cache;
 mod candidates;
-mod cited;
 mod compose;
 mod context;
-mod feedback;
 mod gather;
 mod history;
 mod label;
 mod lookup;
-mod memory;
 mod mention;
-mod messages;
-mod missing;
 mod options;
+mod prime;
+mod turns;
+
+// What becomes of an answer.
+mod cited;
+mod feedback;
+
+// Shared by both.
+mod cache;
+mod memory;
 mod owner;
 mod pace;
 mod ports;
-mod prime;
-mod prose;
-mod service;
-mod turns;
-mod verbatim;
-mod whole;
 
 /// The attribute that implementations of [`Recall`] need.
 pub use async_trait::async_trait;
