@@ -65,7 +65,7 @@ impl StoredMessage {
 /// How long contexts are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Keeping {
+pub struct Retention {
     /// Older contexts are removed.
     pub age: Duration,
     /// The most bytes of all contexts of an owner together. The oldest are removed to stay within
@@ -73,10 +73,10 @@ pub struct Keeping {
     pub bytes: u64,
 }
 
-impl Keeping {
+impl Retention {
     /// Contexts are kept for `age`, as far as all of an owner fit in `bytes`.
     pub fn new(age: Duration, bytes: u64) -> Self {
-        Keeping { age, bytes }
+        Retention { age, bytes }
     }
 
     /// The values as they are sent: seconds, at most some thousand years, and bytes.
@@ -412,7 +412,7 @@ impl OwnedStore {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn is_kept(&self, id: &str, keeping: Keeping) -> Result<bool, StoreError> {
+    pub async fn is_kept(&self, id: &str, keeping: Retention) -> Result<bool, StoreError> {
         if id.contains('\0') {
             return Ok(false);
         }
@@ -437,7 +437,7 @@ impl OwnedStore {
         &self,
         id: &str,
         receipt: &str,
-        keeping: Keeping,
+        keeping: Retention,
     ) -> Result<(), StoreError> {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;

@@ -24,9 +24,9 @@ mod transaction;
 mod usage;
 
 pub use address::{check_address, host};
-pub use conversations::{Added, Keeping, StoredMessage, StoredThread};
+pub use conversations::{Added, Retention, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};
-pub use ingest::{Bounds, FileText, Ingested};
+pub use ingest::{Bounds, FileText, Stored};
 pub use limits::Limits;
 pub use store::{OwnedStore, Store};

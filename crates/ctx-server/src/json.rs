@@ -86,9 +86,9 @@ impl Work for Looking {
 
 /// Writing to the store.
 #[derive(Debug)]
-pub(crate) struct Keeping;
+pub(crate) struct Writing;
 
-impl Work for Keeping {
+impl Work for Writing {
     const DOING: Doing = Doing::Writes;
 
     fn admission(app: &App) -> &Arc<Admission> {

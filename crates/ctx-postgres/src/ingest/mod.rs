@@ -77,7 +77,7 @@ impl Bounds {
 /// The result of storing files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ingested {
+pub struct Stored {
     /// Files that were stored now: they did not exist, or were different.
     pub stored: usize,
     /// The number of parts that these were cut into.
@@ -101,7 +101,7 @@ impl OwnedStore {
     /// # Errors
     /// [`StoreError::Place`], also if another process stores a conflicting path at the same time;
     /// those of the database. Batches before the failed one stay stored.
-    pub async fn ingest(&self, files: Vec<FileText>) -> Result<Ingested, StoreError> {
+    pub async fn ingest(&self, files: Vec<FileText>) -> Result<Stored, StoreError> {
         self.ingest_within(Bounds::new(u64::MAX, u64::MAX), files)
             .await
     }
@@ -115,8 +115,8 @@ impl OwnedStore {
         &self,
         bounds: Bounds,
         files: Vec<FileText>,
-    ) -> Result<Ingested, StoreError> {
-        let mut ingested = Ingested::default();
+    ) -> Result<Stored, StoreError> {
+        let mut ingested = Stored::default();
         let mut last: BTreeMap<String, FileText> = BTreeMap::new();
         for file in files {
             match refusal(&file, self.limits()) {
@@ -163,7 +163,7 @@ impl OwnedStore {
         &self,
         files: Vec<FileText>,
         bounds: Bounds,
-        ingested: &mut Ingested,
+        ingested: &mut Stored,
     ) -> Result<(), StoreError> {
         if files.is_empty() {
             return Ok(());

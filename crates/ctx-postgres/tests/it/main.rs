@@ -58,6 +58,6 @@ macro_rules! fresh {
 use fresh;
 
 /// Contexts are kept for so many seconds, as far as they come to so many bytes.
-fn keeping(seconds: u64, bytes: u64) -> ctx_postgres::Keeping {
-    ctx_postgres::Keeping::new(std::time::Duration::from_secs(seconds), bytes)
+fn keeping(seconds: u64, bytes: u64) -> ctx_postgres::Retention {
+    ctx_postgres::Retention::new(std::time::Duration::from_secs(seconds), bytes)
 }

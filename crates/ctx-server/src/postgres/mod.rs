@@ -162,7 +162,7 @@ impl Backend for Postgres {
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
         let Keeping { age, bytes } = self.quota.contexts;
-        let keeping = ctx_postgres::Keeping::new(age, bytes);
+        let keeping = ctx_postgres::Retention::new(age, bytes);
         let is_kept =
             prime.is_cached() && store.is_kept(prime.id(), keeping).await.map_err(failed)?;
         if !is_kept {

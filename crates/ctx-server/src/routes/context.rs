@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 
 use super::accept::Form;
 use super::query::Id;
-use super::{Building, Json, Keeping, Looking, answer, aside, ask, ask_in, plain};
+use super::{Building, Json, Looking, Writing, answer, aside, ask, ask_in, plain};
 use crate::Owner;
 use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
@@ -246,7 +246,7 @@ fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
 pub(crate) async fn feedback(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, slot, .. }: Json<FeedbackRequest, Keeping>,
+    Json { request, slot, .. }: Json<FeedbackRequest, Writing>,
 ) -> Result<Response, Problem> {
     let vote = Vote {
         handle: request.handle,

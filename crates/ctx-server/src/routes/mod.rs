@@ -139,4 +139,4 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-pub(crate) use json::{Batching, Building, Json, Keeping, Looking};
+pub(crate) use json::{Batching, Building, Json, Looking, Writing};

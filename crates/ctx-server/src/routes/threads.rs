@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::query::Id;
-use super::{Json, Keeping, answer, ask, ask_in, plain};
+use super::{Json, Writing, answer, ask, ask_in, plain};
 use crate::Owner;
 use crate::admission::Doing;
 use crate::auth::Identity;
@@ -34,7 +34,7 @@ use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Repl
 pub(crate) async fn create(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, slot, .. }: Json<ThreadRequest, Keeping>,
+    Json { request, slot, .. }: Json<ThreadRequest, Writing>,
 ) -> Result<Response, Problem> {
     let thread = NewThread {
         id: request.id,
@@ -144,7 +144,7 @@ pub(crate) async fn pin(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, slot, .. }: Json<PinsRequest, Keeping>,
+    Json { request, slot, .. }: Json<PinsRequest, Writing>,
 ) -> Result<Response, Problem> {
     let pinned = each_once(request.pinned);
     let thread = ask_in(&app, &identity, slot, |backend, owner| async move {
@@ -169,7 +169,7 @@ pub(crate) async fn append(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, slot, .. }: Json<MessageRequest, Keeping>,
+    Json { request, slot, .. }: Json<MessageRequest, Writing>,
 ) -> Result<Response, Problem> {
     let message = NewMessage {
         id: request.id,
