@@ -28,7 +28,7 @@ use crate::receipt;
 use crate::report::clean;
 use crate::walk::{self, hidden_by};
 
-use self::escapes::Told;
+use self::escapes::{Escapes, Told};
 
 /// What to do where no file that is cited is there.
 const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
@@ -214,7 +214,8 @@ impl Verdict {
     }
 
     fn of(receipt: &BuiltContext, sources: Option<&Files>) -> Self {
-        let shown = shown(receipt);
+        let escapes = Escapes::default();
+        let shown = shown(receipt, &escapes);
         let files = match (sources, &shown) {
             (Some(sources), Ok(blocks)) => files(receipt, blocks, sources),
             (Some(_), Err(_)) => Check::skipped("files", "the blocks are not those of the receipt"),
@@ -340,8 +341,8 @@ struct Entry<'r> {
     number: usize,
     included: &'r Included,
     citation: &'r Citation,
-    /// Whether characters of it are shown as escapes.
-    is_escaped: bool,
+    /// What undoes its escapes, if characters of it are shown as such.
+    escapes: Option<&'r Escapes>,
 }
 
 /// An entry, and its block.
@@ -353,11 +354,9 @@ struct Shown<'r> {
 impl Entry<'_> {
     /// What is known of a block whose text is not the one of the citation as it is shown.
     fn escaped(&self, block: &ParsedBlock) -> Told {
-        if self.is_escaped {
-            escapes::compare(&block.body, &self.citation.content_hash)
-        } else {
-            Told::Other
-        }
+        self.escapes.map_or(Told::Other, |it| {
+            it.compare(&block.body, &self.citation.content_hash)
+        })
     }
 
     /// Whether the title of `block` is the source that is cited.
@@ -421,7 +420,7 @@ fn is_cited(block: &ParsedBlock, citation: &Citation) -> bool {
 }
 
 /// What the receipt says of each block.
-fn entries(receipt: &BuiltContext) -> Result<Vec<Entry<'_>>, String> {
+fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Entry<'r>>, String> {
     let citations: BTreeMap<&str, &Citation> = receipt
         .citations
         .iter()
@@ -446,15 +445,15 @@ fn entries(receipt: &BuiltContext) -> Result<Vec<Entry<'_>>, String> {
                 number,
                 included,
                 citation,
-                is_escaped: escaped.contains(included.id.as_str()),
+                escapes: escaped.contains(included.id.as_str()).then_some(escapes),
             })
         })
         .collect()
 }
 
 /// The blocks of the context, each with the entry of the receipt that it must be.
-fn shown(receipt: &BuiltContext) -> Result<Vec<Shown<'_>>, String> {
-    let entries = entries(receipt)?;
+fn shown<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Shown<'r>>, String> {
+    let entries = entries(receipt, escapes)?;
     let blocks = blocks(receipt, &entries)?;
     let pairs = entries.into_iter().zip(blocks);
     Ok(pairs.map(|(entry, block)| Shown { entry, block }).collect())

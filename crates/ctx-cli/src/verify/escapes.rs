@@ -1,5 +1,7 @@
 //! Undoes the escapes of characters that a context does not show as they are.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ctx::format::{Slot, neutralise};
@@ -7,8 +9,11 @@ use ctx::format::{Slot, neutralise};
 /// At most so many escapes, or kinds of them, are undone in all combinations.
 const MOST: usize = 8;
 
-/// At most so many bytes are hashed for one text, but for the first two tries.
+/// At most so many bytes are hashed for all texts of a receipt, but for the first tries of each.
 const WORK: usize = 1 << 28;
+
+/// The tries that each text has, however much was hashed before.
+const FIRST: usize = 3;
 
 /// What is known of a text with escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +26,56 @@ pub(super) enum Told {
     Unknown,
 }
 
-/// Whether `shown` is how a text with the BLAKE3 hash `hash` is shown. The text itself may hold
-/// what looks like an escape: all combinations are tried for up to eight escapes, or as many
-/// different ones. O(2^escapes × bytes), at most 256 MiB but for two tries.
-pub(super) fn compare(shown: &str, hash: &str) -> Told {
+/// Compares the texts of one receipt.
+///
+/// A receipt may come from anyone, so the time of all comparisons is O(bytes of the different
+/// texts): each text has three tries, and 256 MiB may be hashed for all further ones together.
+#[derive(Debug)]
+pub(super) struct Escapes {
+    /// The most bytes to hash for further tries, and how many were.
+    most: usize,
+    spent: Cell<usize>,
+    /// What is known already, by the hash of what is shown and that of the text.
+    known: RefCell<BTreeMap<([u8; 32], String), Told>>,
+}
+
+impl Default for Escapes {
+    fn default() -> Self {
+        Escapes::within(WORK)
+    }
+}
+
+impl Escapes {
+    fn within(most: usize) -> Self {
+        Escapes {
+            most,
+            spent: Cell::new(0),
+            known: RefCell::default(),
+        }
+    }
+
+    /// Whether `shown` is how a text with the BLAKE3 hash `hash` is shown. The text itself may hold
+    /// what looks like an escape: all combinations are tried for up to eight escapes, or as many
+    /// different ones.
+    pub(super) fn compare(&self, shown: &str, hash: &str) -> Told {
+        let key = (*blake3::hash(shown.as_bytes()).as_bytes(), hash.to_owned());
+        if let Some(&known) = self.known.borrow().get(&key) {
+            return known;
+        }
+        let tries = FIRST.max((self.most - self.spent.get()) / shown.len().max(1));
+        let (told, tried) = compare(shown, hash, tries);
+        let further = tried.saturating_sub(FIRST) * shown.len();
+        self.spent.set(self.spent.get() + further);
+        self.known.borrow_mut().insert(key, told);
+        told
+    }
+}
+
+/// What is known after at most `most` tries, each O(bytes), and how many there were.
+fn compare(shown: &str, hash: &str, most: usize) -> (Told, usize) {
     let escapes = escapes(shown);
     if escapes.is_empty() {
-        return Told::Other;
+        return (Told::Other, 0);
     }
     let mut kinds: Vec<char> = escapes.iter().map(|it| it.1).collect();
     kinds.sort_unstable();
@@ -55,23 +103,24 @@ pub(super) fn compare(shown: &str, hash: &str) -> Told {
         *blake3::hash(text.as_bytes()).to_hex() == *hash && neutralise(&text, Slot::Text) == shown
     };
     if is_undone(&|_| true) {
-        return Told::Same;
+        return (Told::Same, 1);
     }
     if count > MOST {
-        return Told::Unknown;
+        return (Told::Unknown, 1);
     }
-    let sets = 1_usize << count;
-    let tries = sets.min((WORK / shown.len()).max(2));
     // The set of all was the first, and that of none is the text as it is shown.
-    for set in (1..sets - 1).rev().take(tries) {
+    let sets = (1..(1_usize << count) - 1).rev();
+    let (all, mut tried) = (sets.len() + 1, 1);
+    for set in sets.take(most.saturating_sub(1)) {
+        tried += 1;
         if is_undone(&|index| (set >> group(index)) & 1 == 1) {
-            return Told::Same;
+            return (Told::Same, tried);
         }
     }
-    if is_each && tries == sets {
-        Told::Other
+    if is_each && tried == all {
+        (Told::Other, tried)
     } else {
-        Told::Unknown
+        (Told::Unknown, tried)
     }
 }
 
@@ -101,7 +150,7 @@ mod tests {
     }
 
     fn told(text: &str, shown: &str) -> Told {
-        compare(shown, &hash(text))
+        Escapes::default().compare(shown, &hash(text))
     }
 
     #[test]
@@ -124,6 +173,27 @@ mod tests {
         assert_eq!(told(&text, &shown), Told::Same);
         let mixed = format!("\u{200b}{literal}");
         assert_eq!(told(&mixed, &neutralise(&mixed, Slot::Text)), Told::Unknown);
+    }
+
+    #[test]
+    fn of_all_texts_of_a_receipt_a_bounded_number_of_bytes_is_hashed_again() {
+        let bytes = 1 << 20;
+        let escapes = Escapes::within(bytes);
+        let text = |number: usize| r"\u{200b}".repeat(8) + &format!("{number:01000}");
+        let size = text(0).len();
+        // The combinations of a few texts are that many bytes.
+        let whole = (0..1_000).filter(|it| escapes.compare(&text(*it), &hash("a")) == Told::Other);
+        let whole = whole.count();
+        assert!((2..8).contains(&whole), "{whole}");
+        let spent = escapes.spent.get();
+        assert!((bytes - 4 * size..=bytes).contains(&spent), "{spent}");
+        // What is known is known for nothing, and each still has its first tries.
+        assert_eq!(escapes.compare(&text(0), &hash("a")), Told::Other);
+        assert_eq!(escapes.compare(&text(999), &hash("a")), Told::Unknown);
+        let shown = text(1_000);
+        let undone = shown.replace(r"\u{200b}", "\u{200b}");
+        assert_eq!(escapes.compare(&shown, &hash(&undone)), Told::Same);
+        assert_eq!(escapes.spent.get(), spent);
     }
 
     proptest! {

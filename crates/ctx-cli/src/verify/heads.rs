@@ -234,11 +234,12 @@ mod tests {
     use ctx::model::{BuildOptions, Chunk, GroupBy, Relevance};
     use proptest::prelude::*;
 
-    use super::super::shown;
+    use super::super::{Escapes, shown};
     use super::*;
 
     fn holds(receipt: &BuiltContext) -> bool {
-        let shown = shown(receipt);
+        let escapes = Escapes::default();
+        let shown = shown(receipt, &escapes);
         shown.is_ok_and(|shown| {
             let mut shown = shown.iter();
             shown.all(|it| it.entry.differences(&it.block).is_empty())
