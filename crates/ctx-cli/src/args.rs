@@ -139,6 +139,9 @@ pub(crate) enum Verb {
     /// Serve agents over the Model Context Protocol
     #[command(after_help = crate::mcp::HELP)]
     Mcp(crate::mcp::McpArgs),
+    /// Write a script with which a shell completes the command line
+    #[command(after_help = crate::completions::HELP)]
+    Completions(crate::completions::CompletionsArgs),
 }
 
 impl Verb {
@@ -154,7 +157,7 @@ impl Verb {
             Verb::Show(args) => args.json,
             Verb::Relations(args) => args.json,
             Verb::Verify(args) => args.json,
-            Verb::Serve(_) | Verb::Mcp(_) => false,
+            Verb::Serve(_) | Verb::Mcp(_) | Verb::Completions(_) => false,
         }
     }
 }

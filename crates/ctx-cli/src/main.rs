@@ -9,6 +9,7 @@ mod args;
 mod assemble;
 mod bounded;
 mod cached;
+mod completions;
 mod document;
 mod emit;
 mod explain;
@@ -113,5 +114,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Verify(args) => verify::run(args),
         Verb::Serve(args) => serve::run(args, report),
         Verb::Mcp(args) => mcp::run(args, &cancel),
+        Verb::Completions(args) => completions::run(args),
     }
 }

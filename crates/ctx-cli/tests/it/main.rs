@@ -4,6 +4,7 @@
 mod assemble;
 mod bad_input;
 mod cached;
+mod completions;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod index;

@@ -277,6 +277,7 @@ fn the_front_page_and_the_help_agree() {
         "verify",
         "serve",
         "mcp",
+        "completions",
     ];
     let help = verbs.map(|verb| ctx([verb, "--help"], "").stdout).concat();
     let words = page.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));

@@ -1,0 +1,38 @@
+//! `ctx completions`: scripts with which shells complete the command line.
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::emit;
+use crate::failure::Failure;
+
+pub(crate) const HELP: &str = "\
+Writes a script to standard output. It completes verbs, flags, and values of which there are a few,
+and is of this version of ctx: write it again after an update.
+
+Examples:
+  ctx completions bash > ~/.local/share/bash-completion/completions/ctx
+  ctx completions zsh > ~/.zfunc/_ctx        # with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc
+  ctx completions fish > ~/.config/fish/completions/ctx.fish
+  ctx completions powershell >> $PROFILE
+  ctx completions elvish >> ~/.config/elvish/rc.elv";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut command = Cli::command();
+    let name = command.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    emit::text(&String::from_utf8_lossy(&script))
+}
