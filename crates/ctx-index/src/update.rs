@@ -14,7 +14,7 @@ use crate::ahead::{Held, in_order};
 use crate::documents::{HeldDocument, documents};
 use crate::error::Fault;
 use crate::lock::{WRITER, lock_patiently};
-use crate::manifest::{FileRow, NO_TEXT};
+use crate::manifest::{FileRow, NO_TEXT, Snapshot};
 use crate::moves::Moves;
 use crate::options::{Progress, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
@@ -173,20 +173,7 @@ impl Index {
         } else {
             Vec::new()
         };
-        for path in work.removed {
-            let row = known.files.get(&path);
-            // Skipped files have a row but were not indexed.
-            let was_indexed = row.is_some_and(FileRow::may_be_found);
-            updated.removed += usize::from(was_indexed);
-            // A link in its place is reported as a link.
-            let is_file = !updated.is_no_file(&path);
-            let is_left_out = is_file && self.root.stamp(&path).is_ok();
-            updated.left_out += usize::from(is_left_out && was_indexed);
-            if !is_left_out {
-                writer.is_gone(&path, row);
-            }
-            writer.remove(path, row)?;
-        }
+        self.forget_removed(&mut writer, &known, work.removed, updated)?;
         let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
         let (mut done, of) = (0_usize, work.wanted.len());
         let mut tell = |done| {
@@ -229,6 +216,31 @@ impl Index {
         let moves = writer.finish().map(Moves::all);
         self.uses_follow(moves.as_deref().unwrap_or_default(), &gone);
         moves.map(drop)
+    }
+
+    /// Removes files from the index that are gone, or are there and no longer to be indexed.
+    fn forget_removed(
+        &self,
+        writer: &mut Writer<'_>,
+        known: &Snapshot,
+        removed: Vec<String>,
+        updated: &mut Updated,
+    ) -> Result<(), Fault> {
+        for path in removed {
+            let row = known.files.get(&path);
+            // Skipped files have a row but were not indexed.
+            let was_indexed = row.is_some_and(FileRow::may_be_found);
+            updated.removed += usize::from(was_indexed);
+            // A link in its place is reported as a link.
+            let is_file = !updated.is_no_file(&path);
+            let is_left_out = is_file && self.root.stamp(&path).is_ok();
+            updated.left_out += usize::from(is_left_out && was_indexed);
+            if !is_left_out {
+                writer.is_gone(&path, row);
+            }
+            writer.remove(path, row)?;
+        }
+        Ok(())
     }
 
     /// The files are indexed whether or not their usage can follow them.

@@ -307,28 +307,11 @@ impl Resolver {
         if matches!(located, Located::Stale { .. }) && stored.mask(path) {
             located = find(stored.content());
         }
-        let warning = |code, detail: String| Some(Warning::new(code, detail).of(&*chunk.id));
-        let moved = |from: LineSpan, to: LineSpan| {
-            let detail = format!("lines {from} of {path} are lines {to} now");
-            warning(WarningCode::Moved, detail)
-        };
-        let (warning, shown) = match located {
-            Located::Fresh { text, span } | Located::Unverified { text, span } => {
-                let from = told.filter(|it| *it != span);
-                (from.and_then(|it| moved(it, span)), Some((text, span)))
-            }
-            Located::Moved { text, from, to } => (moved(from, to), Some((text, to))),
-            Located::Stale { why, .. } => {
-                let detail = format!("shown as it was stored: {why}");
-                (warning(WarningCode::Stale, detail), None)
-            }
-            Located::MovedOrDeleted { .. } => {
-                let detail = format!("shown as it was stored: {path} does not exist any more");
-                (warning(WarningCode::MovedOrDeleted, detail), None)
-            }
-            Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
-            _ => (None, None),
-        };
+        if let Located::Unavailable { why } = located {
+            return left_out(index, &chunk, text.is_err(), why);
+        }
+        let (warning, shown) = found_at(path, told, located);
+        let warning = warning.map(|it| it.of(&*chunk.id));
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         let own = shown.as_ref().map(|(_, span)| *span);
         let masked = if let Some((text, span)) = shown {
@@ -520,6 +503,38 @@ impl Found {
     }
 }
 
+/// The lines of the present file that a hit at lines `told` is shown by, if there are any, and a
+/// warning if they are elsewhere or are not shown.
+fn found_at(
+    path: &str,
+    told: Option<LineSpan>,
+    located: Located,
+) -> (Option<Warning>, Option<(Arc<Text>, LineSpan)>) {
+    let moved = |from: LineSpan, to: LineSpan| {
+        let detail = format!("lines {from} of {path} are lines {to} now");
+        Some(Warning::new(WarningCode::Moved, detail))
+    };
+    match located {
+        Located::Fresh { text, span } | Located::Unverified { text, span } => {
+            let from = told.filter(|it| *it != span);
+            (from.and_then(|it| moved(it, span)), Some((text, span)))
+        }
+        Located::Moved { text, from, to } => (moved(from, to), Some((text, to))),
+        Located::Stale { why, .. } => {
+            let detail = format!("shown as it was stored: {why}");
+            (Some(Warning::new(WarningCode::Stale, detail)), None)
+        }
+        Located::MovedOrDeleted { .. } => {
+            let detail = format!("shown as it was stored: {path} does not exist any more");
+            (
+                Some(Warning::new(WarningCode::MovedOrDeleted, detail)),
+                None,
+            )
+        }
+        _ => (None, None),
+    }
+}
+
 fn of_file(
     path: String,
     chunks: Vec<(usize, Chunk)>,
@@ -562,12 +577,33 @@ fn of_file(
     {
         chunk.imports = imports(&outline);
     }
+    add_renditions(&mut found, &path, &source, resolver, keywords);
+    OfFile {
+        found,
+        read: Some(Read {
+            path,
+            hash,
+            outline,
+        }),
+        away: None,
+    }
+}
+
+/// Gives each chunk that shows lines of the file its language, and the ways to show it in part.
+/// Those that will be merged need none.
+fn add_renditions(
+    found: &mut [Found],
+    path: &str,
+    source: &Source<'_>,
+    resolver: &Resolver,
+    keywords: &Known,
+) {
     let mut own = Known::default();
     let merged = match resolver.overlaps {
         Overlaps::Apart => BTreeSet::new(),
-        Overlaps::Merged => to_be_merged(&found),
+        Overlaps::Merged => to_be_merged(found),
     };
-    for it in &mut found {
+    for it in found {
         let is_merged = merged.contains(&it.index);
         if !resolver.awaited.is_so() {
             break;
@@ -578,26 +614,17 @@ fn of_file(
         chunk.language = chunk
             .language
             .take()
-            .or(language.map(|it| it.name().to_owned()));
+            .or(source.language().map(|it| it.name().to_owned()));
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty() && !is_merged) {
             let words = &chunk.matched_keywords;
             let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
-            let named = resolver.lines.get(&path).into_iter();
+            let named = resolver.lines.get(path).into_iter();
             let named = named.flat_map(|it| it.range(span.start()..=span.end()));
             let named: Vec<u32> = named.copied().collect();
             let named = (&*named, resolver.told);
             let is_awaited = || resolver.awaited.is_so();
-            chunk.renditions = renditions_while(&source, span, keywords, named, &is_awaited);
+            chunk.renditions = renditions_while(source, span, keywords, named, &is_awaited);
         }
-    }
-    OfFile {
-        found,
-        read: Some(Read {
-            path,
-            hash,
-            outline,
-        }),
-        away: None,
     }
 }
 

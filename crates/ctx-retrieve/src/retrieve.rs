@@ -313,14 +313,7 @@ impl Retriever {
         let mut scored: Vec<(f64, Ranked<'_>)> = scored.collect();
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
-        let documents = ranking.all.iter();
-        let documents = documents.filter(|&&it| ranking.role(it) == Role::Documentation);
-        let documents = documents.map(|it| it.part.path.as_str());
-        let mut whole = strategies::asked_for_alone(query, documents);
-        if whole.is_empty() {
-            let said: Vec<Said<'_>> = ranking.all.iter().map(|&it| said(&ranking, it)).collect();
-            whole = strategies::mistyped_alone(query, &said);
-        }
+        let whole = documents_asked_for(query, &ranking);
         let of_whole = scored.iter_mut();
         let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
         of_whole.for_each(|it| it.0 = highest);
@@ -347,10 +340,7 @@ impl Retriever {
         let most = options.most();
         let mut quoting = Vec::new();
         if may_quote(query) && fitting.is_empty() && scored.len() > most {
-            let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
-            let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
-            let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;
-            quoting = scored.iter().filter(has_all).copied().collect();
+            quoting = covering_most(&ranking, &scored);
             keep_best(&mut quoting, QUOTING.min(most / 4), order);
         }
         keep_best(&mut scored, most, order);
@@ -425,6 +415,30 @@ impl Retrieved {
             failure,
         });
     }
+}
+
+/// The documents that `query` asks for and for nothing else, by path.
+fn documents_asked_for<'p>(query: &Query, ranking: &Ranking<'p>) -> BTreeSet<&'p str> {
+    let documents = ranking.all.iter();
+    let documents = documents.filter(|&&it| ranking.role(it) == Role::Documentation);
+    let documents = documents.map(|it| it.part.path.as_str());
+    let asked_for = strategies::asked_for_alone(query, documents);
+    if !asked_for.is_empty() {
+        return asked_for;
+    }
+    let said: Vec<Said<'p>> = ranking.all.iter().map(|&it| said(ranking, it)).collect();
+    strategies::mistyped_alone(query, &said)
+}
+
+/// Those of `scored` that have as many of the question's words as any of them.
+fn covering_most<'p>(
+    ranking: &Ranking<'p>,
+    scored: &[(f64, Ranked<'p>)],
+) -> Vec<(f64, Ranked<'p>)> {
+    let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
+    let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
+    let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;
+    scored.iter().filter(has_all).copied().collect()
 }
 
 /// The contributions to `it`, by kind.

@@ -104,19 +104,13 @@ impl Candidates {
         labels: &Labels<'_>,
     ) -> Self {
         resolver.sources().prepare(&gathered.paths());
-        let mut unresolved = gathered.named.unresolved.clone();
         let keywords = keywords(query);
-        let (mut clipped, mut away) = (Vec::new(), BTreeSet::new());
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for part in &gathered.named.parts {
-            if !resolver.is_awaited() {
-                break;
-            }
-            match named_chunk(part, resolver, &keywords, (&mut clipped, &mut away)) {
-                Ok(chunk) => chunks.push(chunk),
-                Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),
-            }
-        }
+        let NamedChunks {
+            mut chunks,
+            unresolved,
+            clipped,
+            mut away,
+        } = named_chunks(&gathered.named, resolver, &keywords);
         let found = found_chunks(query, &gathered.found);
         // A part that an earlier context showed and that is named is wanted whatever its words.
         let recalled = gathered.recalled.iter();
@@ -173,29 +167,33 @@ impl Candidates {
         candidates
             .warnings
             .extend(gathered.warnings.iter().cloned());
+        candidates.label_and_recall(&gathered.recalled, labels);
+        candidates.unresolved.sort_unstable();
+        candidates.unresolved.dedup();
+        candidates
+    }
+
+    /// Labels all chunks. Of the parts that labels of earlier contexts refer to, removes those
+    /// whose text has changed: they are no longer the ones that the labels were given to.
+    fn label_and_recall(&mut self, recalled: &[Recalled], labels: &Labels<'_>) {
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
-        let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
-        candidates.label(labels);
-        // A part whose text has changed is no longer the one that the label was given to.
-        for it in &gathered.recalled {
+        let is_recalled: Vec<bool> = self.chunks.iter().map(is_recalled).collect();
+        self.label(labels);
+        for it in recalled {
             let is_it = |chunk: &&Chunk| {
                 let lines = (chunk.path.as_deref(), chunk.span);
                 lines == (Some(&it.place.path), Some(it.place.lines))
                     && labels.gave(&it.label, chunk)
             };
-            if let Some(chunk) = candidates.chunks.iter().find(is_it) {
+            if let Some(chunk) = self.chunks.iter().find(is_it) {
                 let (label, id) = (it.label.clone(), chunk.id.clone());
-                candidates.recalled.insert(label, id);
+                self.recalled.insert(label, id);
             }
         }
         let mut is_recalled = is_recalled.into_iter();
-        let ids: BTreeSet<&String> = candidates.recalled.values().collect();
-        candidates
-            .chunks
+        let ids: BTreeSet<&String> = self.recalled.values().collect();
+        self.chunks
             .retain(|it| !is_recalled.next().unwrap_or(false) || ids.contains(&it.id));
-        candidates.unresolved.sort_unstable();
-        candidates.unresolved.dedup();
-        candidates
     }
 
     /// Accounts for `again`, chunks removed because another one has the same place: the other one
@@ -478,6 +476,37 @@ fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeM
     of_search
         .map(|it| (it.id.clone(), it.relevance.get()))
         .collect()
+}
+
+/// The chunks of the named parts.
+#[derive(Default)]
+struct NamedChunks {
+    chunks: Vec<Chunk>,
+    /// The references that have none.
+    unresolved: Vec<Unresolved>,
+    /// The hashes of the files of which lines are named.
+    clipped: Vec<(String, [u8; 32])>,
+    /// The files that could not be read for a transient reason.
+    away: BTreeSet<String>,
+}
+
+/// If the request is cancelled, the remaining parts are not read.
+fn named_chunks(named: &Named, resolver: &Resolver, keywords: &Arc<[String]>) -> NamedChunks {
+    let mut all = NamedChunks {
+        unresolved: named.unresolved.clone(),
+        ..NamedChunks::default()
+    };
+    for part in &named.parts {
+        if !resolver.is_awaited() {
+            break;
+        }
+        let noted = (&mut all.clipped, &mut all.away);
+        match named_chunk(part, resolver, keywords, noted) {
+            Ok(chunk) => all.chunks.push(chunk),
+            Err(why) => all.unresolved.push(Unresolved::new(&part.reference, why)),
+        }
+    }
+    all
 }
 
 /// The chunk of a named part, with its lines limited to those of the file. The hash of the text

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
+use ctx_citations::Cited;
 use ctx_model::{BuiltContext, Omitted, OmittedReason};
 use ctx_rank::{Contribution, Keywords, Query};
-use ctx_retrieve::{PortError, Report, TaskScope};
+use ctx_retrieve::{Found, PortError, Report, TaskScope};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -500,16 +501,8 @@ impl Making {
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
-        // What was taken out meanwhile is not shown.
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
-        let mut citations = cited(&built, &candidates.chunks, &gathered.found, &asked);
-        for cited in &mut citations {
-            let held = candidates
-                .held
-                .iter()
-                .filter(|(_, whole)| **whole == cited.id);
-            cited.also = held.map(|(id, _)| id.clone()).collect();
-        }
+        let citations = citations(&built, &candidates, &gathered.found, &asked);
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
             feedback: service.context_handle(&built, now),
@@ -539,6 +532,23 @@ impl Gathered {
         paths.dedup();
         paths
     }
+}
+
+/// What the context shows, each with the labels of the chunks that it contains.
+fn citations(
+    built: &BuiltContext,
+    candidates: &Candidates,
+    found: &[Found],
+    asked: &Keywords,
+) -> Vec<Cited> {
+    let mut citations = cited(built, &candidates.chunks, found, asked);
+    for cited in &mut citations {
+        // What was taken out meanwhile is not shown.
+        let held = candidates.held.iter();
+        let held = held.filter(|(_, whole)| **whole == cited.id);
+        cited.also = held.map(|(id, _)| id.clone()).collect();
+    }
+    citations
 }
 
 fn items(candidates: &Candidates, signals: &BTreeMap<String, [Contribution; 5]>) -> Vec<Item> {
