@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_model::{Chunk, Citation, LineSpan, Rendition};
-
-/// Stands for lines that are left out. No quotation has it in it: there it stands for what the quoter left out.
-const MARK: &str = "…";
+use ctx_model::{Chunk, Citation, ELISION, LineSpan, Rendition};
 
 /// What is shown of a source.
 // Invariant: the runs of `lines` are in order, and no two touch.
@@ -82,7 +79,8 @@ impl Shown {
                 numbers.extend(number);
                 // The next may be a part of the same.
                 from = number.unwrap_or(from);
-                text.push_str(if is_there { line } else { MARK });
+                // No quotation has it in it: there it stands for what the quoter left out.
+                text.push_str(if is_there { line } else { ELISION });
             }
             text.push('\n');
         }
@@ -135,7 +133,7 @@ impl<'c> Source<'c> {
     /// Whether one of the lines `from..end` has `part` in it, and which, where only one has.
     fn find(&self, part: &str, from: u32, end: u32) -> (bool, Option<u32>) {
         let part = part.trim();
-        if part.is_empty() || part == MARK {
+        if part.is_empty() || part == ELISION {
             return (false, None);
         }
         let is_there = |number: &u32| {

@@ -28,7 +28,7 @@ pub use options::{
     XmlContent,
 };
 pub use relevance::Relevance;
-pub use rendition::{Rendition, RenditionKind};
+pub use rendition::{ELISION, Rendition, RenditionKind};
 pub use result::{
     BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit,
 };

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
 
+/// What an excerpt shows in place of text that is left out, on a line of its own.
+pub const ELISION: &str = "…";
+
 /// How much of a chunk a rendition shows, from the most to the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
+use ctx_model::ELISION;
 use ctx_syntax::{Lines, is_mark};
 
-use crate::prose::MARK;
 use crate::renditions::MOST_TOLD;
 
 /// Of longer lines, in bytes, an excerpt shows only stretches: the text between two marks is then a
@@ -62,7 +62,7 @@ impl LongLines {
                 .last()
                 .is_some_and(|it| it.1.is_none() && is_mark(it.0));
             if line.text.len() <= LONGEST_LINE {
-                if line.number.is_none() && shown.last() == Some(&(MARK, None)) {
+                if line.number.is_none() && shown.last() == Some(&(ELISION, None)) {
                     shown.pop();
                 }
                 shown.push((&line.text, line.number));
@@ -84,13 +84,13 @@ impl LongLines {
             let mut next = 0;
             for it in joined {
                 if it.start > next && !(next == 0 && is_marked) {
-                    shown.push((MARK, None));
+                    shown.push((ELISION, None));
                 }
                 next = it.end;
                 shown.push((&line.text[it], None));
             }
             if next < line.text.len() && !(next == 0 && is_marked) {
-                shown.push((MARK, None));
+                shown.push((ELISION, None));
             }
         }
         // Chunks have their text without blank lines at the end.
@@ -247,8 +247,8 @@ mod tests {
             prop_assert!(cut.stretches <= most);
             prop_assert_eq!(cut.text.split('\n').count(), cut.numbers.len());
             let shown: Vec<&str> = cut.text.split('\n').collect();
-            prop_assert!(shown.windows(2).all(|it| it.contains(&MARK)), "{:?}", shown);
-            let parts = shown.into_iter().filter(|it| *it != MARK);
+            prop_assert!(shown.windows(2).all(|it| it.contains(&ELISION)), "{:?}", shown);
+            let parts = shown.into_iter().filter(|it| *it != ELISION);
             let mut rest = &line[..];
             for part in parts {
                 let (_, behind) = rest.split_once(part).expect("it is there, and in this order");

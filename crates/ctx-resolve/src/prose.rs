@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use ctx_model::{Chunk, ChunkKind, LineSpan, Rendition, RenditionKind};
+use ctx_model::{Chunk, ChunkKind, ELISION, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
-/// Marks omitted sentences, on a line of its own.
-pub(crate) const MARK: &str = "…";
 /// The most bytes of a table's first line that is shown with every row.
 const LONGEST_HEADING: usize = 500;
 
@@ -144,7 +142,7 @@ fn excerpt(
     for run in chosen.chunk_by(|a, b| a + 1 == *b) {
         let (start, end) = (run[0], run[run.len() - 1]);
         if start > next {
-            push(&mut text, &mut lines, MARK, None);
+            push(&mut text, &mut lines, ELISION, None);
         }
         next = end + 1;
         let range = to_line_ends(content, sentences[start].start..sentences[end].end);
@@ -165,7 +163,7 @@ fn excerpt(
         }
     }
     if next < sentences.len() {
-        push(&mut text, &mut lines, MARK, None);
+        push(&mut text, &mut lines, ELISION, None);
     }
     (text, lines)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind};
+use ctx_model::{ELISION, LineSpan, ModelError, Rendition, RenditionKind};
 
 use crate::Language;
 
@@ -182,12 +182,12 @@ pub fn beginning(line: &str) -> Option<&str> {
 /// Whether `line` looks like a mark for omitted lines: a comment `… 3 lines left out`, or `…`
 /// alone, as in excerpts of prose. A line of a source may look the same.
 pub fn is_mark(line: &str) -> bool {
-    let Some((_, said)) = line.split_once('…') else {
+    let Some((_, said)) = line.split_once(ELISION) else {
         return false;
     };
     let count = said.trim_start();
     let count = count.trim_start_matches(|c: char| c.is_ascii_digit());
-    line.trim() == "…"
+    line.trim() == ELISION
         || count.starts_with(" line left out")
         || count.starts_with(" lines left out")
 }
