@@ -1,5 +1,9 @@
 //! A PostgreSQL server for tests: on a socket in a temporary folder, removed after the last test
 //! that uses it.
+//!
+//! `initdb` takes most of the time that a small test needs, and each test may be a process of its
+//! own. So the first test keeps an unused copy of what `initdb` made, in the folder of its program,
+//! and all others begin with a copy of that.
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -8,7 +12,9 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, chown};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -90,18 +96,7 @@ impl Server {
             ));
             return None;
         }
-        let mut initdb = command(&bin.join("initdb"), folder.path(), user);
-        initdb
-            .args([
-                "--username=ctx",
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale=C.UTF-8",
-                "--no-sync",
-                "--pgdata=data",
-            ])
-            .stdout(Stdio::null());
-        assert!(initdb.status().unwrap().success(), "initdb failed");
+        create(&bin, folder.path(), user);
         let arguments = arguments(folder.path(), user);
         let process = Mutex::new(postgres(&bin, folder.path(), user, &arguments));
         let server = Server {
@@ -271,6 +266,71 @@ fn signal(name: &str, processes: &[u32]) {
     kill.stderr(Stdio::null()).status().unwrap();
 }
 
+/// The arguments of `initdb`.
+const CLUSTER: [&str; 6] = [
+    "--username=ctx",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
+    "--no-sync",
+    "--pgdata=data",
+];
+
+/// Creates the data of a new server in `folder`.
+fn create(bin: &Path, folder: &Path, user: Option<(u32, u32)>) {
+    let data = folder.join("data");
+    let kept = kept(bin);
+    if let Some(kept) = &kept {
+        if kept.exists() && copy(kept, &data, user).is_ok() {
+            return;
+        }
+        // It is of another user, or the disk is full.
+        let _ = fs::remove_dir_all(&data);
+    }
+    let mut initdb = command(&bin.join("initdb"), folder, user);
+    initdb.args(CLUSTER).stdout(Stdio::null());
+    assert!(initdb.status().unwrap().success(), "initdb failed");
+    if let Some(kept) = &kept {
+        // Of several processes that keep one at once, the first has its way.
+        let own = kept.with_extension(std::process::id().to_string());
+        if copy(&data, &own, None)
+            .and_then(|()| fs::rename(&own, kept))
+            .is_err()
+        {
+            let _ = fs::remove_dir_all(&own);
+        }
+    }
+}
+
+/// Where the unused data of a server is kept: beside this program, under a name that changes with
+/// PostgreSQL and with how its data are made.
+fn kept(bin: &Path) -> Option<PathBuf> {
+    let program = env::current_exe().ok()?;
+    let initdb = fs::canonicalize(bin.join("initdb")).ok()?;
+    let found = fs::metadata(&initdb).ok()?;
+    let mut hasher = DefaultHasher::new();
+    (&initdb, found.len(), found.mtime(), CLUSTER).hash(&mut hasher);
+    Some(program.with_file_name(format!("postgres-{:016x}", hasher.finish())))
+}
+
+/// Copies a folder of files and folders, which then belong to `user`; nobody else may read them.
+fn copy(from: &Path, to: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
+    let (uid, gid) = user.unzip();
+    fs::DirBuilder::new().mode(0o700).create(to)?;
+    chown(to, uid, gid)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to, user)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+            chown(&to, uid, gid)?;
+        }
+    }
+    Ok(())
+}
+
 fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[String]) -> Child {
     let log = fs::File::options()
         .append(true)
@@ -409,4 +469,51 @@ fn installed() -> Option<PathBuf> {
     folders
         .into_iter()
         .find(|it| it.join("initdb").exists() && it.join("postgres").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The system identifier of a server, and how many databases it has.
+    async fn facts(server: &Server) -> (String, i64) {
+        let sql = "SELECT system_identifier::text, (SELECT count(*) FROM pg_database) FROM pg_control_system()";
+        let row = server.raw("postgres").await.query_one(sql, &[]).await;
+        let row = row.unwrap();
+        (row.get(0), row.get(1))
+    }
+
+    #[test]
+    fn each_server_is_a_copy_of_one_and_has_nothing_of_another() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        // The first may be the one that is copied.
+        let Some(first) = Server::start(&[]) else {
+            return;
+        };
+        runtime.block_on(first.database());
+        let (_, count) = runtime.block_on(facts(&first));
+        let [second, third] = [(); 2].map(|()| Server::start(&[]).unwrap());
+        let second = runtime.block_on(facts(&second));
+        assert_eq!(second, (second.0.clone(), count - 1));
+        assert_eq!(second, runtime.block_on(facts(&third)));
+        assert!(kept(&first.bin).unwrap().join("PG_VERSION").exists());
+    }
+
+    #[test]
+    fn a_copy_is_for_its_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(from.join("a/b")).unwrap();
+        fs::write(from.join("a/b/c"), "text").unwrap();
+        copy(&from, &to, None).unwrap();
+        assert_eq!(fs::read_to_string(to.join("a/b/c")).unwrap(), "text");
+        for path in [&to, &to.join("a"), &to.join("a/b")] {
+            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, 0o700);
+        }
+        // What is there is not mixed with it.
+        assert!(copy(&from, &to, None).is_err());
+    }
 }
