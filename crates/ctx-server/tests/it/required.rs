@@ -168,14 +168,14 @@ mod postgres {
     use super::*;
     use crate::postgres::block_on;
 
-    /// A server over a database of its own, whose statements may read for so long.
+    /// A server over a database of its own, which is filled. Later statements may read for so long.
     fn running(reading: Duration) -> Option<(Arc<Server>, String, Running)> {
         let database = Server::shared()?;
         let url = block_on(database.database());
+        fill(&Running::over(&url));
         let limits = DatabaseLimits::default().with_reading(reading);
         let backend = block_on(Postgres::connect(&url, limits, Quota::default())).unwrap();
         let server = Running::start(Arc::new(backend), patient());
-        fill(&server);
         Some((database, url, server))
     }
 
@@ -206,7 +206,7 @@ mod postgres {
 
     #[test]
     fn there_is_no_context_without_what_the_database_is_late_to_tell() {
-        let Some((_database, url, server)) = running(Duration::from_secs(2)) else {
+        let Some((_database, url, server)) = running(Duration::from_millis(500)) else {
             return;
         };
         let during = |table: &str, work: &dyn Fn() -> Answer| {

@@ -8,6 +8,7 @@ use ctx_assemble::{AssembleError, Control};
 use ctx_retrieve::Threads as _;
 use ctx_service::{Cache, PrimeOptions, Required, ServiceError, Source};
 use ctx_source::{Files, SourceError, Sources, Text};
+use tokio::task::JoinSet;
 
 use crate::support::{FILES, Fault, World, options, service_of, world, world_of};
 
@@ -55,33 +56,43 @@ const ASKED: [(&str, &str, Source); 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_must_be_in_and_is_not_told_for_now_is_no_context_without_it() {
-    let late = Duration::from_millis(300);
+    // Those that wait do so at once.
+    let mut late = JoinSet::new();
     for (port, name, _) in ASKED {
-        for fault in [Fault::Away, Fault::Late] {
-            let deadline = if fault == Fault::Late {
-                late
-            } else {
-                options().deadline
-            };
-            let cache = Arc::new(Cache::default());
-            let world = world_of("ada", FILES, Some(cache));
-            set(&world, port, fault);
-            let within = referring(name).with_deadline(deadline);
-            untold(&world, &within, &reference(name)).await;
-            world.store.pin("t", name).await.unwrap();
-            let options = options().with_deadline(deadline);
-            untold(&world, &options, &Required::Pin(name.to_owned())).await;
-            // What only the message names may be missing.
-            world.store.unpin("t", name).await.unwrap();
-            let message = format!("What of @{name}?");
-            let told = world.prime_with(&message, &options).await.context;
-            assert!(!told.failures.is_empty(), "{port}");
-            // It is for now.
-            world.store.faults.lock().unwrap().clear();
-            let told = world.prime_with("What?", &referring(name)).await.context;
-            assert_eq!(told.failures, [], "{port}");
-        }
+        untold_for_now(port, name, Fault::Away, options()).await;
+        let deadline = Duration::from_secs(1);
+        let mut options = options().with_deadline(deadline);
+        options.retrieve = options.retrieve.with_deadline(deadline);
+        late.spawn(untold_for_now(port, name, Fault::Late, options));
     }
+    while let Some(ended) = late.join_next().await {
+        ended.unwrap();
+    }
+}
+
+/// While `port` has this fault, there is no context with what `name` must bring.
+async fn untold_for_now(
+    port: &'static str,
+    name: &'static str,
+    fault: Fault,
+    options: PrimeOptions,
+) {
+    let cache = Arc::new(Cache::default());
+    let world = world_of("ada", FILES, Some(cache));
+    set(&world, port, fault);
+    let within = options.clone().with_references(vec![name.to_owned()]);
+    untold(&world, &within, &reference(name)).await;
+    world.store.pin("t", name).await.unwrap();
+    untold(&world, &options, &Required::Pin(name.to_owned())).await;
+    // What only the message names may be missing.
+    world.store.unpin("t", name).await.unwrap();
+    let message = format!("What of @{name}?");
+    let told = world.prime_with(&message, &options).await.context;
+    assert!(!told.failures.is_empty(), "{port}");
+    // It is for now.
+    world.store.faults.lock().unwrap().clear();
+    let told = world.prime_with("What?", &referring(name)).await.context;
+    assert_eq!(told.failures, [], "{port}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
