@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use ::ctx::tokens::TokenCounter as _;
+use ctx_testkit::few;
 use serde_json::{Value, json};
 
 use crate::run::{self, Folder, Ran, ctx};
@@ -234,17 +235,22 @@ fn a_good_receipt_holds_whatever_the_caller_writes_around_the_chunks() {
         {"id": "d", "content": "", "relevance": 0.6},
         {"id": "e", "content": "word ".repeat(2_000), "relevance": 0.5},
     ]);
+    let more = [
+        json!({}),
+        json!({"includeFileHeaders": false}),
+        json!({"includeFileHeaders": false, "groupBy": "kind"}),
+        json!({"includeFileHeaders": false, "includeMetadata": true}),
+    ];
+    // Each is two processes: in a usual run each two of the four come together once.
+    let tried = few::thorough(more.len(), 1);
     // The other formats tell the caller's own texts apart.
-    for format in ["markdown", "plain"] {
-        for own in OWN {
-            for place in ["contextHeader", "contextFooter", "chunkSeparator"] {
-                for more in [
-                    json!({}),
-                    json!({"includeFileHeaders": false}),
-                    json!({"includeFileHeaders": false, "groupBy": "kind"}),
-                    json!({"includeFileHeaders": false, "includeMetadata": true}),
-                ] {
-                    let mut options = more;
+    for (first, format) in ["markdown", "plain"].into_iter().enumerate() {
+        for (second, own) in OWN.iter().enumerate() {
+            let places = ["contextHeader", "contextFooter", "chunkSeparator"];
+            for (third, place) in places.into_iter().enumerate() {
+                for number in 0..tried {
+                    let number = first * 2 + second + third + number;
+                    let mut options = more[number % more.len()].clone();
                     options["format"] = json!(format);
                     options["maxTokens"] = json!(900);
                     options[place] = json!(own);

@@ -1,5 +1,5 @@
 //! Arbitrary questions to every port that reads, by two owners at once: none fails, and each is
-//! answered with the owner's own rows. `CTX_THOROUGH=1` asks 100,000 questions rather than 500, and
+//! answered with the owner's own rows. `CTX_THOROUGH=1` asks 100,000 questions rather than 250, and
 //! `CTX_SEED=4711` only the one with that number.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -387,7 +387,7 @@ async fn all_are_ones_own(fresh: &Fresh) {
         return;
     }
     let ports: BTreeSet<&str> = askers[0].own.iter().map(|it| it.0).collect();
-    let count = std::env::var("CTX_THOROUGH").map_or(500, |_| 100_000);
+    let count = std::env::var("CTX_THOROUGH").map_or(250, |_| 100_000);
     let start = Instant::now();
     let mut tasks = JoinSet::new();
     for (first, asker) in (0..).zip(askers) {
