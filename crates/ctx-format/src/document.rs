@@ -1,14 +1,18 @@
 //! A document as a stream of pieces, in their order.
 
-use ctx_model::Category;
+use std::io;
+
+use ctx_model::{Category, GroupBy};
 
 use crate::{Block, FormatError, Formatter, Group, Notice};
 
 /// Writes one document, piece by piece, in the order that [`Formatter`] requires: it opens and
 /// closes groups and lists, and writes a separator between two blocks.
 ///
-/// Nothing is buffered. A piece that comes too late is not written, and
-/// [`finish`](DocumentWriter::finish) reports it.
+/// A piece that comes too late is not written, and [`finish`](DocumentWriter::finish) reports it.
+///
+/// The text is appended to a `String`. To write a long document without holding all of it, move the
+/// text to a file or socket from time to time ([`drain_to`](DocumentWriter::drain_to)).
 #[derive(Debug)]
 #[must_use = "a document is not whole before `finish`"]
 pub struct DocumentWriter<'f, 'o> {
@@ -21,6 +25,9 @@ pub struct DocumentWriter<'f, 'o> {
     open_file: Option<OwnedGroup>,
     // Opened with its first block, so that no group is empty.
     next_group: NextGroup,
+    group_by: Option<GroupBy>,
+    // The bytes moved to a sink.
+    drained: usize,
     late: Option<&'static str>,
 }
 
@@ -75,13 +82,28 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             open_group: None,
             open_file: None,
             next_group: NextGroup::Natural,
+            group_by: None,
+            drained: 0,
             late: None,
         }
     }
 
     /// The length of the text so far, including what `out` held before: the next piece begins here.
     pub fn position(&self) -> usize {
-        self.out.len()
+        self.drained + self.out.len()
+    }
+
+    /// Moves the text so far to `sink` and empties the buffer. Call it after any block, and write
+    /// what is left in the buffer after [`finish`](DocumentWriter::finish). A piece does not depend
+    /// on those before it, so the document is the same.
+    ///
+    /// # Errors
+    /// Those of `sink`. The buffer is then unchanged, although some of it may have been written.
+    pub fn drain_to(&mut self, sink: &mut dyn io::Write) -> io::Result<()> {
+        sink.write_all(self.out.as_bytes())?;
+        self.drained += self.out.len();
+        self.out.clear();
+        Ok(())
     }
 
     /// Opens the document with the caller's own text. Without this call it opens without such text.
@@ -92,6 +114,12 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         } else {
             self.is_late("header");
         }
+    }
+
+    /// Assigns each block to its group of `group_by` ([`Group::of`]), instead of asking
+    /// [`Formatter::group_of`].
+    pub fn group_by(&mut self, group_by: GroupBy) {
+        self.group_by = Some(group_by);
     }
 
     /// Sets the group of the blocks that follow. A group without blocks is not written. Without
@@ -118,7 +146,10 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
         self.first_block = false;
         self.close_file();
-        let own = self.formatter.group_of(block);
+        let own = match self.group_by {
+            Some(group_by) => Group::of(block, group_by),
+            None => self.formatter.group_of(block),
+        };
         let group = match &self.next_group {
             NextGroup::Natural | NextGroup::Chosen(Some(OwnedGroup::File(_))) => own,
             NextGroup::Chosen(group) => group.as_ref().map(OwnedGroup::view),

@@ -3,6 +3,7 @@
 
 mod arbitrary;
 mod defects;
+mod draining;
 mod fragments;
 mod hostile;
 mod joints;
