@@ -1,26 +1,26 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
 use ctx_budget::BudgetError;
-use ctx_format::{FormatOptions, Formatter, Notice};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, ModelError, Tokens};
+use ctx_format::{FormatError, FormatOptions, Formatter, Notice};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, ModelError, Tokens};
 use ctx_tokens::TokenCounter;
 use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
 use crate::candidates::Candidates;
 use crate::chunk_bound::ChunkBound;
-use crate::claims::{Claimants, Claims};
+use crate::claims::Claimants;
 use crate::emit::{Shown, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan, count_left_out};
-use crate::price::Pricer;
+use crate::price::{Joints, Pricer};
 use crate::receipt::Receipt;
 use crate::screen::Screened;
 use crate::total::total;
 use crate::unit::Unit;
 use crate::variant::Piece;
-use crate::{AssembleError, Control};
+use crate::{AssembleError, Control, Extras};
 
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
 /// tokens by `counter`, counted on its final bytes.
@@ -43,42 +43,49 @@ pub fn assemble(
     counter: &dyn TokenCounter,
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
-    assemble_with(chunks, &Claims::default(), options, counter, control)
+    assemble_with(chunks, &Extras::default(), options, counter, control)
 }
 
-/// Does what [`assemble`] does, but `claims` come first: their share of the budget that pinned
-/// chunks leave, headings included, is granted to them in order, each in the fullest rendition that
-/// fits the rest of the share, up to the first that does not fit in any. A chunk whose claim is
-/// granted is included in that rendition or a fuller one, whatever its value, and its `why` is
-/// `first claim`. The other chunks compete as usual. The certificate bounds selections that include
-/// the granted claims, which depend on the budget. Claims also get this share of `max_chunks`, at
-/// least one place if another one is left.
+/// Does what [`assemble`] does, with `extras`: chunks with a first claim, a formatter or a policy
+/// of your own.
 ///
-/// Claims never displace pinned chunks, and no build fails because of claims.
+/// The budget holds whatever these do. If a formatter breaks its laws, less than possible may be
+/// shown, or the certificate may not hold; if a policy does, that is an error.
 ///
 /// # Errors
-/// Those of [`assemble`].
+/// Those of [`assemble`]; [`BudgetError::Selection`] if the policy breaks its contract.
 pub fn assemble_with(
     chunks: &[Chunk],
-    claims: &Claims,
+    extras: &Extras<'_>,
     options: &BuildOptions,
     counter: &dyn TokenCounter,
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
-    let span = debug_span!("assemble", chunks = chunks.len(), format = %options.format);
+    let built_in;
+    let formatter = match extras.formatter {
+        Some(formatter) => {
+            check_own_text(formatter.format(), options)?;
+            formatter
+        }
+        None => {
+            built_in = formatter_of(options)?;
+            &*built_in
+        }
+    };
+    let span = debug_span!("assemble", chunks = chunks.len(), format = %formatter.format());
     let _entered = span.enter();
     let started = control.now();
     check_chunks(chunks)?;
     check_previous(options)?;
-    let formatter = formatter_of(options)?;
     let pricer = Pricer {
-        formatter: &*formatter,
+        formatter,
         counter,
         control,
+        joints: &Joints::default(),
     };
     let run = Run {
         chunks,
-        claims,
+        extras,
         options,
         pricer,
     };
@@ -97,15 +104,21 @@ pub fn assemble_with(
 /// Makes the formatter that the options request, after checking that the header and footer do not
 /// break the document.
 pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>, AssembleError> {
-    for (name, text) in [("header", &options.header), ("footer", &options.footer)] {
-        if let Some(text) = text {
-            ctx_format::check_text(options.format, name, text)?;
-        }
-    }
+    check_own_text(options.format, options)?;
     Ok(ctx_format::formatter(
         options.format,
         &FormatOptions::from(options),
     )?)
+}
+
+/// Refuses a header or footer that breaks the document.
+fn check_own_text(format: Format, options: &BuildOptions) -> Result<(), FormatError> {
+    for (name, text) in [("header", &options.header), ("footer", &options.footer)] {
+        if let Some(text) = text {
+            ctx_format::check_text(format, name, text)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
@@ -159,7 +172,7 @@ fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
 #[derive(Clone, Copy)]
 struct Run<'a> {
     chunks: &'a [Chunk],
-    claims: &'a Claims,
+    extras: &'a Extras<'a>,
     options: &'a BuildOptions,
     pricer: Pricer<'a>,
 }
@@ -168,7 +181,7 @@ impl Run<'_> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
         let control = self.pricer.control;
         let screened = stage("merge", control, || {
-            Screened::new(self.chunks, self.options, control)
+            Screened::new(self.chunks, self.options, self.extras, control)
         })?;
         debug!(
             units = screened.units.len(),
@@ -188,7 +201,7 @@ impl Run<'_> {
         let empty = emit(&self.pricer, self.options, &[], &all_out, 0)?;
         let problem = candidates.problem(&fixed, self.options, control)?;
         let is_one_price = fixed.notices(0).len() == 1;
-        let claimants = Claimants::of(self.claims, &candidates);
+        let claimants = Claimants::of(self.extras, &candidates);
         let chunk_bound = (!is_one_price).then(|| ChunkBound::of(&candidates, &problem));
         let plan = Plan {
             options: self.options,
@@ -200,6 +213,7 @@ impl Run<'_> {
             screened: &screened,
             chunk_bound: chunk_bound.as_ref(),
             claimants: &claimants,
+            policy: self.extras.policy,
         };
         self.fill(plan)
     }
@@ -291,7 +305,7 @@ impl Run<'_> {
         let confirmed = self.raised(refusal).and_then(|refusal| {
             // If the pieces do not add up, the tokens that were kept in reserve for that may not be
             // needed.
-            if self.pricer.formatter.joins_safely(footer) {
+            if self.pricer.joins_safely(footer) {
                 Ok(refusal)
             } else {
                 self.lowered(refusal)

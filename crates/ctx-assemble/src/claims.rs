@@ -4,11 +4,23 @@ use std::collections::BTreeMap;
 
 use ctx_budget::{Item, Problem};
 
+use crate::Extras;
 use crate::candidates::Candidates;
 use crate::variant::Variant;
 
-/// Chunks that have the first claim on a share of the budget that pinned chunks leave; see
-/// [`assemble_with`](crate::assemble_with). The default has none.
+/// Chunks that have the first claim on a share of the budget that pinned chunks leave, headings
+/// included. The default has none.
+///
+/// The share is granted to them in order, each in the fullest rendition that fits the rest of the
+/// share, up to the first that does not fit in any. A chunk whose claim is granted is included in
+/// that rendition or a fuller one, whatever its value, and its `why` is `first claim`. The other
+/// chunks compete as usual. The certificate bounds selections that include the granted claims,
+/// which depend on the budget. Claims also get this share of `max_chunks`, at least one place if
+/// another one is left.
+///
+/// `min_relevance` does not hold for these chunks: what is chosen by its turn may score less.
+///
+/// Claims never displace pinned chunks, and no build fails because of claims.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Claims {
@@ -44,10 +56,10 @@ pub(crate) struct Granted {
 
 impl Claimants {
     /// O(n log n) for n chunks, where there are claims.
-    pub(crate) fn of(claims: &Claims, candidates: &Candidates<'_>) -> Self {
-        if claims.ids.is_empty() {
+    pub(crate) fn of(extras: &Extras<'_>, candidates: &Candidates<'_>) -> Self {
+        let Some(claims) = extras.claims.filter(|it| !it.ids.is_empty()) else {
             return Claimants::default();
-        }
+        };
         let all = candidates.all.iter().enumerate();
         let places = all.flat_map(|(place, it)| {
             let parts = it.unit.parts().iter();

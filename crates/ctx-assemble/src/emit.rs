@@ -85,6 +85,7 @@ pub(crate) fn emit(
     let mut text = String::with_capacity(bytes);
     let mut block_ends = Vec::new();
     let mut writer = DocumentWriter::new(pricer.formatter, &mut text);
+    writer.group_by(options.group_by);
     writer.header(options.header.as_deref());
     for section in shown {
         writer.group(section.group);

@@ -36,8 +36,8 @@ pub(crate) fn entry_budgets(
     is_empty: bool,
 ) -> Result<Vec<Entries>, AssembleError> {
     let footer = plan.options.footer.as_deref();
-    let adds_up = plan.pricer.counter.additivity() != Additivity::Never
-        && plan.pricer.formatter.joins_safely(footer);
+    let adds_up =
+        plan.pricer.counter.additivity() != Additivity::Never && plan.pricer.joins_safely(footer);
     if !adds_up {
         // The selection at another budget would depend on a count of the whole context, which was
         // not made.
@@ -45,7 +45,8 @@ pub(crate) fn entry_budgets(
     }
     let by_order_alone =
         !plan.options.caps && plan.options.diversity.is_none() && plan.claimants.is_empty();
-    let mut limits = if plan.options.selection == Selection::InOrder && by_order_alone {
+    let is_first_fit = plan.options.selection == Selection::InOrder && plan.policy.is_none();
+    let mut limits = if is_first_fit && by_order_alone {
         first_fit(plan)
     } else {
         tried_out(plan, limit)?

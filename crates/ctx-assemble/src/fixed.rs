@@ -82,7 +82,7 @@ impl Notices {
 }
 
 impl Fixed {
-    /// Prices the pieces of a context of at most `total` chunks.
+    /// Prices the pieces of a context of at most `total` chunks, whose blocks were priced before.
     pub(crate) fn price(
         pricer: &Pricer<'_>,
         options: &BuildOptions,
@@ -100,14 +100,15 @@ impl Fixed {
             Default::default()
         };
         Ok(Fixed {
-            open: pricer.piece(|out| formatter.open(options.header.as_deref(), out))?,
+            open: pricer.opening(options.header.as_deref())?,
             close_chunks: pricer.piece(|out| formatter.close_chunks(out))?,
             sources,
             separator: pricer.piece(|out| formatter.separator(out))?,
             source_separator,
             close: pricer.piece(|out| formatter.close(options.footer.as_deref(), out))?,
             notices: Notices::price(pricer, options, total)?,
-            joins_safely: formatter.joins_safely(options.footer.as_deref()),
+            // All pieces have been priced.
+            joins_safely: pricer.joins_safely(options.footer.as_deref()),
         })
     }
 

@@ -5,6 +5,7 @@ mod assemble;
 mod assembler;
 mod control;
 mod error;
+mod extras;
 mod once;
 
 // What may be shown: chunks are screened and merged into units.
@@ -45,9 +46,10 @@ pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
 pub use claims::Claims;
 pub use control::{Cancel, CancelGuard, Clock, Control};
-pub use ctx_budget::BudgetError;
-pub use ctx_format::FormatError;
+pub use ctx_budget::{BudgetError, Poll, Problem};
+pub use ctx_format::{FormatError, Formatter};
 pub use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, ModelError, Tokens};
 pub use ctx_tokens::{TokenCounter, TokensError};
 pub use error::AssembleError;
+pub use extras::{Extras, Policy};
 pub use once::assemble_each_line_once;

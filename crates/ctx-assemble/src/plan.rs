@@ -4,10 +4,9 @@ use ctx_budget::{
     BudgetError, CapRule, CapUnit, Capacity, Claim, Item, Outcome, Pin, Poll, Problem, Settings,
     kind_budget, proportional_caps,
 };
-use ctx_model::{BuildOptions, Selection, Tokens};
+use ctx_model::{BuildOptions, Chunk, Selection, Tokens};
 use smallvec::SmallVec;
 
-use crate::AssembleError;
 use crate::candidates::{Candidate, Candidates};
 use crate::chunk_bound::ChunkBound;
 use crate::claims::{Claimants, Granted};
@@ -15,6 +14,7 @@ use crate::everything::Everything;
 use crate::fixed::{Fixed, SetAside};
 use crate::price::Pricer;
 use crate::screen::Screened;
+use crate::{AssembleError, Policy};
 
 /// The discount on a cached token, as a share of its price. Providers give half to nine tenths; see
 /// `docs/design/0004-order-and-prompt-caches.md`.
@@ -39,6 +39,8 @@ pub(crate) struct Plan<'p, 'u> {
     pub(crate) chunk_bound: Option<&'p ChunkBound>,
     /// The claims of candidates.
     pub(crate) claimants: &'p Claimants,
+    /// The caller's policy, in place of that of the options.
+    pub(crate) policy: Option<&'p dyn Policy>,
 }
 
 /// A selection, and the claims that were granted for it.
@@ -282,7 +284,9 @@ impl Plan<'_, '_> {
         let All { outcome: all, fits } = all;
         let upper = some.certificate.upper_bound;
         let upper = upper.max(all.certificate.upper_bound);
-        let is_better = fits && all.certificate.value >= some.certificate.value;
+        // A caller's policy may have reasons of its own to leave something out.
+        let is_better =
+            fits && self.policy.is_none() && all.certificate.value >= some.certificate.value;
         let (steps, finished) = (some.steps + all.steps, some.finished && all.finished);
         let better = if is_better { all } else { some };
         let mut bound = better.certificate;
@@ -295,6 +299,9 @@ impl Plan<'_, '_> {
     /// The best selection for `problem`, where chunks of the previous context count as cheaper.
     fn best(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
         let outcome = self.solve(problem, budget)?;
+        if self.policy.is_some() {
+            return Ok(outcome);
+        }
         let by_value = self.options.selection != Selection::InOrder;
         if self.options.previous.is_none() || !by_value || outcome.certificate.lambda <= 0.0 {
             return self.with_parts_of_no_worth(problem, outcome);
@@ -418,38 +425,53 @@ impl Plan<'_, '_> {
     }
 
     fn solve(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
-        self.solve_by(problem, self.options.selection, budget)
+        let Some(policy) = self.policy else {
+            return self.solve_by(problem, self.options.selection, budget);
+        };
+        let chunks: Vec<&Chunk> = self
+            .candidates
+            .all
+            .iter()
+            .map(|it| it.unit.chunk())
+            .collect();
+        let choose = |poll: &mut dyn FnMut() -> Poll| policy.choose(problem, &chunks, poll);
+        let mut poll = || self.poll();
+        let outcome = ctx_budget::select_with(problem, choose, &self.settings(), &mut poll);
+        outcome.map_err(|error| self.refusal(error, budget))
     }
 
+    /// Runs a built-in policy on `problem`.
     fn solve_by(
         &self,
         problem: &Problem,
         selection: Selection,
         budget: &Budget,
     ) -> Result<Outcome, AssembleError> {
-        self.run(problem, selection).map_err(|error| match error {
+        let mut poll = || self.poll();
+        let outcome = ctx_budget::select(problem, selection, &self.settings(), &mut poll);
+        outcome.map_err(|error| self.refusal(error, budget))
+    }
+
+    fn refusal(&self, error: BudgetError, budget: &Budget) -> AssembleError {
+        match error {
             BudgetError::Cancelled => AssembleError::Cancelled,
             // More pins than `max_chunks` were refused earlier; here the weight does not fit.
             BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
                 self.too_small(budget.slack)
             }
             other => other.into(),
-        })
+        }
     }
 
-    /// Runs a policy on `problem`.
-    fn run(&self, problem: &Problem, selection: Selection) -> Result<Outcome, BudgetError> {
+    fn poll(&self) -> Poll {
         let control = self.pricer.control;
-        let mut poll = || {
-            if control.cancel.is_cancelled() {
-                Poll::Cancel
-            } else if control.is_late() {
-                Poll::Finish
-            } else {
-                Poll::Continue
-            }
-        };
-        ctx_budget::select(problem, selection, &self.settings(), &mut poll)
+        if control.cancel.is_cancelled() {
+            Poll::Cancel
+        } else if control.is_late() {
+            Poll::Finish
+        } else {
+            Poll::Continue
+        }
     }
 
     fn settings(&self) -> Settings {

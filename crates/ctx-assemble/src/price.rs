@@ -2,7 +2,9 @@
 //!
 //! A piece is rendered, weighed and dropped, so prices need no more memory than the largest block.
 
-use ctx_format::{Formatter, Group};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ctx_format::{Formatter, Group, joins_safely};
 use ctx_model::{BuildOptions, Chunk, Tokens};
 use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use memchr::memchr_iter;
@@ -41,12 +43,36 @@ impl std::ops::Add for Price {
     }
 }
 
+/// Whether all pieces that were priced keep the rule that prices add up ([`joins_safely`]).
+#[derive(Debug, Default)]
+pub(crate) struct Joints {
+    is_broken: AtomicBool,
+}
+
+impl Joints {
+    fn look_at(&self, piece: &str) {
+        self.keeps(joins_safely(piece));
+    }
+
+    /// Nothing precedes the first piece, so it may begin with anything.
+    fn look_at_first(&self, piece: &str) {
+        self.keeps(piece.is_empty() || piece.ends_with('\n'));
+    }
+
+    fn keeps(&self, rule: bool) {
+        if !rule {
+            self.is_broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Prices pieces with one formatter and one counter.
 #[derive(Clone, Copy)]
 pub(crate) struct Pricer<'a> {
     pub(crate) formatter: &'a dyn Formatter,
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) control: &'a Control,
+    pub(crate) joints: &'a Joints,
 }
 
 impl Pricer<'_> {
@@ -54,7 +80,22 @@ impl Pricer<'_> {
     pub(crate) fn piece(&self, write: impl FnOnce(&mut String)) -> Result<Price, AssembleError> {
         let mut text = String::new();
         write(&mut text);
+        self.joints.look_at(&text);
         self.price_of(&text)
+    }
+
+    /// The price of the piece that opens the document.
+    pub(crate) fn opening(&self, header: Option<&str>) -> Result<Price, AssembleError> {
+        let mut text = String::new();
+        self.formatter.open(header, &mut text);
+        self.joints.look_at_first(&text);
+        self.price_of(&text)
+    }
+
+    /// Whether all pieces priced so far, and those of a document that ends with `footer`, keep the
+    /// rule that prices add up. If not, the whole document must be counted.
+    pub(crate) fn joins_safely(&self, footer: Option<&str>) -> bool {
+        !self.joints.is_broken.load(Ordering::Relaxed) && self.formatter.joins_safely(footer)
     }
 
     /// The price of a group's heading and closing.
@@ -79,11 +120,13 @@ impl Pricer<'_> {
             for piece in variants.iter_mut().flat_map(|it| &mut it.pieces) {
                 desk.text.clear();
                 self.formatter.block(&piece.block, &mut desk.text);
+                self.joints.look_at(&desk.text);
                 piece.price = self.block(&desk.text, &mut desk.heads)?;
                 piece.seal = seal.then(|| rapidhash_v3(desk.text.as_bytes()));
                 if options.include_sources {
                     desk.text.clear();
                     self.formatter.source(&piece.block, &mut desk.text);
+                    self.joints.look_at(&desk.text);
                     piece.source = Price {
                         weight: self.counter.weigh_once(&desk.text),
                         bytes: desk.text.len(),
@@ -300,6 +343,7 @@ mod tests {
                 formatter: &*json,
                 counter: &counter,
                 control: &Control::default().with_cancel(cancel.clone()),
+                joints: &Joints::default(),
             };
             let price = || pricer.block(text, &mut Heads::default());
             let first = price().unwrap();

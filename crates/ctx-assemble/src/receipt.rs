@@ -101,7 +101,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let mut built = BuiltContext::new(
             "",
             digest.to_hex().to_string(),
-            options.format,
+            self.plan.pricer.formatter.format(),
             counter.name(),
             counter.exactness(),
             self.split()?,
@@ -319,11 +319,15 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     fn warnings(&self, readings: &[Reading]) -> Vec<Warning> {
         let mut warnings = self.plan.screened.warnings.clone();
         let footer = self.plan.options.footer.as_deref();
-        if !self.plan.pricer.formatter.joins_safely(footer) {
-            warnings.push(Warning::new(
-                WarningCode::UnsafeJoint,
-                "the separator or footer begins with '/', so some tokens may be kept in hand",
-            ));
+        let pricer = self.plan.pricer;
+        if !pricer.joins_safely(footer) {
+            let what = if pricer.formatter.joins_safely(footer) {
+                "pieces of the format do not end their lines or begin with blank ones"
+            } else {
+                "the separator or footer begins with '/'"
+            };
+            let detail = format!("{what}, so some tokens may be kept in hand");
+            warnings.push(Warning::new(WarningCode::UnsafeJoint, detail));
         }
         let read = self.pieces().zip(readings);
         warnings.extend(read.filter_map(|((_, piece), reading)| {

@@ -1,5 +1,6 @@
 //! Separates the chunks that may be shown from those that are omitted before anything is priced.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use ctx_model::{BuildOptions, Chunk, Omitted, OmittedReason, Warning};
@@ -11,7 +12,7 @@ use crate::merge::{merge, mismatches};
 use crate::previous::PreviousBlocks;
 use crate::survey::Survey;
 use crate::unit::Unit;
-use crate::{AssembleError, Control, parallel};
+use crate::{AssembleError, Control, Extras, parallel};
 
 /// The chunks that may be shown, and those that may not.
 #[derive(Debug)]
@@ -30,11 +31,18 @@ impl<'a> Screened<'a> {
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
+        extras: &Extras<'_>,
         control: &Control,
     ) -> Result<Self, AssembleError> {
         let compares = options.merge && options.include_content;
         let sent = if compares {
-            PreviousBlocks::new(chunks, options, control)?
+            let mut options = Cow::Borrowed(options);
+            if extras.formatter.is_some() && options.previous.is_some() {
+                // The blocks of another format cannot be read back.
+                let previous = &mut options.to_mut().previous;
+                previous.iter_mut().for_each(|it| it.context = None);
+            }
+            PreviousBlocks::new(chunks, &options, control)?
         } else {
             PreviousBlocks::default()
         };

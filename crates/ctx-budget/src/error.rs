@@ -63,6 +63,12 @@ pub enum BudgetError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A selection of a caller's own policy that `problem` does not allow.
+    #[error("the policy's selection {what}")]
+    Selection {
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// The diversity is not a share.
     #[error("diversity is not a finite number from 0 to 1")]
     InvalidDiversity,

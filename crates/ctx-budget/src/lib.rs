@@ -29,5 +29,5 @@ pub use entry::entry_capacity;
 pub use error::{BudgetError, Pin};
 pub use problem::{Capacity, Choice, Feature, Item, Problem};
 pub use reservation::{Reservation, reserve};
-pub use select::{Outcome, select};
+pub use select::{Outcome, select, select_with};
 pub use settings::{Poll, Settings};

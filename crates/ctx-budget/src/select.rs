@@ -9,7 +9,7 @@ use crate::in_order::first_fit;
 use crate::number::real;
 use crate::objective::Objective;
 use crate::optimal;
-use crate::prepared::{Pins, Prepared, pins};
+use crate::prepared::{Pins, Prepared, cheapest, pins, within_cap};
 use crate::tally::{Tally, weigh};
 use crate::ticker::{Stop, Ticker};
 use crate::{BudgetError, Choice, Item, Poll, Problem, Settings};
@@ -107,25 +107,64 @@ pub fn select(
 ) -> Result<Outcome, BudgetError> {
     let mut ticker = Ticker::new(poll);
     let run = Run::new(problem, settings, &mut ticker)?;
-    let outcome = run.answer(policy, &mut ticker).and_then(|answer| {
-        let bound = match answer.bound {
-            Some(bound) => bound,
-            None => run.bound_within(run.loose, &answer.tally, &mut ticker)?,
-        };
-        // A capacity that is no constraint has no price: the price for the safe capacity is
-        // reported.
-        let safe = problem.capacity.safe;
-        let bound = if bound.lambda <= 0.0 && run.loose > safe {
-            let lambda = run.bound_within(safe, &answer.tally, &mut ticker)?.lambda;
-            Bound { lambda, ..bound }
-        } else {
-            bound
-        };
-        ticker.tick_on(problem.items.len())?;
-        let steps = ticker.steps();
-        Ok(run.outcome(answer, &bound, policy, steps))
-    });
+    let answer = run.answer(policy, &mut ticker);
+    let outcome = answer.and_then(|answer| run.certified(answer, policy, &mut ticker));
     outcome.map_err(|_| BudgetError::Cancelled)
+}
+
+/// Does what [`select`] does, with a policy of the caller: `choose` returns the index of one of the
+/// choices of each item, or `None` to leave it out. It is called once, with `poll`, when the pinned
+/// items are known to fit. The certificate bounds every selection, whatever the policy's aim.
+///
+/// # Errors
+/// Those of [`select`]; [`BudgetError::Selection`] if the selection does not belong to `problem`,
+/// lacks a pinned item, is too heavy, has too many items, or exceeds a cap.
+pub fn select_with(
+    problem: &Problem,
+    choose: impl FnOnce(&mut dyn FnMut() -> Poll) -> Vec<Option<usize>>,
+    settings: &Settings,
+    poll: &mut dyn FnMut() -> Poll,
+) -> Result<Outcome, BudgetError> {
+    Run::new(problem, settings, &mut Ticker::new(poll))?;
+    let chosen = choose(poll);
+    if poll() == Poll::Cancel {
+        return Err(BudgetError::Cancelled);
+    }
+    is_allowed(problem, &chosen).map_err(|what| BudgetError::Selection { what })?;
+    let mut ticker = Ticker::new(poll);
+    let run = Run::new(problem, settings, &mut ticker)?;
+    let answer = Answer {
+        tally: Tally::of(problem, problem.capacity.safe, chosen),
+        bound: None,
+        finished: true,
+    };
+    // Reasons are those of a policy that weighs values against prices.
+    let outcome = run.certified(answer, Selection::Optimal, &mut ticker);
+    outcome.map_err(|_| BudgetError::Cancelled)
+}
+
+/// Refuses a selection that `problem` does not allow.
+fn is_allowed(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), &'static str> {
+    is_of(problem, chosen).map_err(|_| "does not belong to the problem")?;
+    let items = || problem.items.iter().zip(chosen);
+    if items().any(|(item, choice)| item.pinned && choice.is_none()) {
+        return Err("leaves out a pinned item");
+    }
+    let is_above = |(item, choice): (&Item, &Option<usize>)| {
+        choice
+            .is_some_and(|it| !within_cap(item, it) && !(item.pinned && cheapest(item) == Some(it)))
+    };
+    if items().any(is_above) {
+        return Err("exceeds the cap of an item");
+    }
+    let count = chosen.iter().flatten().count();
+    if problem.max_items.is_some_and(|most| count > most) {
+        return Err("has too many items");
+    }
+    if weigh(problem, chosen) > u128::from(problem.capacity.safe) {
+        return Err("is too heavy");
+    }
+    Ok(())
 }
 
 /// Chooses without computing a certificate; also returns whether the policy ran to its end.
@@ -295,6 +334,31 @@ impl<'p> Run<'p> {
         let value = |item, choice| self.objective.gain(&told, item, None, choice);
         let guess = self.objective.value(&tally.chosen) / real(capacity.max(1));
         bound::of_values(self.problem, capacity, self.pins, value, guess, ticker)
+    }
+
+    /// `answer` with its certificate.
+    fn certified(
+        &self,
+        answer: Answer<'p>,
+        policy: Selection,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Outcome, Stop> {
+        let bound = match answer.bound {
+            Some(bound) => bound,
+            None => self.bound_within(self.loose, &answer.tally, ticker)?,
+        };
+        // A capacity that is no constraint has no price: the price for the safe capacity is
+        // reported.
+        let safe = self.problem.capacity.safe;
+        let bound = if bound.lambda <= 0.0 && self.loose > safe {
+            let lambda = self.bound_within(safe, &answer.tally, ticker)?.lambda;
+            Bound { lambda, ..bound }
+        } else {
+            bound
+        };
+        ticker.tick_on(self.problem.items.len())?;
+        let steps = ticker.steps();
+        Ok(self.outcome(answer, &bound, policy, steps))
     }
 
     fn outcome(

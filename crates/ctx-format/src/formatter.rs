@@ -32,14 +32,24 @@ use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
 /// document are the sum of the tokens of its pieces. Only a separator or footer of the caller that
 /// begins with `/` can break the rule: see [`joins_safely`](Formatter::joins_safely).
 ///
+/// **No text leaves its place.** Whatever comes from a block is neutralised
+/// ([`neutralise`](crate::neutralise)) and escaped, so that it cannot be taken for a piece.
+///
+/// The property tests of these laws are `ctx_testkit::laws::formatter`. A formatter of your own
+/// that keeps them can be given to `ctx_assemble::assemble_with`.
+///
 /// Each method takes time linear in the size of its arguments.
 pub trait Formatter: Debug + Send + Sync {
-    /// The format it writes.
+    /// The format it writes. A formatter of another format names the one whose rules for the
+    /// caller's header and footer ([`check_text`](crate::check_text)) it shares: usually
+    /// [`Format::Plain`], which has none.
     fn format(&self) -> Format;
 
-    /// The group that the options assign to `block`. In a document the block must be in that group,
-    /// since a heading that the group shows is not repeated in the block. The group of a file may
-    /// be opened within a group that the caller chose.
+    /// The group that the options assign to `block`, unless the writer of the document chooses it
+    /// ([`DocumentWriter::group_by`](crate::DocumentWriter::group_by)), as an assembly does. In a
+    /// document the block must be in that group, since a heading that the group shows is not
+    /// repeated in the block. The group of a file may be opened within a group that the caller
+    /// chose.
     fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>>;
 
     /// Writes one block that stands alone, outside any document: without separator or group, and

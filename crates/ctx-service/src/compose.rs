@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ctx_assemble::{AssembleError, Claims, Control, assemble_with};
+use ctx_assemble::{AssembleError, Claims, Control, Extras, assemble_with};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order,
     Origin, RenditionKind, Selection,
@@ -50,7 +50,8 @@ pub(crate) fn compose(
     let mut merged: Vec<Omitted> = Vec::new();
     let claims = claims(&candidates.chunks);
     loop {
-        let mut built = assemble_with(&candidates.chunks, &claims, options, counter, control)?;
+    let extras = Extras::default().with_claims(&claims);
+        let mut built = assemble_with(&candidates.chunks, &extras, options, counter, control)?;
         let again = shown_twice(&built.included, candidates);
         if again.is_empty() {
             built.omitted.append(&mut merged);

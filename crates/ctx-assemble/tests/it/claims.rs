@@ -1,6 +1,6 @@
 //! What has a first claim on a share of the budget.
 
-use ctx_assemble::{AssembleError, Claims, Control, assemble_with};
+use ctx_assemble::{AssembleError, Claims, Control, Extras, assemble_with};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, Rendition, RenditionKind, Selection,
 };
@@ -15,7 +15,8 @@ fn claiming(
     options: &BuildOptions,
 ) -> Result<BuiltContext, AssembleError> {
     let counter = ctx_tokens::counter(&options.counter).unwrap();
-    assemble_with(chunks, claims, options, &*counter, &Control::default())
+    let extras = Extras::default().with_claims(claims);
+    assemble_with(chunks, &extras, options, &*counter, &Control::default())
 }
 
 /// What somebody said, in so many words: worth next to nothing.

@@ -9,6 +9,7 @@ mod everything;
 mod merging;
 mod notices;
 mod ordering;
+mod own;
 mod policies;
 mod previous;
 mod properties;

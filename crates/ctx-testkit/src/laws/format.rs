@@ -1,6 +1,6 @@
 //! Laws of `ctx_format::Formatter`.
 
-use ctx_format::{Block, Formatter, Group, Notice, joins_safely};
+use ctx_format::{Block, Formatter, Group, Notice, Slot, count_neutralised, joins_safely};
 use ctx_model::Category;
 use ctx_tokens::is_safe_joint;
 use proptest::prelude::*;
@@ -9,8 +9,8 @@ use proptest::test_runner::TestRunner;
 use crate::generate;
 
 /// Checks that `formatter` keeps the promises of [`Formatter`]: every piece is appended to the
-/// existing text, depends only on its arguments, and joins the pieces before and after it without
-/// changing the number of tokens.
+/// existing text, depends only on its arguments, has no character that should be neutralised, and
+/// joins the pieces before and after it without changing the number of tokens.
 ///
 /// # Panics
 /// If a promise is broken, with the counter-example.
@@ -98,6 +98,7 @@ impl Pieces {
 fn is_appended(write: &dyn Fn(&mut String)) -> Result<String, TestCaseError> {
     let mut alone = String::new();
     write(&mut alone);
+    prop_assert_eq!(count_neutralised(&alone, Slot::Text), 0, "in {:?}", &alone);
     for before in ["```\n", "<![CDATA[", "\"", "  "] {
         let mut after = before.to_owned();
         write(&mut after);
