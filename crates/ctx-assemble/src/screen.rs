@@ -26,8 +26,8 @@ pub(crate) struct Screened<'a> {
 }
 
 impl<'a> Screened<'a> {
-    /// Removes chunks of too little relevance and duplicates of better chunks, or of chunks sent
-    /// before, and merges adjacent and overlapping chunks.
+    /// Removes chunks of too little relevance, unless they have a first claim, and duplicates of
+    /// better chunks, or of chunks sent before, and merges adjacent and overlapping chunks.
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
@@ -63,7 +63,9 @@ impl<'a> Screened<'a> {
         let (kept, below): (Vec<&Chunk>, Vec<&Chunk>) = ranked
             .into_iter()
             .map(|(_, chunk)| chunk)
-            .partition(|chunk| chunk.pinned || chunk.relevance >= least);
+            .partition(|chunk| {
+                chunk.pinned || chunk.relevance >= least || extras.claims(&chunk.id)
+            });
         let mut out = Vec::new();
         // Without their content, chunks have no lines to merge and no text to compare.
         let (units, warnings) = if compares {

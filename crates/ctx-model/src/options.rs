@@ -202,7 +202,8 @@ pub struct BuildOptions {
     pub footer: Option<String>,
     /// The counter that measures tokens.
     pub counter: CounterName,
-    /// The least relevance: chunks below it are left out.
+    /// The least relevance: chunks below it are left out, except pinned ones and those with a first
+    /// claim, as the messages of a thread have.
     pub min_relevance: Option<Relevance>,
     /// Whether adjacent or overlapping chunks of one file are merged, and duplicate texts are shown
     /// once. Chunks with renditions stay separate, unless `assemble_each_line_once` merges them.

@@ -216,7 +216,7 @@ pub(crate) struct BuildOptions {
     /// The token counter: `characterBased`, `wordBased`, an encoding or a model.
     #[schema(nullable = false, default = "o200k_base")]
     token_estimation: Option<String>,
-    /// Chunks below it are left out.
+    /// Chunks below it are left out, except pinned ones and messages of the thread.
     #[schema(minimum = 0, maximum = 1)]
     min_relevance: Option<f64>,
     /// Whether chunks with overlapping or adjacent lines are merged.

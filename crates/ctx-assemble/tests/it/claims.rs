@@ -2,7 +2,8 @@
 
 use ctx_assemble::{AssembleError, Claims, Control, Extras, assemble_with};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, ChunkKind, Rendition, RenditionKind, Selection,
+    BuildOptions, BuiltContext, Chunk, ChunkKind, OmittedReason, Rendition, RenditionKind,
+    Selection,
 };
 use ctx_testkit::generate;
 use proptest::prelude::*;
@@ -57,6 +58,23 @@ fn claims_are_granted_in_order_each_as_fully_as_the_share_holds() {
     chunks[62] = said(2, 600).with_renditions(Vec::new());
     let built = claiming(&chunks, &latest_first(4), &options).unwrap();
     assert_eq!(claimed(&built), [("m3", full)]);
+}
+
+#[test]
+fn what_has_a_first_claim_may_score_less_than_the_least_relevance() {
+    let mut chunks = files(6);
+    chunks.extend([said(0, 5), said(1, 5)]);
+    let least = ctx_model::Relevance::new(0.3).unwrap();
+    let options = options(4_000).with_min_relevance(Some(least));
+    let built = claiming(&chunks, &latest_first(2), &options).unwrap();
+    assert_eq!(claimed(&built).len(), 2);
+    let below = built.omitted.iter().map(|it| it.reason.clone());
+    assert_eq!(
+        below.collect::<Vec<_>>(),
+        [OmittedReason::BelowMinRelevance]
+    );
+    let built = claiming(&chunks, &Claims::default(), &options).unwrap();
+    assert_eq!(built.omitted.len(), 3);
 }
 
 #[test]

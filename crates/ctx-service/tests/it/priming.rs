@@ -374,6 +374,25 @@ async fn turns_keep_their_order_in_every_format() {
     }
 }
 
+/// What was said is chosen by its turn, so the least relevance does not hold for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_is_shown_though_it_scores_less_than_the_least_relevance() {
+    let world = world(FILES);
+    world
+        .say(&[
+            ("user", "why are there tides?"),
+            ("assistant", "the moon pulls at the sea."),
+        ])
+        .await;
+    let mut least = options_of(4_000);
+    least.build.min_relevance = Relevance::new(0.9).ok();
+    let context = world.prime_with("go on", &least).await.context;
+    let included = context.built.included.iter();
+    let shown: Vec<&str> = included.map(|it| it.why.as_str()).collect();
+    assert_eq!(shown, ["first claim"]);
+    assert!(context.built.context.contains("the moon pulls at the sea."));
+}
+
 /// A message that only goes on with its thread is like nothing that was said.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_said_last_is_shown_whatever_is_asked() {
