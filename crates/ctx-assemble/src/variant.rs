@@ -47,11 +47,14 @@ impl<'u> Variant<'u> {
     /// Lowers the value to at most `most`. The lines of a part that is not shown may count for
     /// another part that is, but showing less never has a higher value.
     fn is_worth_at_most(&mut self, most: f64) {
-        let value = self.value();
-        if value > most {
+        let mut value = self.value();
+        // Rounding must not leave the sum a little above: it would then be preferred to the whole.
+        while value > most {
+            let share = most / value * (1.0 - f64::EPSILON);
             for piece in &mut self.pieces {
-                piece.value *= most / value;
+                piece.value *= share;
             }
+            value = self.value();
         }
     }
 
