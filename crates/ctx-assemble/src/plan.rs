@@ -12,7 +12,7 @@ use crate::chunk_bound::ChunkBound;
 use crate::claims::{Claimants, Granted};
 use crate::everything::Everything;
 use crate::fixed::{Fixed, SetAside};
-use crate::price::Pricer;
+use crate::price::{Pricer, smallest_limit};
 use crate::screen::Screened;
 use crate::{AssembleError, Policy};
 
@@ -400,26 +400,24 @@ impl Plan<'_, '_> {
         })
     }
 
-    /// Sets the cap of each item, by its relevance and the budget of its kind.
+    /// Sets the cap of each item, by its relevance, the budget of its kind, and what it needs.
     fn cap(&mut self, limit: Tokens) {
-        let claims: Vec<Claim> = self
-            .candidates
-            .all
-            .iter()
-            .map(|candidate| {
+        let counter = self.pricer.counter;
+        let items = self.candidates.all.iter().zip(&self.problem.items);
+        let claims: Vec<Claim> = items
+            .map(|(candidate, item)| {
                 let chunk = candidate.unit.chunk();
+                let heaviest = item.choices.iter().map(|it| it.weight).max();
                 Claim {
                     relevance: chunk.relevance.get(),
                     kind_budget: kind_budget(&chunk.kind, CapUnit::Tokens),
+                    need: smallest_limit(counter, heaviest.unwrap_or(0)).into(),
                 }
             })
             .collect();
         let caps = proportional_caps(&claims, limit.into(), &CapRule::TOKENS);
         for (item, cap) in self.problem.items.iter_mut().zip(caps) {
-            let capacity = self
-                .pricer
-                .counter
-                .capacity(Tokens::saturating_from_u64(cap));
+            let capacity = counter.capacity(Tokens::saturating_from_u64(cap));
             item.cap = Some(capacity.safe);
         }
     }

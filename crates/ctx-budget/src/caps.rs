@@ -14,6 +14,8 @@ pub struct Claim {
     pub relevance: f64,
     /// The usual size of its kind: see [`kind_budget`].
     pub kind_budget: u64,
+    /// The weight of its heaviest choice, which it never needs more than; `u64::MAX` if unknown.
+    pub need: u64,
 }
 
 /// The parameters of caps.
@@ -72,13 +74,14 @@ pub fn kind_budget(kind: &ChunkKind, unit: CapUnit) -> u64 {
 
 /// The cap of each item, for [`Item::cap`](crate::Item::cap). `rule.share` of the budget is split
 /// by relevance; a cap is at most `rule.times` the budget of the item's kind, and at least
-/// `rule.floor`. What one item's kind does not allow is split among the other items, again by
-/// relevance, so that the caps add up to the share if their kinds allow that much. If no item has
-/// any relevance, the parts are equal. O(n log n) for n claims.
+/// `rule.floor`. What one item's kind does not allow, or what it does not need, is split among the
+/// other items, again by relevance, so that the caps add up to the share if kinds and needs allow
+/// that much. A larger budget never lowers a cap. If no item has any relevance, the parts are
+/// equal. O(n log n) for n claims.
 ///
-/// Caps remove choices, so the optimum of a problem with caps is never above that without. The
-/// actual weight of items is not known here: an item that needs less than its cap leaves the rest
-/// unspent, and one that has no rendition within its cap leaves all of it.
+/// Caps remove choices, so the optimum of a problem with caps is never above that without. An item
+/// shown by a choice below its cap leaves the difference unspent, and one that has no choice within
+/// its cap leaves all of it.
 pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u64> {
     let relevance = |claim: &Claim| {
         let usable = claim.relevance.is_finite() && claim.relevance > 0.0;
@@ -93,7 +96,7 @@ pub fn proportional_caps(claims: &[Claim], budget: u64, rule: &CapRule) -> Vec<u
             1.0
         }
     };
-    let most = |claim: &Claim| claim.kind_budget.saturating_mul(rule.times);
+    let most = |claim: &Claim| claim.kind_budget.saturating_mul(rule.times).min(claim.need);
     let wanted: Vec<(f64, f64)> = claims
         .iter()
         .map(|it| (scaled(it), real(most(it))))

@@ -221,11 +221,12 @@ pub struct BuildOptions {
     /// pinned: then the gap may stay above 0.
     pub exact: bool,
     /// Whether each chunk is capped: at its share by relevance of four fifths of the budget, and at
-    /// four times the usual size of its kind, but never below 25 tokens. The part of a share that
-    /// its kind does not allow is given to other chunks. A chunk that has no rendition below its
-    /// cap is omitted as [`OmittedReason::OverBudget`](crate::OmittedReason::OverBudget), and the
-    /// tokens that it leaves are not given to others, so much of the budget may stay unspent if it
-    /// is split among many chunks.
+    /// four times the usual size of its kind, but never below 25 tokens. The part of a share that a
+    /// chunk does not need, or its kind does not allow, is given to other chunks. A chunk that has
+    /// no rendition below its cap is omitted as
+    /// [`OmittedReason::OverBudget`](crate::OmittedReason::OverBudget), and the tokens that it
+    /// leaves are not given to others, so much of the budget may stay unspent if it is split among
+    /// many chunks.
     pub caps: bool,
     /// The previous context, whose beginning is to be repeated so that prompt caches keep it.
     pub previous: Option<Previous>,

@@ -297,6 +297,19 @@ fn caps_hold_where_everything_would_fit() {
 }
 
 #[test]
+fn what_small_chunks_do_not_need_of_their_caps_is_for_the_others() {
+    let mut chunks: Vec<Chunk> = [("large", 240), ("b", 12), ("c", 12), ("d", 12)]
+        .map(|(id, words)| chunk(id, 0.5, &format!("{id} ").repeat(words)).with_path(id))
+        .into();
+    chunks[0].kind = ChunkKind::Class;
+    for selection in POLICIES {
+        // A quarter of four fifths is 140 tokens for each.
+        let options = options(700).with_selection(selection).with_caps(true);
+        assert_eq!(build(&chunks, &options).included.len(), 4, "{selection}");
+    }
+}
+
+#[test]
 fn the_receipt_says_why_each_chunk_is_in() {
     let mut chunks = uneven(30);
     chunks[3].pinned = true;

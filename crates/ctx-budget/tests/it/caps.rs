@@ -9,6 +9,7 @@ fn claim(relevance: f64, kind: &ChunkKind) -> Claim {
     Claim {
         relevance,
         kind_budget: kind_budget(kind, CapUnit::Characters),
+        need: u64::MAX,
     }
 }
 
@@ -49,6 +50,13 @@ fn what_one_may_not_have_is_split_among_the_others() {
 }
 
 #[test]
+fn what_one_does_not_need_is_split_among_the_others() {
+    let mut claims = [claim(0.5, &ChunkKind::Document); 3];
+    claims[0].need = 100;
+    caps(&claims, 3_000, &[100, 1_150, 1_150]);
+}
+
+#[test]
 fn what_has_no_relevance_has_no_more_than_the_floor() {
     let claims = [claim(1.0, &ChunkKind::File), claim(0.0, &ChunkKind::Class)];
     caps(&claims, 100_000, &[800, 100]);
@@ -73,6 +81,7 @@ fn in_tokens_a_quarter_of_it() {
     let claims = [Claim {
         relevance: 0.0,
         kind_budget: kind_budget(&ChunkKind::Method, CapUnit::Tokens),
+        need: u64::MAX,
     }];
     assert_eq!(proportional_caps(&claims, 10, &CapRule::TOKENS), [25]);
     assert_eq!(proportional_caps(&claims, 10_000, &CapRule::TOKENS), [300]);
@@ -80,17 +89,19 @@ fn in_tokens_a_quarter_of_it() {
 
 proptest! {
     #[test]
-    fn caps_come_to_the_share_as_far_as_kinds_allow(
-        claims in vec((0.0..1.0_f64, 0..1_000_u64), 1..40),
+    fn caps_come_to_the_share_as_far_as_kinds_and_needs_allow(
+        claims in vec((0.0..1.0_f64, 0..1_000_u64, prop_oneof![Just(u64::MAX), 0..2_000_u64]), 1..40),
         budget in 0..200_000_u64,
         more in 0..10_000_u64,
     ) {
-        let claims = claims.into_iter().map(|(relevance, kind_budget)| Claim { relevance, kind_budget });
+        let claims = claims.into_iter();
+        let claims = claims.map(|(relevance, kind_budget, need)| Claim { relevance, kind_budget, need });
         let claims: Vec<Claim> = claims.collect();
         let rule = CapRule { floor: 0, ..CapRule::CHARACTERS };
         let caps = proportional_caps(&claims, budget, &rule);
         let has_relevance = claims.iter().any(|it| it.relevance > 0.0);
-        let may = |it: &Claim| if it.relevance > 0.0 || !has_relevance { it.kind_budget * 4 } else { 0 };
+        let allowed = |it: &Claim| (it.kind_budget * 4).min(it.need);
+        let may = |it: &Claim| if it.relevance > 0.0 || !has_relevance { allowed(it) } else { 0 };
         let most: u64 = claims.iter().map(may).sum();
         let share = budget * 4 / 5;
         let sum: u64 = caps.iter().sum();
@@ -100,7 +111,7 @@ proptest! {
         let real = |it: u64| f64::from(u32::try_from(it).unwrap());
         for (claim, cap) in claims.iter().zip(&caps) {
             let part = claim.relevance / all * real(budget) * 0.8;
-            let alone = part.min(real(claim.kind_budget * 4));
+            let alone = part.min(real(allowed(claim)));
             prop_assert!(all == 0.0 || real(*cap) >= alone - 1.0, "{cap} < {alone}");
         }
         let larger = proportional_caps(&claims, budget + more, &rule);
@@ -113,6 +124,7 @@ fn huge_numbers_saturate() {
     let claims = [Claim {
         relevance: f64::MAX,
         kind_budget: u64::MAX,
+        need: u64::MAX,
     }; 2];
     let caps = proportional_caps(&claims, u64::MAX, &CapRule::TOKENS);
     assert!(caps.iter().all(|&cap| cap > u64::MAX / 3));
