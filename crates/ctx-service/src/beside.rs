@@ -1,12 +1,10 @@
-//! Removes lines that a named part already has from parts that overlap it.
+//! Removes lines that a named part already has from parts that overlap it, as long as the named
+//! part is shown in full.
 
-use ctx_model::{
-    Chunk, LineSpan, Omitted, OmittedReason, Origin, Rendition, lines, without_line_end,
-};
+use ctx_model::{Chunk, LineSpan, Origin, Rendition, lines, without_line_end};
 
 /// The lines of a named part.
 struct Lines {
-    id: String,
     path: String,
     span: LineSpan,
     text: String,
@@ -14,18 +12,15 @@ struct Lines {
 }
 
 /// Removes from each of `chunks`, except those for which `stays` returns true, the lines at its
-/// beginning or end that a named chunk has too, if the texts are equal. Chunks with no other lines
-/// are removed and returned. Two chunks without renditions are left to the assembler, which merges
-/// them, and so are two of which one contains the other. O(bytes of overlapping chunks, and chunks
-/// × named chunks).
-pub(crate) fn take_out_named(
-    chunks: &mut Vec<Chunk>,
-    stays: impl Fn(&Chunk) -> bool,
-) -> Vec<Omitted> {
+/// beginning or end that a named chunk has too, if the texts are equal, and returns these chunks as
+/// they were. If no other lines are left but blank ones, these are removed instead, so that the
+/// chunk lies within the named one. Two chunks without renditions are left to the assembler, which
+/// merges them, and so are two of which one contains the other. O(bytes of overlapping chunks, and
+/// chunks × named chunks).
+pub(crate) fn take_out_named(chunks: &mut [Chunk], stays: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
     let named = chunks.iter().filter(|it| it.origin == Origin::Reference);
     let named = named.filter_map(|it| {
         Some(Lines {
-            id: it.id.clone(),
             path: it.path.clone()?,
             span: it.span?,
             text: it.content.clone(),
@@ -33,63 +28,57 @@ pub(crate) fn take_out_named(
         })
     });
     let named: Vec<Lines> = named.collect();
-    let mut omitted = Vec::new();
+    let mut cut = Vec::new();
     if named.is_empty() {
-        return omitted;
+        return cut;
     }
-    chunks.retain_mut(|chunk| {
+    for chunk in chunks {
         if chunk.origin == Origin::Reference || stays(chunk) {
-            return true;
+            continue;
         }
-        let holder = loop {
-            let before = chunk.span;
-            let holder = named.iter().find_map(|it| it.cut(chunk));
-            // A chunk that contained a named one may no longer do so.
-            if holder.is_some() || chunk.span == before {
-                break holder;
-            }
-        };
-        let Some(holder) = holder else { return true };
-        let merged = Omitted::new(&*chunk.id, OmittedReason::MergedInto);
-        omitted.push(merged.with_other(&*holder.id));
-        false
-    });
-    omitted
+        let mut whole = None;
+        // A chunk that contained a named one may no longer do so once it is cut.
+        while let Some(rest) = named.iter().find_map(|it| it.rest(chunk)) {
+            whole.get_or_insert_with(|| chunk.clone());
+            reduce(chunk, rest);
+        }
+        cut.extend(whole);
+    }
+    cut
+}
+
+/// Whether `chunk` has, outside the lines `now`, a line that is not blank and for which `is_shown`
+/// returns false.
+pub(crate) fn has_lost(
+    chunk: &Chunk,
+    now: Option<LineSpan>,
+    is_shown: impl Fn(u32) -> bool,
+) -> bool {
+    let first = chunk.span.map_or(1, LineSpan::start);
+    let is_outside = |line: u32| now.is_none_or(|it| line < it.start() || it.end() < line);
+    let mut all = (first..).zip(lines(&chunk.content));
+    all.any(|(line, text)| is_outside(line) && !text.trim().is_empty() && !is_shown(line))
+}
+
+/// Reduces `chunk` to its lines `rest`.
+fn reduce(chunk: &mut Chunk, rest: LineSpan) {
+    let Some(span) = chunk.span else { return };
+    let own = chunk.content.split_inclusive('\n');
+    let before = (rest.start() - span.start()) as usize;
+    let left: String = own.skip(before).take(rest.line_count() as usize).collect();
+    without_line_end(&left).clone_into(&mut chunk.content);
+    chunk.span = Some(rest);
+    chunk.content_hash = None;
+    let renditions = std::mem::take(&mut chunk.renditions).into_iter();
+    let within = renditions.filter_map(|it| within(&it, rest));
+    let length = chunk.content.len();
+    chunk.renditions = within.filter(|it| it.text().len() < length).collect();
 }
 
 impl Lines {
-    /// Removes these lines from `chunk`. Returns `self` if nothing else is left of it.
-    fn cut(&self, chunk: &mut Chunk) -> Option<&Self> {
-        let rest = self.rest(chunk)?;
-        let span = chunk.span?;
-        let own: Vec<&str> = chunk.content.split_inclusive('\n').collect();
-        let index = |line: u32| (line - span.start()) as usize;
-        let past = index(rest.end()) + 1;
-        let mut left = index(rest.start())..past;
-        let is_blank = |at: usize| own[at].trim().is_empty();
-        while !left.is_empty() && is_blank(left.start) {
-            left.start += 1;
-        }
-        while !left.is_empty() && is_blank(left.end - 1) {
-            left.end -= 1;
-        }
-        let number = |at: usize| u32::try_from(at).ok()?.checked_add(span.start());
-        let ends = number(left.start).zip(number(left.end.wrapping_sub(1)));
-        let Some(rest) = ends.and_then(|(start, end)| LineSpan::new(start, end).ok()) else {
-            return Some(self);
-        };
-        without_line_end(&own[left].concat()).clone_into(&mut chunk.content);
-        chunk.span = Some(rest);
-        chunk.content_hash = None;
-        let renditions = std::mem::take(&mut chunk.renditions).into_iter();
-        let within = renditions.filter_map(|it| within(&it, rest));
-        let length = chunk.content.len();
-        chunk.renditions = within.filter(|it| it.text().len() < length).collect();
-        None
-    }
-
-    /// The lines of `chunk` before or after these, if these overlap its end or its beginning and
-    /// the shared lines are equal.
+    /// The lines that `chunk` keeps beside these, if these overlap its end or its beginning and the
+    /// shared lines are equal: those before or after these, without blank ones at their ends, or
+    /// the shared ones if nothing else is left.
     fn rest(&self, chunk: &Chunk) -> Option<LineSpan> {
         let span = chunk
             .span
@@ -117,12 +106,21 @@ impl Lines {
         if own[shared(span)] != its[shared(self.span)] {
             return None;
         }
-        let rest = if start == span.start() {
-            LineSpan::new(end + 1, span.end())
+        let (mut first, mut last) = if start == span.start() {
+            (end + 1, span.end())
         } else {
-            LineSpan::new(span.start(), start - 1)
+            (span.start(), start - 1)
         };
-        rest.ok()
+        let is_blank = |line: u32| own[(line - span.start()) as usize].trim().is_empty();
+        while first <= last && is_blank(first) {
+            first += 1;
+        }
+        while first <= last && is_blank(last) {
+            last -= 1;
+        }
+        LineSpan::new(first, last)
+            .or_else(|_| LineSpan::new(start, end))
+            .ok()
     }
 }
 
@@ -172,17 +170,15 @@ mod tests {
         chunk
     }
 
-    fn left(named: &[(u32, u32)], found: (u32, u32)) -> Option<(u32, u32)> {
+    fn left(named: &[(u32, u32)], found: (u32, u32)) -> (u32, u32) {
         let named = named.iter().map(|it| chunk(Origin::Reference, *it));
         let mut chunks: Vec<Chunk> = named.chain([chunk(Origin::Chunk, found)]).collect();
-        let omitted = take_out_named(&mut chunks, |_| false);
-        let last = chunks.pop().filter(|it| it.origin == Origin::Chunk);
-        let Some(last) = last else {
-            assert_eq!(omitted[0].reason, OmittedReason::MergedInto);
-            return None;
-        };
-        assert_eq!(omitted, []);
+        let before = chunks.last().cloned();
+        let cut = take_out_named(&mut chunks, |_| false);
+        let last = chunks.pop().unwrap();
         let span = last.span.unwrap();
+        let is_cut = (span.start(), span.end()) != found;
+        assert_eq!(cut, Vec::from_iter(before.filter(|_| is_cut)));
         let all = chunk(Origin::Chunk, (span.start(), span.end()));
         assert_eq!(last.content, all.content);
         for it in &last.renditions {
@@ -194,23 +190,37 @@ mod tests {
             );
             assert_eq!(lines(it.text()).count(), it.lines().len());
         }
-        Some((span.start(), span.end()))
+        (span.start(), span.end())
     }
 
     #[test]
     fn what_is_named_is_taken_out_of_what_is_beside_it() {
-        assert_eq!(left(&[(1, 15)], (5, 25)), Some((16, 25)));
-        assert_eq!(left(&[(15, 29)], (5, 25)), Some((5, 14)));
-        // A chunk with only blank lines left is removed.
-        assert_eq!(left(&[(21, 35)], (20, 28)), None);
-        assert_eq!(left(&[(1, 19)], (15, 25)), Some((21, 25)));
+        assert_eq!(left(&[(1, 15)], (5, 25)), (16, 25));
+        assert_eq!(left(&[(15, 29)], (5, 25)), (5, 14));
+        // If only blank lines would be left, they are removed: the rest lies within what is named.
+        assert_eq!(left(&[(21, 35)], (20, 28)), (21, 28));
+        assert_eq!(left(&[(1, 19)], (15, 25)), (21, 25));
         // Chunks that contain one another, or do not overlap, stay.
         for (named, found) in [((5, 25), (8, 12)), ((8, 12), (5, 25)), ((1, 4), (5, 9))] {
-            assert_eq!(left(&[named], found), Some(found));
+            assert_eq!(left(&[named], found), found);
         }
-        assert_eq!(left(&[(1, 8), (22, 35)], (5, 25)), Some((9, 21)));
+        assert_eq!(left(&[(1, 8), (22, 35)], (5, 25)), (9, 21));
         // The first named part overlaps the end of the chunk only once the second is cut off.
-        assert_eq!(left(&[(12, 23), (22, 35)], (5, 25)), Some((5, 11)));
+        assert_eq!(left(&[(12, 23), (22, 35)], (5, 25)), (5, 11));
+    }
+
+    #[test]
+    fn lines_are_lost_that_are_neither_left_nor_shown_elsewhere() {
+        let whole = chunk(Origin::Chunk, (5, 25));
+        let left = LineSpan::new(16, 25).ok();
+        let has_lost =
+            |shown: std::ops::Range<u32>| has_lost(&whole, left, |it| shown.contains(&it));
+        assert!(!has_lost(1..16));
+        assert!(has_lost(1..15));
+        assert!(has_lost(6..16));
+        // Line 10 is blank.
+        let now = LineSpan::new(11, 25).ok();
+        assert!(!super::has_lost(&whole, now, |it| it < 10));
     }
 
     #[test]

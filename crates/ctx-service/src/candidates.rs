@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ctx_citations::label_origin;
 use ctx_model::{
-    Chunk, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, Warning, WarningCode,
+    Chunk, Included, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, Warning,
+    WarningCode,
 };
 use ctx_rank::{
     Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Term, chunk_names, recency_at,
@@ -14,7 +15,7 @@ use ctx_rank::{
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::{Found, Message, PortError};
 
-use crate::beside::take_out_named;
+use crate::beside::{has_lost, take_out_named};
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, name_turns};
 use crate::label::Labels;
@@ -76,6 +77,19 @@ pub(crate) struct Candidates {
     pub(crate) called: BTreeSet<String>,
     /// The ids of removed chunks, each with the id of the chunk that contains it.
     pub(crate) held: BTreeMap<String, String>,
+    /// The chunks without lines that a named chunk has too.
+    cut: Vec<Cut>,
+    /// The ids of chunks that got such lines back, each with its new id and lines.
+    pub(crate) renamed: BTreeMap<String, (String, Option<LineSpan>)>,
+}
+
+/// A chunk without lines that a named chunk has too.
+#[derive(Debug)]
+struct Cut {
+    /// The id of the chunk without them.
+    id: String,
+    /// The chunk with them. Its label differs, as it depends on the lines.
+    whole: Chunk,
 }
 
 /// The inputs of scoring.
@@ -155,12 +169,18 @@ impl Candidates {
             chances,
             called: BTreeSet::new(),
             held: BTreeMap::new(),
+            cut: Vec::new(),
+            renamed: BTreeMap::new(),
         };
         let again = each_place_once(&mut candidates.chunks);
         candidates.account_for(again, &stood);
         // A part that a label refers to keeps its lines, as the label depends on them.
-        let within_named = take_out_named(&mut candidates.chunks, |it| !is_weighed(&it));
-        candidates.omitted.extend(within_named);
+        let cut = take_out_named(&mut candidates.chunks, |it| !is_weighed(&it));
+        let cut = cut.into_iter().map(|whole| Cut {
+            id: whole.id.clone(),
+            whole,
+        });
+        candidates.cut = cut.collect();
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
         candidates.warnings.extend(masked);
@@ -220,7 +240,12 @@ impl Candidates {
 
     /// Replaces the id of each chunk by its label, and puts turns in order.
     fn label(&mut self, labels: &Labels<'_>) {
-        let names = labels.of(&self.chunks);
+        let wholes = self.cut.iter().map(|it| &it.whole);
+        let mut names = labels.of(self.chunks.iter().chain(wholes));
+        let of_wholes = names.split_off(self.chunks.len());
+        for (cut, label) in self.cut.iter_mut().zip(of_wholes) {
+            cut.whole.id = label;
+        }
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
         for (chunk, label) in self.chunks.iter_mut().zip(names) {
             let id = std::mem::replace(&mut chunk.id, label.clone());
@@ -228,6 +253,11 @@ impl Candidates {
                 self.chances.insert(label.clone(), chance);
             }
             by_id.insert(id, label);
+        }
+        for cut in &mut self.cut {
+            if let Some(label) = by_id.get(&cut.id) {
+                cut.id.clone_from(label);
+            }
         }
         for other in self.omitted.iter_mut().filter_map(|it| it.other.as_mut()) {
             if let Some(label) = by_id.get(other) {
@@ -329,6 +359,53 @@ impl Candidates {
         let best = worths.filter(|it| *it < Relevance::ONE).max();
         let best = best.unwrap_or(Relevance::ZERO);
         verbatim::raise(query, best, &mut self.chunks, is_awaited);
+    }
+
+    /// Gives lines back to the chunks that lack them because a named chunk has them too, if the
+    /// context does not show them in full: a named chunk may itself be shown in part. Pinned chunks
+    /// stay as they are, since they would need more room. Returns whether a chunk has changed. Each
+    /// changes once, so this ends. O(lines of these chunks × chunks shown).
+    pub(crate) fn put_back(&mut self, included: &[Included]) -> bool {
+        let full = included.iter();
+        let full = full.filter(|it| it.rendition == RenditionKind::Full);
+        let full: Vec<(Option<&String>, LineSpan)> = full
+            .filter_map(|it| {
+                let span = LineSpan::new(it.start_line?, it.end_line?).ok()?;
+                Some((it.file_path.as_ref(), span))
+            })
+            .collect();
+        let mut has_changed = false;
+        let chunks = &mut self.chunks;
+        let renamed = &mut self.renamed;
+        self.cut.retain(|Cut { id, whole }| {
+            let mut chunks = chunks.iter_mut();
+            let Some(chunk) = chunks.find(|it| it.id == *id && !it.pinned) else {
+                return true;
+            };
+            let is_shown = |line: u32| {
+                let mut full = full.iter().filter(|it| it.0 == whole.path.as_ref());
+                full.any(|(_, span)| (span.start()..=span.end()).contains(&line))
+            };
+            if !has_lost(whole, chunk.span, is_shown) {
+                return true;
+            }
+            let relevance = chunk.relevance;
+            chunk.clone_from(whole);
+            chunk.relevance = relevance;
+            renamed.insert(id.clone(), (whole.id.clone(), whole.span));
+            has_changed = true;
+            false
+        });
+        if has_changed {
+            let others = self.omitted.iter_mut().filter_map(|it| it.other.as_mut());
+            let warned = self.warnings.iter_mut().filter_map(|it| it.id.as_mut());
+            for id in others.chain(warned) {
+                if let Some((new, _)) = self.renamed.get(id) {
+                    id.clone_from(new);
+                }
+            }
+        }
+        has_changed
     }
 
     /// Removes each chunk in `again` in favour of the larger chunk that contains it. The larger one

@@ -37,7 +37,8 @@ pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
 
 /// Assembles `candidates` repeatedly, until no lines are shown both by themselves and within a
 /// larger part of the same file. Chunks whose lines are within another chunk are omitted, and the
-/// tokens saved are spent on others.
+/// tokens saved are spent on others. Lines that were removed from a chunk because a named one has
+/// them are put back if that one is shown in part.
 ///
 /// # Errors
 /// Those of the assembler.
@@ -49,9 +50,12 @@ pub(crate) fn compose(
 ) -> Result<BuiltContext, AssembleError> {
     let mut merged: Vec<Omitted> = Vec::new();
     let claims = claims(&candidates.chunks);
-    loop {
     let extras = Extras::default().with_claims(&claims);
+    loop {
         let mut built = assemble_with(&candidates.chunks, &extras, options, counter, control)?;
+        if candidates.put_back(&built.included) {
+            continue;
+        }
         let again = shown_twice(&built.included, candidates);
         if again.is_empty() {
             built.omitted.append(&mut merged);

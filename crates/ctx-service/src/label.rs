@@ -23,8 +23,9 @@ pub(crate) struct Labels<'a> {
 impl Labels<'_> {
     /// A label for each chunk, as short as tells them all apart. The order of `chunks` does not matter, unless
     /// two are alike in origin, source, lines and text. O(bytes + n log n).
-    pub(crate) fn of(&self, chunks: &[Chunk]) -> Vec<String> {
-        let ids: Vec<(String, String)> = chunks.iter().map(|chunk| self.id(chunk)).collect();
+    pub(crate) fn of<'c>(&self, chunks: impl IntoIterator<Item = &'c Chunk>) -> Vec<String> {
+        let chunks = chunks.into_iter();
+        let ids: Vec<(String, String)> = chunks.map(|chunk| self.id(chunk)).collect();
         let all: BTreeSet<&str> = ids.iter().map(|(_, hex)| hex.as_str()).collect();
         let digits = (LABEL_DIGITS..64)
             .find(|&digits| {

@@ -28,7 +28,7 @@ use crate::service::{EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
-const FORM: &[u8] = b"prime context 3";
+const FORM: &[u8] = b"prime context 4";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.
 const FOR_WHAT_WAS_SAID: u32 = 4;
@@ -485,7 +485,7 @@ impl Making {
         if let Some((what, source)) = candidates.missed(&gathered) {
             return Err(ServiceError::Untold { what, source });
         }
-        let items = items(&candidates, &signals);
+        let mut items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks, &candidates.called);
         let arranged = arranged(&options.build);
         let is_unlikely = |it: &&Omitted| it.reason == OmittedReason::BelowMinChance;
@@ -493,6 +493,7 @@ impl Making {
         let unread = candidates.omitted.len() - unlikely;
         stats.search_count += unlikely;
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
+        rename(&mut items, &candidates);
         forget_entries_beyond(options.largest_budget(), &mut built);
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len() - unread;
@@ -569,6 +570,17 @@ fn items(candidates: &Candidates, signals: &BTreeMap<String, [Contribution; 5]>)
         .collect();
     items.sort_by(|a, b| a.id.cmp(&b.id));
     items
+}
+
+/// Gives items whose chunks got lines back their new ids and lines.
+fn rename(items: &mut [Item], candidates: &Candidates) {
+    for item in &mut *items {
+        if let Some((id, span)) = candidates.renamed.get(&item.id) {
+            item.id.clone_from(id);
+            item.span = *span;
+        }
+    }
+    items.sort_by(|a, b| a.id.cmp(&b.id));
 }
 
 fn is_cancelled(error: &ServiceError) -> bool {

@@ -813,6 +813,51 @@ async fn lines_that_are_named_are_shown_once_beside_the_rest_of_a_part() {
     assert_eq!(resolved.with(Verdict::Sound).count(), 1);
 }
 
+/// Of a function that the search finds, the first lines are named with much that is above them.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_not_taken_out_of_a_part_where_what_is_named_is_shown_in_part() {
+    let line = |it: u32| format!("    let v{it} = tariff({it});");
+    let rows: Vec<String> = (3..100)
+        .map(|it| format!("// Row {it}, and what it was before."))
+        .collect();
+    let body: Vec<String> = (102..140).map(line).collect();
+    let text = format!(
+        "// Prices.\n\n{}\n\nfn price_of(order: u32) {{\n{}\n}}\n",
+        rows.join("\n"),
+        body.join("\n")
+    );
+    let mut world = world(&[("src/price.rs", &text)]);
+    world.service = world.service.without_recording();
+    let asked = "@src/price.rs:3-120 how does `price_of` know the tariff?";
+    let mut were_shown = BTreeSet::new();
+    for max_tokens in (200..2_000).step_by(50) {
+        let context = world
+            .prime_with(asked, &options_of(max_tokens))
+            .await
+            .context;
+        let included = &context.built.included;
+        let is_full = |it: &&ctx_model::Included| it.rendition == RenditionKind::Full;
+        let named = included.iter().find(|it| it.why == "pinned").unwrap();
+        let is_whole = is_full(&named);
+        let of_search = included.iter().filter(|it| it.why != "pinned");
+        let starts: Vec<u32> = of_search.clone().filter_map(|it| it.start_line).collect();
+        // The rest of the part stands alone only beside all of what is named.
+        assert!(
+            is_whole || !starts.contains(&121),
+            "{max_tokens}: {included:?}"
+        );
+        // Each is told as it is shown.
+        for it in included {
+            let item = context.items.iter().find(|item| item.id == it.id).unwrap();
+            assert_eq!(item.span.map(|it| it.start()), it.start_line);
+        }
+        let is_part = |it: &&ctx_model::Included| it.end_line.is_some_and(|it| it > 121);
+        were_shown.insert((is_whole, of_search.filter(is_full).any(|it| is_part(&it))));
+    }
+    assert!(were_shown.contains(&(false, true)), "{were_shown:?}");
+    assert!(were_shown.contains(&(true, true)), "{were_shown:?}");
+}
+
 /// Of a file that was shown lately the search finds a part, and the message names lines of that.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_merged_names_what_is_shown_though_that_was_merged_too() {
