@@ -62,15 +62,12 @@ pub fn assemble_with(
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
     let built_in;
-    let formatter = match extras.formatter {
-        Some(formatter) => {
-            check_own_text(formatter.format(), options)?;
-            formatter
-        }
-        None => {
-            built_in = formatter_of(options)?;
-            &*built_in
-        }
+    let formatter = if let Some(formatter) = extras.formatter {
+        check_own_text(formatter.format(), options)?;
+        formatter
+    } else {
+        built_in = formatter_of(options)?;
+        &*built_in
     };
     let span = debug_span!("assemble", chunks = chunks.len(), format = %formatter.format());
     let _entered = span.enter();

@@ -39,8 +39,9 @@ impl<'a> Screened<'a> {
             let mut options = Cow::Borrowed(options);
             if extras.formatter.is_some() && options.previous.is_some() {
                 // The blocks of another format cannot be read back.
-                let previous = &mut options.to_mut().previous;
-                previous.iter_mut().for_each(|it| it.context = None);
+                if let Some(previous) = &mut options.to_mut().previous {
+                    previous.context = None;
+                }
             }
             PreviousBlocks::new(chunks, &options, control)?
         } else {

@@ -152,7 +152,7 @@ fn is_allowed(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), &'stati
     }
     let is_above = |(item, choice): (&Item, &Option<usize>)| {
         choice
-            .is_some_and(|it| !within_cap(item, it) && !(item.pinned && cheapest(item) == Some(it)))
+            .is_some_and(|it| !(within_cap(item, it) || item.pinned && cheapest(item) == Some(it)))
     };
     if items().any(is_above) {
         return Err("exceeds the cap of an item");

@@ -426,7 +426,7 @@ fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<En
         .iter()
         .map(|citation| (citation.id.as_str(), citation))
         .collect();
-    let escaped: BTreeSet<&str> = receipt
+    let changed: BTreeSet<&str> = receipt
         .warnings
         .iter()
         .filter(|warning| warning.code == WarningCode::Neutralised)
@@ -445,7 +445,7 @@ fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<En
                 number,
                 included,
                 citation,
-                escapes: escaped.contains(included.id.as_str()).then_some(escapes),
+                escapes: changed.contains(included.id.as_str()).then_some(escapes),
             })
         })
         .collect()

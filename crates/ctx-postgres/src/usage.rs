@@ -103,7 +103,7 @@ impl OwnedStore {
         let waiting = self.waiting("store feedback", Mode::Writes);
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
         let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
-        let useful: Vec<bool> = votes.iter().map(|it| it.is_useful()).collect();
+        let useful: Vec<bool> = votes.iter().map(Vote::is_useful).collect();
         let at: Vec<i64> = votes.iter().map(|it| it.at).collect();
         let transaction = self.begin(client, Mode::Writes).await?;
         let turn = waiting.of(transaction.prepare_cached(VOTE)).await?;

@@ -68,7 +68,7 @@ fn what_has_a_first_claim_may_score_less_than_the_least_relevance() {
     let options = options(4_000).with_min_relevance(Some(least));
     let built = claiming(&chunks, &latest_first(2), &options).unwrap();
     assert_eq!(claimed(&built).len(), 2);
-    let below = built.omitted.iter().map(|it| it.reason.clone());
+    let below = built.omitted.iter().map(|it| it.reason);
     assert_eq!(
         below.collect::<Vec<_>>(),
         [OmittedReason::BelowMinRelevance]

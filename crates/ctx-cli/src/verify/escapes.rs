@@ -62,8 +62,8 @@ impl Escapes {
         if let Some(&known) = self.known.borrow().get(&key) {
             return known;
         }
-        let tries = FIRST.max((self.most - self.spent.get()) / shown.len().max(1));
-        let (told, tried) = compare(shown, hash, tries);
+        let most = FIRST.max((self.most - self.spent.get()) / shown.len().max(1));
+        let (told, tried) = compare(shown, hash, most);
         let further = tried.saturating_sub(FIRST) * shown.len();
         self.spent.set(self.spent.get() + further);
         self.known.borrow_mut().insert(key, told);

@@ -61,7 +61,8 @@ fn files_can_be_removed_from_a_full_disk() {
         let server = Running::within(&disk.path().join("data"));
         let lines = |from: u32, count: u32| {
             let hashes = (from..from + count).map(|it| blake3::hash(&it.to_le_bytes()));
-            hashes.map(|it| format!("// {it}\n")).collect::<String>()
+            let lines: Vec<String> = hashes.map(|it| format!("// {it}\n")).collect();
+            lines.concat()
         };
         let files: Vec<_> = (0..4)
             .map(|it| json!({"path": format!("{it}.rs"), "content": lines(it << 16, 8_000)}))

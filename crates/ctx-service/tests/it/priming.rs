@@ -849,7 +849,7 @@ async fn lines_are_not_taken_out_of_a_part_where_what_is_named_is_shown_in_part(
         // Each is told as it is shown.
         for it in included {
             let item = context.items.iter().find(|item| item.id == it.id).unwrap();
-            assert_eq!(item.span.map(|it| it.start()), it.start_line);
+            assert_eq!(item.span.map(ctx_model::LineSpan::start), it.start_line);
         }
         let is_part = |it: &&ctx_model::Included| it.end_line.is_some_and(|it| it > 121);
         were_shown.insert((is_whole, of_search.filter(is_full).any(|it| is_part(&it))));

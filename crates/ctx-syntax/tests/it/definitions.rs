@@ -627,9 +627,9 @@ fn a_title_of_one_word_is_no_definition_of_what_it_names() {
         ("session.js", class.outline()),
     ];
     let graph = ctx_syntax::Graph::new(files);
-    let test = graph.find("Session.closes")[0];
+    let closes = graph.find("Session.closes")[0];
     let called: Vec<&str> = graph
-        .outgoing(test)
+        .outgoing(closes)
         .iter()
         .map(|it| graph.nodes()[it.to].path)
         .collect();

@@ -840,7 +840,7 @@ fn each_name_of_a_group_is_a_definition_with_its_own_lines() {
     let pieces = pieces(&rows, source.outline());
     let mut defined: Vec<&str> = pieces
         .iter()
-        .flat_map(|it| it.known_names())
+        .flat_map(ctx_syntax::Piece::known_names)
         .map(String::as_str)
         .collect();
     defined.sort_unstable();
