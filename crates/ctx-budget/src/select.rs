@@ -150,11 +150,10 @@ fn is_allowed(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), &'stati
     if items().any(|(item, choice)| item.pinned && choice.is_none()) {
         return Err("leaves out a pinned item");
     }
-    let is_above = |(item, choice): (&Item, &Option<usize>)| {
-        choice
-            .is_some_and(|it| !(within_cap(item, it) || item.pinned && cheapest(item) == Some(it)))
+    let is_within = |(item, choice): (&Item, &Option<usize>)| {
+        choice.is_none_or(|it| within_cap(item, it) || item.pinned && cheapest(item) == Some(it))
     };
-    if items().any(is_above) {
+    if !items().all(is_within) {
         return Err("exceeds the cap of an item");
     }
     let count = chosen.iter().flatten().count();
