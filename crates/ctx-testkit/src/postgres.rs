@@ -290,17 +290,20 @@ fn create(bin: &Path, folder: &Path, user: Option<(u32, u32)>) {
     let mut initdb = command(&bin.join("initdb"), folder, user);
     initdb.args(CLUSTER).stdout(Stdio::null());
     assert!(initdb.status().unwrap().success(), "initdb failed");
-    if let Some(kept) = &kept {
-        // Of several processes that keep one at once, the first has its way.
-        let own = kept.with_extension(std::process::id().to_string());
-        if copy(&data, &own, None)
-            .and_then(|()| fs::rename(&own, kept))
-            .is_err()
-        {
-            let _ = fs::remove_dir_all(&own);
-        }
+    if let Some(kept) = &kept
+        && let Some(beside) = kept.parent()
+        && let Ok(own) = tempfile::Builder::new()
+            .prefix("postgres-new-")
+            .tempdir_in(beside)
+    {
+        // Of several that keep one at once, the first has its way.
+        let own = own.path().join("data");
+        let _ = copy(&data, &own, None).and_then(|()| fs::rename(&own, kept));
     }
 }
+
+/// Increased when the data are made or kept in another way.
+const KEPT: u32 = 2;
 
 /// Where the unused data of a server is kept: beside this program, under a name that changes with
 /// PostgreSQL and with how its data are made.
@@ -309,7 +312,7 @@ fn kept(bin: &Path) -> Option<PathBuf> {
     let initdb = fs::canonicalize(bin.join("initdb")).ok()?;
     let found = fs::metadata(&initdb).ok()?;
     let mut hasher = DefaultHasher::new();
-    (&initdb, found.len(), found.mtime(), CLUSTER).hash(&mut hasher);
+    (&initdb, found.len(), found.mtime(), CLUSTER, KEPT).hash(&mut hasher);
     Some(program.with_file_name(format!("postgres-{:016x}", hasher.finish())))
 }
 
@@ -493,13 +496,16 @@ mod tests {
         let Some(first) = Server::start(&[]) else {
             return;
         };
+        if !kept(&first.bin).is_some_and(|it| it.join("PG_VERSION").exists()) {
+            // Nothing can be kept beside the program: each server has data of its own.
+            return;
+        }
         runtime.block_on(first.database());
         let (_, count) = runtime.block_on(facts(&first));
         let [second, third] = [(); 2].map(|()| Server::start(&[]).unwrap());
         let second = runtime.block_on(facts(&second));
         assert_eq!(second, (second.0.clone(), count - 1));
         assert_eq!(second, runtime.block_on(facts(&third)));
-        assert!(kept(&first.bin).unwrap().join("PG_VERSION").exists());
     }
 
     #[test]

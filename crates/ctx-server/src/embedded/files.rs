@@ -30,14 +30,23 @@ fn staged_name(path: &str, hash: [u8; 32]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
+/// The name that earlier versions gave to the staged file of `path`.
+fn earlier_name(path: &str) -> String {
+    blake3::hash(path.as_bytes()).to_hex().to_string()
+}
+
 /// Writes the content of `path`, which has `hash`, to `staged`. The content is on the disk when
 /// this returns, its name only after [`sync`].
 pub(super) fn stage(staged: &Dir, path: &str, hash: [u8; 32], content: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    let mut file = staged.open_with(staged_name(path, hash), &options)?;
+    let name = staged_name(path, hash);
+    // What is staged already may be the only text of a pending file.
+    let unfinished = format!("{name}.new");
+    let mut file = staged.open_with(&unfinished, &options)?;
     file.write_all(content)?;
-    file.sync_data()
+    file.sync_data()?;
+    staged.rename(&unfinished, staged, &name)
 }
 
 /// Creates the folders of `path`, and removes empty folders that are in its way.
@@ -92,13 +101,21 @@ fn invalid(detail: &str) -> BackendError {
 /// have `hash`.
 pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io::Result<()> {
     let placed = staged.rename(staged_name(path, hash), files, path);
-    match placed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match files.read(path) {
-            Ok(content) if *blake3::hash(&content).as_bytes() == hash => Ok(()),
-            _ => Err(error),
-        },
-        placed => placed,
+    let Err(error) = placed else {
+        return Ok(());
+    };
+    if !is_absent(&error) {
+        return Err(error);
     }
+    let is_it = |content: Vec<u8>| *blake3::hash(&content).as_bytes() == hash;
+    let earlier = earlier_name(path);
+    if staged.read(&earlier).is_ok_and(is_it) {
+        return staged.rename(earlier, files, path);
+    }
+    if files.read(path).is_ok_and(is_it) {
+        return Ok(());
+    }
+    Err(error)
 }
 
 /// Removes the files at `paths` that exist, and folders that become empty. Their names are off the
@@ -146,7 +163,8 @@ pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool
 /// Removes staged files of batches that failed: all but those of `pending`, each a path and the
 /// hash of its content.
 pub(super) fn clear(staged: &Dir, pending: &[(String, [u8; 32])]) -> io::Result<()> {
-    let names = pending.iter().map(|(path, hash)| staged_name(path, *hash));
+    let names = pending.iter();
+    let names = names.flat_map(|(path, hash)| [staged_name(path, *hash), earlier_name(path)]);
     let names: BTreeSet<String> = names.collect();
     for entry in staged.entries()? {
         let entry = entry?;

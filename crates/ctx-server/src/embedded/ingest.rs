@@ -124,6 +124,10 @@ impl Store {
             Err(error) if is_full(&error) => {}
             noted => return noted,
         }
+        // What is staged in vain may take the room.
+        if let Ok(pending) = self.database.pending() {
+            let _ = files::clear(&self.staged, &pending);
+        }
         let leaving: Vec<String> = paths.iter().cloned().collect();
         files::remove(&self.files, &leaving)
             .map_err(|error| BackendError::failed("remove a file", error))?;
@@ -226,16 +230,15 @@ impl Store {
         Ok(())
     }
 
-    /// Finishes pending and leaving files. Returns those that cannot be read or moved to their
-    /// places: they stay as they are, and the next batch or opening tries again.
+    /// Finishes pending and leaving files. Returns those that cannot be read, removed, or moved to
+    /// their places: they stay as they are, and the next batch or opening tries again.
     pub(super) fn finish(&self) -> Result<Left> {
         let (pending, leaving) = (self.database.pending()?, self.database.leaving()?);
         let _ = files::clear(&self.staged, &pending);
         if pending.is_empty() && leaving.is_empty() {
             return Ok(Left::new());
         }
-        files::remove(&self.files, &leaving)
-            .map_err(|error| BackendError::failed("remove a file", error))?;
+        let mut left = self.remove(&leaving);
         if !leaving.is_empty() {
             // Otherwise a context that shows them and is not yet written would record them again.
             self.database.write(&self.quota);
@@ -246,7 +249,7 @@ impl Store {
                 );
             }
         }
-        let mut left = self.place(&pending)?;
+        left.extend(self.place(&pending)?);
         let pending = pending.iter().map(|it| it.0.as_str());
         let paths = pending.chain(leaving.iter().map(String::as_str));
         // A file that cannot be read was not found in its place either: this is the reason.
@@ -261,6 +264,21 @@ impl Store {
         self.kept.forget(|path| left.contains_key(path));
         self.database.note_done(&left)?;
         Ok(left)
+    }
+
+    /// Removes files from their places. Returns those for which that failed.
+    fn remove(&self, leaving: &[String]) -> Left {
+        let mut left = Left::new();
+        if files::remove(&self.files, leaving).is_ok() {
+            return left;
+        }
+        // Each by itself, so that one that cannot be removed keeps no other.
+        for path in leaving {
+            if let Err(error) = files::remove(&self.files, std::slice::from_ref(path)) {
+                left.insert(path.clone(), BackendError::failed("remove a file", error));
+            }
+        }
+        left
     }
 
     /// Moves files to their places. Returns those for which that failed.

@@ -206,7 +206,7 @@ mod postgres {
 
     #[test]
     fn there_is_no_context_without_what_the_database_is_late_to_tell() {
-        let Some((_database, url, server)) = running(Duration::from_millis(500)) else {
+        let Some((_database, url, server)) = running(Duration::from_secs(1)) else {
             return;
         };
         let during = |table: &str, work: &dyn Fn() -> Answer| {
