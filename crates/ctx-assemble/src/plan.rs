@@ -116,7 +116,8 @@ impl Plan<'_, '_> {
             let selected = self.best_of_all(budget);
             self.problem.items = unclaimed;
             match selected {
-                Err(AssembleError::Budget(_)) => {}
+                Err(AssembleError::Budget(error))
+                    if !matches!(error, BudgetError::Selection { .. }) => {}
                 selected => return selected.map(|outcome| Selected { outcome, granted }),
             }
         }

@@ -61,11 +61,13 @@ impl<'a> Screened<'a> {
                 .then_with(|| by_source(a, b))
         });
         let least = options.min_relevance.unwrap_or_default();
+        let claimed = extras.claims.iter().flat_map(|it| &it.ids);
+        let claimed: RapidHashSet<&str> = claimed.map(String::as_str).collect();
         let (kept, below): (Vec<&Chunk>, Vec<&Chunk>) = ranked
             .into_iter()
             .map(|(_, chunk)| chunk)
             .partition(|chunk| {
-                chunk.pinned || chunk.relevance >= least || extras.claims(&chunk.id)
+                chunk.pinned || chunk.relevance >= least || claimed.contains(&*chunk.id)
             });
         let mut out = Vec::new();
         // Without their content, chunks have no lines to merge and no text to compare.

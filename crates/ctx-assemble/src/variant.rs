@@ -52,7 +52,9 @@ impl<'u> Variant<'u> {
         while value > most {
             let share = most / value * (1.0 - f64::EPSILON);
             for piece in &mut self.pieces {
-                piece.value *= share;
+                // Among the smallest numbers a product may round to what it was.
+                let below = piece.value.next_down().max(0.0);
+                piece.value = (piece.value * share).min(below);
             }
             value = self.value();
         }

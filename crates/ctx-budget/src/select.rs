@@ -126,7 +126,12 @@ pub fn select_with(
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<Outcome, BudgetError> {
     Run::new(problem, settings, &mut Ticker::new(poll))?;
-    let chosen = choose(poll);
+    let mut finished = true;
+    let chosen = choose(&mut || {
+        let polled = poll();
+        finished &= polled != Poll::Finish;
+        polled
+    });
     if poll() == Poll::Cancel {
         return Err(BudgetError::Cancelled);
     }
@@ -136,7 +141,7 @@ pub fn select_with(
     let answer = Answer {
         tally: Tally::of(problem, problem.capacity.safe, chosen),
         bound: None,
-        finished: true,
+        finished,
     };
     // Reasons are those of a policy that weighs values against prices.
     let outcome = run.certified(answer, Selection::Optimal, &mut ticker);

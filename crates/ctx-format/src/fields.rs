@@ -222,8 +222,12 @@ pub(crate) fn push_extra(
     if options.metadata {
         field("", &metadata(block));
     } else if options.ids {
+        let id = neutralise(block.id, Slot::Line);
         out.push('[');
-        inline.push(out, &neutralise(block.id, Slot::Line));
+        match inline {
+            Inline::Markdown => inline::push_bracketed(out, &id),
+            Inline::Plain => out.push_str(&id),
+        }
         out.push_str("]\n");
     }
 }

@@ -35,7 +35,8 @@ use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
 /// **No text leaves its place.** Whatever comes from a block is neutralised
 /// ([`neutralise`](crate::neutralise)) and escaped, so that it cannot be taken for a piece.
 ///
-/// The property tests of these laws are `ctx_testkit::laws::formatter`. A formatter of your own
+/// `ctx_testkit::laws::formatter` has property tests of these laws, but for the escapes, which only
+/// a reader of the format can judge. A formatter of your own
 /// that keeps them can be given to `ctx_assemble::assemble_with`.
 ///
 /// Each method takes time linear in the size of its arguments.
@@ -86,7 +87,8 @@ pub trait Formatter: Debug + Send + Sync {
     /// Closes the list of sources.
     fn close_sources(&self, out: &mut String);
 
-    /// States in one line how much was left out.
+    /// States in one line how much was left out. Notices whose numbers have as many digits take as
+    /// many tokens: an assembly prices one of each length.
     fn notice(&self, notice: &Notice, out: &mut String);
 
     /// Closes the document; `footer` is the caller's own text after the last block.

@@ -15,6 +15,20 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
     out.push_str(&line[from..]);
 }
 
+/// Writes a line of text that will stand in brackets at the beginning of a line: there a closing
+/// bracket and a colon within it would define a link for the whole document (CommonMark 0.31,
+/// section 4.7).
+pub(crate) fn push_bracketed(out: &mut String, line: &str) {
+    let mut escaped = String::with_capacity(line.len());
+    push_escaped(&mut escaped, line);
+    let mut parts = escaped.split("]:");
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        out.push_str("\\]:");
+        out.push_str(part);
+    }
+}
+
 /// The positions of the characters of `line` that could be active, all of them ASCII. Emphasis is
 /// not included: it neither links nor loads anything, and readers of the raw text should see
 /// `__init__.py` unchanged. O(bytes).

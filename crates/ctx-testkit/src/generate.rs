@@ -77,6 +77,7 @@ const HOSTILE: &[&str] = &[
     "1. ```",
     "===",
     "[a]: /b",
+    "a]: /b",
     "![p](http://a.example/p.png)",
     "[l][a]",
     "<img src=x>",

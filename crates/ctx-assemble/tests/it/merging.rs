@@ -454,3 +454,13 @@ fn of_many_windows_of_one_file_as_many_are_shown_as_there_is_room_for() {
         assert!(left * 4 < limit, "{left} of {limit} tokens are left");
     }
 }
+
+/// Among the smallest numbers, a little less than a number may round to that number.
+#[test]
+fn relevances_next_to_nothing_come_to_an_end() {
+    let least = |count: u64| f64::from_bits(count);
+    let mut chunks = vec![lines("whole", least(299), 1, 9)];
+    chunks.extend([2, 5, 8].map(|it| lines(&format!("line {it}"), least(100), it, it)));
+    let built = build(&chunks, &options(8_000).with_selection(Selection::Optimal));
+    assert_eq!(spans(&built), [(1, 9)]);
+}

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{
-    AssembleError, BudgetError, Control, Extras, Formatter, Policy, Poll, Problem, assemble_with,
+    AssembleError, BudgetError, Claims, Control, Extras, Formatter, Policy, Poll, Problem,
+    assemble_with,
 };
 use ctx_format::{Block, FormatOptions, Group, Notice, Slot, formatter, neutralise};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, Selection, Tokens};
@@ -321,6 +322,23 @@ fn a_policy_of_ones_own_decides_though_everything_would_fit() {
     assert_eq!(ids, ["id0", "id1", "id2"]);
     let certificate = built.certificate;
     assert!(certificate.gap > 0.5, "{certificate:?}");
+}
+
+/// A claim that is granted is a pin, and claims are dropped where nothing can be chosen beside
+/// them.
+#[test]
+fn a_selection_without_what_was_granted_is_refused() {
+    let claims = Claims::new(vec!["id4".to_owned()], 0.5);
+    let policy = Stubborn(None);
+    let extras = Extras::default().with_claims(&claims).with_policy(&policy);
+    let built = with(&extras, &files(9), &options(500));
+    assert!(
+        matches!(
+            built,
+            Err(AssembleError::Budget(BudgetError::Selection { .. }))
+        ),
+        "{built:?}"
+    );
 }
 
 #[test]
