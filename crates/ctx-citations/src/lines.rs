@@ -36,8 +36,16 @@ pub fn path_and_lines(text: &str) -> (&str, Option<LineSpan>) {
     };
     match cut(&text[..end]) {
         Some((end, line)) => (&text[..end], Some(line)),
+        // What a column stands behind is no line: `a.rs:0:5`.
+        None if ends_in_number(&text[..end]) => (text, None),
         None => (&text[..end], Some(lines)),
     }
+}
+
+/// Whether `text` ends in a colon and a number.
+fn ends_in_number(text: &str) -> bool {
+    let number = text.rsplit_once(':').map(|(_, it)| it);
+    number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`, `lines 5-9`. It may be

@@ -15,8 +15,8 @@ Examples:
   ctx completions bash > ~/.local/share/bash-completion/completions/ctx
   ctx completions zsh > ~/.zfunc/_ctx        # with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc
   ctx completions fish > ~/.config/fish/completions/ctx.fish
-  ctx completions powershell >> $PROFILE
-  ctx completions elvish >> ~/.config/elvish/rc.elv";
+  ctx completions powershell | Out-String | Invoke-Expression    # as a line of $PROFILE
+  eval (ctx completions elvish | slurp)        # as a line of ~/.config/elvish/rc.elv";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {

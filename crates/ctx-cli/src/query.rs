@@ -124,8 +124,9 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     write(&answer, &findings, args, report)
 }
 
-/// Byte order marks of UTF-8 and UTF-16.
-const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
+/// Byte order marks of UTF-16, and that of UTF-8.
+const MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+const MARK_OF_UTF8: &[u8] = b"\xef\xbb\xbf";
 
 /// The question; several words are joined to one line.
 fn read(words: &[String], report: Report) -> Result<String, Failure> {
@@ -145,9 +146,12 @@ fn read(words: &[String], report: Report) -> Result<String, Failure> {
         fewer: "give the part of it that says what it is about",
         other: "give the question as an argument, or pipe it in",
     };
-    let bytes = whole.stdin()?;
+    let mut bytes = whole.stdin()?;
     if MARKS.iter().any(|it| bytes.starts_with(it)) {
         return decoded(bytes, report);
+    }
+    if bytes.starts_with(MARK_OF_UTF8) {
+        bytes.drain(..MARK_OF_UTF8.len());
     }
     if let Err(error) = str::from_utf8(&bytes) {
         report::warning(&format!(

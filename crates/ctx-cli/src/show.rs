@@ -110,6 +110,17 @@ impl Target {
         if Path::new(text).exists() {
             return Ok(place(text, Part::Whole));
         }
+        // A title of a test may have such marks of its own.
+        let symbol = text.split_once('#');
+        let symbol = symbol.filter(|(path, it)| {
+            let is_line = it
+                .strip_prefix('L')
+                .is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+            !is_line && !path.is_empty() && Path::new(path).exists()
+        });
+        if let Some((path, symbol)) = symbol {
+            return Ok(place(path, Part::Symbol(symbol.to_owned())));
+        }
         if let (path, Some(span)) = path_and_lines(text) {
             return Ok(place(path, Part::Lines(span)));
         }

@@ -239,13 +239,23 @@ pub fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
         .iter()
         .find_map(|it| after.strip_prefix(it))
         .unwrap_or(after);
-    if let Some((lines, _)) = lines_said(after) {
-        return Some(lines);
+    if let Some((lines, rest)) = lines_said(after) {
+        // `lines 1 to 5 of a.rs, lines 3 to 9 of b.rs`
+        let of_another = [" of ", " in "].iter().any(|it| rest.starts_with(it));
+        return of_another
+            .then(|| lines_before(before, is_between))
+            .flatten()
+            .or(Some(lines));
     }
     let marked = after.strip_prefix('L').and_then(leading_lines);
     if let Some(lines) = marked.filter(|it| it.1.is_some()) {
         return Some(lines);
     }
+    lines_before(before, is_between)
+}
+
+/// The lines that `before` ends with, which stands in front of the name of a file.
+fn lines_before(before: &str, is_between: impl Fn(char) -> bool) -> Option<(u32, Option<u32>)> {
     let before = before.trim_end_matches(is_between);
     let before = [" of", " in"]
         .iter()

@@ -42,10 +42,13 @@ pub(crate) fn failed(line: &str) -> Option<Failed<'_>> {
         });
     }
     let timed = || MARKS.iter().find_map(|it| text.strip_prefix(it));
-    let rest = text.strip_prefix(BULLET);
-    let rest = rest.or_else(|| timed().map(without_time))?;
+    let bullet = text.strip_prefix(BULLET);
+    let rest = bullet.or_else(|| timed().map(without_time))?;
     let mut titles = titles(rest.strip_prefix(' ')?.trim_start());
-    let path = place_of(titles[0]).map(|it| it.path);
+    // Jest names no file behind its bullet, and others only before a title.
+    let may_be_file = bullet.is_none() && titles.len() > 1 && !titles[0].contains(' ');
+    let path = place_of(titles[0]).filter(|_| may_be_file);
+    let path = path.map(|it| it.path);
     if path.is_some() {
         titles.remove(0);
     }
@@ -118,6 +121,16 @@ mod tests {
         check("\u{2715} does x in 3 s (5 ms)", None, &["does x in 3 s"]);
         check("(fail) suite > adds 2 [1.20ms]", None, &["suite", "adds 2"]);
         check("\u{d7} src/a.test.ts > does x 5ms", path, &["does x"]);
+        check(
+            "\u{25cf} utils.ts \u{203a} formats dates",
+            None,
+            &["utils.ts", "formats dates"],
+        );
+        check(
+            "\u{2715} reads package.json (5 ms)",
+            None,
+            &["reads package.json"],
+        );
     }
 
     #[test]

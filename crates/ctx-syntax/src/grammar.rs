@@ -16,6 +16,9 @@ use crate::table::{Deepest, ROWS};
 use crate::work::Work;
 use crate::{Language, Limits, macros};
 
+/// The longest title of a test that is taken, in bytes.
+const LONGEST_TITLE: usize = 1_024;
+
 /// A grammar and its query, built on first use, which takes up to some hundred milliseconds.
 pub(crate) struct Grammar {
     parser_of: tree_sitter::Language,
@@ -307,6 +310,8 @@ impl Grammar {
                 Role::Outer(kind) => defined = Some((kind, true, node)),
                 Role::Name => name = Some((node, unquoted(&text[node.byte_range()]).into())),
                 Role::Symbol => name = Some((node, unsigned(&text[node.byte_range()]).into())),
+                // Titles may hold each other, and each body has a copy.
+                Role::Title if node.byte_range().len() > LONGEST_TITLE => return,
                 Role::Title => {
                     is_title = true;
                     name = Some((node, unescaped(unquoted(&text[node.byte_range()]))));

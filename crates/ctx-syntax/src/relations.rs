@@ -67,6 +67,8 @@ pub struct Node<'f> {
     pub symbol: Option<(&'f str, SymbolKind)>,
     /// The symbol's lines.
     pub span: Option<LineSpan>,
+    /// Whether the symbol's name is the title of a test or of a suite of tests.
+    pub is_title: bool,
 }
 
 /// The direction in which edges are followed.
@@ -183,7 +185,8 @@ impl<'f> Graph<'f> {
         self.incoming.get_or_init(back).of_node(id)
     }
 
-    /// The nodes of this name: a path, or the name of a symbol, qualified or not.
+    /// The nodes of this name: a path, or the name of a symbol, qualified or not. Titles of tests
+    /// only if nothing else has the name: they are mostly of what is tested.
     pub fn find(&self, name: &str) -> Vec<usize> {
         let is_it = |node: &Node<'_>| match node.symbol {
             None => node.path == name,
@@ -198,10 +201,10 @@ impl<'f> Graph<'f> {
             }
         };
         let nodes = self.nodes.iter().enumerate();
-        nodes
-            .filter(|(_, node)| is_it(node))
-            .map(|(id, _)| id)
-            .collect()
+        let found = nodes.filter(|(_, node)| is_it(node)).map(|(id, _)| id);
+        let (titles, named): (Vec<usize>, Vec<usize>) =
+            found.partition(|&id| self.nodes[id].is_title);
+        if named.is_empty() { titles } else { named }
     }
 
     /// All nodes at most `depth` edges from `id`, with their distances, the nearest first; without
@@ -328,6 +331,7 @@ impl<'f> Builder<'f> {
             path,
             symbol: None,
             span: None,
+            is_title: false,
         });
         for part in stems(path) {
             self.longest_stem = self.longest_stem.max(part.len());
@@ -339,6 +343,7 @@ impl<'f> Builder<'f> {
                 path,
                 symbol: Some((&symbol.qualified_name, symbol.kind)),
                 span: Some(symbol.span),
+                is_title: symbol.is_title,
             });
             debug_assert_eq!(id, node + 1 + index);
             // An `impl` block of a type is not the type.

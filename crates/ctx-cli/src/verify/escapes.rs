@@ -58,6 +58,10 @@ impl Escapes {
     /// what looks like an escape: all combinations are tried for up to eight escapes, or as many
     /// different ones.
     pub(super) fn compare(&self, shown: &str, hash: &str) -> Told {
+        if hash.len() != 2 * blake3::OUT_LEN {
+            // No text has it.
+            return Told::Other;
+        }
         let key = (*blake3::hash(shown.as_bytes()).as_bytes(), hash.to_owned());
         if let Some(&known) = self.known.borrow().get(&key) {
             return known;
@@ -66,7 +70,9 @@ impl Escapes {
         let (told, tried) = compare(shown, hash, most);
         let further = tried.saturating_sub(FIRST) * shown.len();
         self.spent.set(self.spent.get() + further);
-        self.known.borrow_mut().insert(key, told);
+        if tried > 0 {
+            self.known.borrow_mut().insert(key, told);
+        }
         told
     }
 }

@@ -153,6 +153,10 @@ impl Reading<'_, '_> {
             return false;
         }
         let own = own.unwrap_or_else(|| block.clone());
+        if self.blocks.first().is_some_and(|it| it.has_own_id) && !own.has_own_id {
+            // All blocks state their ids, or none does.
+            return false;
+        }
         if !has_own_head && !is_first {
             let mut head = Head::of(block, &own, entry.is_titled(block));
             if own.span.is_some() || entry.is_on(block.span) {
@@ -310,6 +314,32 @@ mod tests {
             if let Some(receipt) = built(&hits, &options) {
                 prop_assert!(holds(&receipt), "{}", receipt.context);
             }
+        }
+
+        /// What is cited by an id is the chunk with that id.
+        #[test]
+        fn an_id_of_another_chunk_is_not_taken_for_a_separator(
+            hits in prop::collection::vec((0_usize..3, 1_u32..20, any::<bool>()), 1..6),
+            options in options(),
+            changed in any::<prop::sample::Index>(),
+            is_left_out in any::<bool>(),
+        ) {
+            let options = options
+                .with_ids(true)
+                .with_metadata(false)
+                .with_chunk_separator(None)
+                .with_header(None);
+            let Some(mut receipt) = built(&hits, &options) else {
+                return Err(TestCaseError::fail("it is not built"));
+            };
+            let context = receipt.context.clone();
+            let ids: Vec<&str> = context.split('\n').filter(|it| it.starts_with("[c")).collect();
+            let id = ids[changed.index(ids.len())];
+            let other = if is_left_out { String::new() } else { "[other]\n".to_owned() };
+            receipt.context = context.replacen(&format!("{id}\n"), &other, 1);
+            // One block alone may have its id from a header.
+            prop_assume!(ids.len() > 1 || !is_left_out);
+            prop_assert!(!holds(&receipt), "{}", receipt.context);
         }
 
         /// Without texts of the caller's, the only heading may be no other.

@@ -635,6 +635,9 @@ fn a_title_of_one_word_is_no_definition_of_what_it_names() {
         .collect();
     assert_eq!(called, ["session.js"]);
     assert!(graph.find("fail").is_empty());
+    let sessions = graph.find("Session");
+    let paths: Vec<&str> = sessions.iter().map(|&it| graph.nodes()[it].path).collect();
+    assert_eq!(paths, ["session.js"]);
 }
 
 /// What is defined in each part of `text`, as the index asks for it.
