@@ -484,7 +484,7 @@ mod tests {
             "N", "SHARE", "CHANCE", "LINE", "LINES", "MS", "SECONDS", "HOURS", "DAYS", "MIB",
         ];
         const SIZES: [&str; 1] = ["SIZE"];
-        const OTHERS: [&str; 24] = [
+        const OTHERS: [&str; 25] = [
             "ADDR",
             "BY",
             "CLIENT",
@@ -505,6 +505,7 @@ mod tests {
             "POLICY",
             "RECEIPT",
             "SCHEME://NAME:PORT",
+            "SHELL",
             "SYMBOL",
             "TEXT",
             "URL",

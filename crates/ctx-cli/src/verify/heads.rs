@@ -153,8 +153,9 @@ impl Reading<'_, '_> {
             return false;
         }
         let own = own.unwrap_or_else(|| block.clone());
-        if self.blocks.first().is_some_and(|it| it.has_own_id) && !own.has_own_id {
-            // All blocks state their ids, or none does.
+        // All blocks state their ids, or none does.
+        let first = self.blocks.first();
+        if first.is_some_and(|it| it.has_own_id != own.has_own_id) {
             return false;
         }
         if !has_own_head && !is_first {

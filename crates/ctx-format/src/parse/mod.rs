@@ -89,12 +89,14 @@ impl ParsedBlock {
         self.path = metadata.file.map(Cow::into_owned);
     }
 
-    /// Sets the title from the field that names the block, if it has no title yet.
+    /// Sets the title from the field that names the block, if it has no title yet. An id that
+    /// stands by itself is no title.
     fn settle_title(&mut self) {
         if self.title.is_none() {
-            self.title = [&self.path, &self.name, &self.id]
-                .into_iter()
-                .find_map(Clone::clone);
+            let is_alone = self.has_own_id && self.kind.is_none();
+            let id = self.id.as_ref().filter(|_| !is_alone);
+            let names = [self.path.as_ref(), self.name.as_ref(), id];
+            self.title = names.into_iter().flatten().next().cloned();
         }
     }
 }
