@@ -426,22 +426,22 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
                 let ask = || scope.spawn(|| server.post(ADA, "/v1/threads/t/messages", &message));
                 let mut asking = ask();
                 let waiting = "SELECT pid FROM pg_locks WHERE NOT granted";
-                let waits: i32 = loop {
-                    if let Some(row) = raw.query(waiting, &[]).await.unwrap().first() {
-                        break row.get(0);
-                    }
+                while raw.query(waiting, &[]).await.unwrap().is_empty() {
                     if asking.is_finished() {
                         // It had a connection that had gone before.
                         asking.join().unwrap().refused(503, "");
                         asking = ask();
                     }
                     tokio::time::sleep(Duration::from_millis(10)).await;
-                };
+                }
                 if is_killed {
                     database.kill();
-                } else {
-                    let end = "SELECT pg_terminate_backend($1)";
-                    raw.execute(end, &[&waits]).await.unwrap();
+                }
+                // What only reads is tried again some times.
+                while !is_killed && !asking.is_finished() {
+                    let end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted";
+                    raw.query(end, &[]).await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(10)).await;
                 }
                 asking.join().unwrap()
             })
