@@ -35,7 +35,15 @@ async fn no_document_can_carry_an_id_that_resolves() {
         context.built.context.contains(&id[..10]),
         "the document is shown"
     );
-    let resolved = context.resolve(&context.built.context.replace('\n', " "));
+    // The line with which the context itself tells an id is left out.
+    let is_told = |line: &&str| {
+        context
+            .citations
+            .iter()
+            .any(|it| format!("[{}]", it.id) == *line)
+    };
+    let lines = context.built.context.lines().filter(|it| !is_told(it));
+    let resolved = context.resolve(&lines.collect::<Vec<_>>().join(" "));
     assert_eq!(resolved.used, [""; 0]);
     assert!(resolved.with(Verdict::Unknown).count() >= 15);
 }
