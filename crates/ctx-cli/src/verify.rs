@@ -467,6 +467,10 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
     }
     let all = parse(receipt.format, &receipt.context);
     let all = all.map_err(|error| heads::unread(&error))?.blocks;
+    let state_ids = all.iter().filter(|it| it.has_own_id).count();
+    if state_ids > 0 && state_ids < all.len() {
+        return Err("some blocks of the context state their ids, and others do not".to_owned());
+    }
     if all.len() == entries.len() {
         return Ok(all);
     }
