@@ -92,7 +92,11 @@ pub(super) const TABLE: Table = Table {
             "service",
         ],
     ),
-    bare: &[&["ctx-mcp", "ctx-server", "ctx-testkit"], &["ctx-cli"]],
+    bare: &[
+        &["ctx-hosts"],
+        &["ctx-mcp", "ctx-server", "ctx-testkit"],
+        &["ctx-cli"],
+    ],
     outside: &[
         ("ctx-model", &["serde", "thiserror"]),
         (
