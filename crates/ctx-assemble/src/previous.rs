@@ -7,11 +7,11 @@ use std::rc::Rc;
 use ctx_format::{ParsedBlock, SHOWN_NOTHING, Slot, neutralise, parse_known};
 use ctx_model::merging::Fit;
 use ctx_model::{
-    BuildOptions, Chunk, Format, GroupBy, LineSpan, Previous, Rendition, widened, without_line_end,
+    BuildOptions, Chunk, Format, GroupBy, LineSpan, Rendition, widened, without_line_end,
 };
 use rapidhash::{RapidHashMap, RapidHashSet};
 
-use crate::{AssembleError, Control, survey};
+use crate::{AssembleError, Control, Extras, survey};
 
 /// The previous context: the chunks under which its blocks were shown, and the lines of these
 /// blocks.
@@ -52,6 +52,7 @@ impl<'a> PreviousBlocks<'a> {
     pub(crate) fn new(
         chunks: &'a [Chunk],
         options: &BuildOptions,
+        extras: &Extras<'_>,
         control: &Control,
     ) -> Result<Self, AssembleError> {
         let mut sent = PreviousBlocks {
@@ -69,7 +70,12 @@ impl<'a> PreviousBlocks<'a> {
         if !ids.iter().flatten().any(|chunk| path_of(chunk).is_some()) {
             return Ok(sent);
         }
-        for (chunk, block) in ids.iter().zip(blocks(previous, options, &ids, control)?) {
+        // The blocks of a caller's own format cannot be read back.
+        let text = previous.context.as_deref();
+        let Some(text) = text.filter(|_| extras.formatter.is_none()) else {
+            return Ok(sent);
+        };
+        for (chunk, block) in ids.iter().zip(blocks(text, options, &ids, control)?) {
             control.check()?;
             let shown = chunk.and_then(|chunk| {
                 let expected = Expected::new(chunk, options);
@@ -255,14 +261,11 @@ impl Body {
 
 /// The blocks of the previous context, one for each of its ids; empty if they are not found.
 fn blocks(
-    previous: &Previous,
+    text: &str,
     options: &BuildOptions,
     ids: &[Option<&Chunk>],
     control: &Control,
 ) -> Result<Vec<ParsedBlock>, AssembleError> {
-    let Some(text) = &previous.context else {
-        return Ok(Vec::new());
-    };
     let found = |is_it: &dyn Fn(usize, &Expected<'_>, &ParsedBlock) -> bool| {
         let (mut next, mut known) = (0, None);
         let mut is_next = |block: &ParsedBlock| {
@@ -331,8 +334,7 @@ impl<'a> Heads<'a> {
         let states_id = options.include_ids || options.include_metadata;
         let mut own = Cow::Borrowed(block);
         if block.has_own_id && !states_id {
-            let own = own.to_mut();
-            (own.id, own.has_own_id) = (None, false);
+            own.to_mut().forget_own_id();
         }
         if !options.include_file_headers {
             return Cow::Owned(own.without_head());

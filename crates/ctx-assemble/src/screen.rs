@@ -1,6 +1,5 @@
 //! Separates the chunks that may be shown from those that are omitted before anything is priced.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use ctx_model::{BuildOptions, Chunk, Omitted, OmittedReason, Warning};
@@ -36,14 +35,7 @@ impl<'a> Screened<'a> {
     ) -> Result<Self, AssembleError> {
         let compares = options.merge && options.include_content;
         let sent = if compares {
-            let mut options = Cow::Borrowed(options);
-            if extras.formatter.is_some() && options.previous.is_some() {
-                // The blocks of another format cannot be read back.
-                if let Some(previous) = &mut options.to_mut().previous {
-                    previous.context = None;
-                }
-            }
-            PreviousBlocks::new(chunks, &options, control)?
+            PreviousBlocks::new(chunks, options, extras, control)?
         } else {
             PreviousBlocks::default()
         };

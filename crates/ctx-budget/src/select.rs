@@ -125,19 +125,18 @@ pub fn select_with(
     settings: &Settings,
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<Outcome, BudgetError> {
-    Run::new(problem, settings, &mut Ticker::new(poll))?;
+    let mut ticker = Ticker::new(poll);
+    let run = Run::new(problem, settings, &mut ticker)?;
     let mut finished = true;
     let chosen = choose(&mut || {
-        let polled = poll();
+        let polled = ticker.poll();
         finished &= polled != Poll::Finish;
         polled
     });
-    if poll() == Poll::Cancel {
+    if ticker.poll() == Poll::Cancel {
         return Err(BudgetError::Cancelled);
     }
     is_allowed(problem, &chosen).map_err(|what| BudgetError::Selection { what })?;
-    let mut ticker = Ticker::new(poll);
-    let run = Run::new(problem, settings, &mut ticker)?;
     let answer = Answer {
         tally: Tally::of(problem, problem.capacity.safe, chosen),
         bound: None,

@@ -33,6 +33,11 @@ impl<'a> Ticker<'a> {
         }
     }
 
+    /// Polls at once, whatever the steps so far.
+    pub(crate) fn poll(&mut self) -> Poll {
+        (self.poll)()
+    }
+
     /// The number of steps so far.
     pub(crate) fn steps(&self) -> usize {
         self.asked + self.steps

@@ -23,7 +23,8 @@ const NUMBERS: &str = "relevance is a number from 0 to 1; JSON has no NaN and no
 const HALF: &str =
     "\\ud800 to \\udfff come in pairs, a high one before a low one; remove it, or write \\ufffd";
 const TWICE: &str = "a field is given once; remove one of the two";
-const MARK: &[u8] = b"\xef\xbb\xbf";
+/// The byte order mark of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where the texts of chunks come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

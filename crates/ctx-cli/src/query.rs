@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
+use crate::input::MARK;
 use crate::missed::Missed;
 use crate::options::counters;
 use crate::past::{self, Past};
@@ -124,9 +125,8 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     write(&answer, &findings, args, report)
 }
 
-/// Byte order marks of UTF-16, and that of UTF-8.
+/// Byte order marks of UTF-16.
 const MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-const MARK_OF_UTF8: &[u8] = b"\xef\xbb\xbf";
 
 /// The question; several words are joined to one line.
 fn read(words: &[String], report: Report) -> Result<String, Failure> {
@@ -150,8 +150,8 @@ fn read(words: &[String], report: Report) -> Result<String, Failure> {
     if MARKS.iter().any(|it| bytes.starts_with(it)) {
         return decoded(bytes, report);
     }
-    if bytes.starts_with(MARK_OF_UTF8) {
-        bytes.drain(..MARK_OF_UTF8.len());
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
     }
     if let Err(error) = str::from_utf8(&bytes) {
         report::warning(&format!(

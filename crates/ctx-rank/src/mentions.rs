@@ -241,11 +241,11 @@ pub fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
         .unwrap_or(after);
     if let Some((lines, rest)) = lines_said(after) {
         // `lines 1 to 5 of a.rs, lines 3 to 9 of b.rs`
-        let of_another = [" of ", " in "].iter().any(|it| rest.starts_with(it));
-        return of_another
-            .then(|| lines_before(before, is_between))
-            .flatten()
-            .or(Some(lines));
+        let is_of_another = [" of ", " in "].iter().any(|it| rest.starts_with(it));
+        if is_of_another && let Some(own) = lines_before(before, is_between) {
+            return Some(own);
+        }
+        return Some(lines);
     }
     let marked = after.strip_prefix('L').and_then(leading_lines);
     if let Some(lines) = marked.filter(|it| it.1.is_some()) {

@@ -9,7 +9,7 @@ use ctx_model::{
     WarningCode,
 };
 use ctx_rank::{
-    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Term, chunk_names, recency_at,
+    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, chunk_names, recency_at,
     source_priority, usage_frequency, weighted_keyword_match,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
@@ -299,9 +299,11 @@ impl Candidates {
         let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
-        let keywords = query.terms.iter().zip(query.keywords());
-        let rare = |it: &Term| it.weight * corpus.inverse_document_frequency(&it.text);
-        let keywords: Vec<_> = keywords.map(|(term, it)| (it, rare(term))).collect();
+        // The keywords are the first terms.
+        let keywords = query.keywords().zip(&query.terms);
+        let keywords =
+            keywords.map(|(it, term)| (it, term.weight * corpus.inverse_document_frequency(it)));
+        let keywords: Vec<(&str, f64)> = keywords.collect();
         let now = now.saturating_mul(1_000);
         let mut unlike = BTreeSet::new();
         let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());

@@ -208,8 +208,8 @@ impl Reading<'_, '_> {
         if block.kind.is_some() {
             (own.path, own.name, own.id) =
                 (block.path.clone(), block.name.clone(), block.id.clone());
-        } else if own.id.is_some() && !self.may_be_own_id(entry, block) {
-            (own.id, own.has_own_id) = (None, false);
+        } else if !self.may_be_own_id(entry, block) {
+            own.forget_own_id();
         }
         // Of one file, all blocks that have lines state them or none does.
         if self.heads == Heads::OfFiles

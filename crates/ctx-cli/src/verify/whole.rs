@@ -211,7 +211,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     let mut blocks = shown.iter().map(|it| &it.block);
     let without_head = |it: &ctx::format::ParsedBlock| {
         let mut bare = it.without_head();
-        (bare.id, bare.has_own_id) = (None, false);
+        bare.forget_own_id();
         bare
     };
     let mut is_next = |block: &ctx::format::ParsedBlock| {

@@ -81,6 +81,14 @@ impl ParsedBlock {
         }
     }
 
+    /// Removes an id that is stated apart from the heading, which may be a line of the caller's own
+    /// text.
+    pub fn forget_own_id(&mut self) {
+        if self.has_own_id {
+            (self.id, self.has_own_id) = (None, false);
+        }
+    }
+
     pub(crate) fn take_metadata(&mut self, metadata: Metadata<'_>) {
         self.id = Some(metadata.id.into_owned());
         self.has_own_id = true;

@@ -107,15 +107,20 @@ pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io
     if !is_absent(&error) {
         return Err(error);
     }
-    let is_it = |content: Vec<u8>| *blake3::hash(&content).as_bytes() == hash;
     let earlier = earlier_name(path);
-    if staged.read(&earlier).is_ok_and(is_it) {
+    if has_hash(staged, &earlier, hash) {
         return staged.rename(earlier, files, path);
     }
-    if files.read(path).is_ok_and(is_it) {
+    if has_hash(files, path, hash) {
         return Ok(());
     }
     Err(error)
+}
+
+/// Whether the file at `path` in `folder` can be read and has this hash. O(bytes).
+fn has_hash(folder: &Dir, path: &str, hash: [u8; 32]) -> bool {
+    let content = folder.read(path);
+    content.is_ok_and(|it| *blake3::hash(&it).as_bytes() == hash)
 }
 
 /// Removes the files at `paths` that exist, and folders that become empty. Their names are off the
@@ -156,8 +161,7 @@ fn is_absent(error: &io::Error) -> bool {
 /// Whether the file at `path` has this many bytes, and this hash. O(bytes).
 pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool {
     let has_length = files.metadata(path).is_ok_and(|it| it.len() == bytes);
-    let is_it = |content: Vec<u8>| *blake3::hash(&content).as_bytes() == hash;
-    has_length && files.read(path).is_ok_and(is_it)
+    has_length && has_hash(files, path, hash)
 }
 
 /// Removes staged files of batches that failed: all but those of `pending`, each a path and the
