@@ -1,0 +1,129 @@
+//! Finds texts that contain a message of the question, possibly with other values in it.
+
+mod run;
+mod said;
+mod tokens;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use ctx_model::Relevance;
+use ctx_rank::Query;
+
+use self::run::{Longest, Message};
+use self::said::said;
+use self::tokens::{Numbers, tokens};
+use crate::pace::Pace;
+use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS};
+
+/// The most messages of a question that are searched for: the first ones.
+const MESSAGES: usize = 8;
+/// A run worth fewer words than this counts in proportion.
+const MANY_WORDS: f64 = 4.0;
+/// The most words of a label, which stands before a colon: `ValueError: …`, `panic: runtime error: …`.
+const MOST_OF_LABEL: usize = 2;
+/// Words that begin a question, as opposed to a message.
+const ASKS: [&str; 19] = [
+    "are", "can", "could", "did", "do", "does", "explain", "find", "how", "is", "list", "should",
+    "show", "what", "when", "where", "which", "who", "why",
+];
+
+/// What each of `texts` is worth for messages in `query`, at most `best`. Messages are quotations, a
+/// typed question that looks like one, and what a report says that failed.
+///
+/// Of each text counts the longest run of a message's words: at least three, places for values
+/// aside, and two of them telling. A longer run is worth more, and a run is worth the share that it
+/// has of the message's telling words. One that more than eight texts have, or have longer, is worth
+/// nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then decide.
+/// O(bytes of the texts × words of the messages).
+pub(crate) fn worth<'t>(
+    query: &Query,
+    best: Relevance,
+    texts: impl Iterator<Item = &'t str>,
+    is_awaited: &dyn Fn() -> bool,
+) -> Vec<f64> {
+    let messages = messages(query);
+    let said = messages.iter().flat_map(|it| &it.said);
+    let numbers = Numbers::of(said.map(|it| it.word.as_str()));
+    let numbered: Vec<Vec<Option<usize>>> = messages.iter().map(|it| numbers.all(it)).collect();
+    let mut runs = vec![Vec::new(); messages.len()];
+    for text in texts {
+        if messages.is_empty() {
+            break;
+        }
+        let tokens = tokens(text, &numbers, Pace::of(is_awaited));
+        for ((message, numbered), runs) in messages.iter().zip(&numbered).zip(&mut runs) {
+            runs.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
+        }
+    }
+    let shares: Vec<Vec<f64>> = runs.iter().map(|it| shares(it, best.get())).collect();
+    let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
+    let count = runs.first().map_or(0, Vec::len);
+    (0..count).map(best).collect()
+}
+
+/// What `runs` are worth: the longest is worth `best` if it has all telling words of the message.
+fn shares(runs: &[Longest], best: f64) -> Vec<f64> {
+    let lengths = runs.iter().map(|it| it.words);
+    let longest = lengths.clone().fold(0.0, f64::max);
+    let mut sorted: Vec<f64> = lengths.filter(|it| *it > 0.0).collect();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let share = |run: &Longest| {
+        let length = run.words;
+        let count = sorted.partition_point(|it| *it >= length);
+        if length <= 0.0 || count > MOST_TEXTS {
+            return 0.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
+        let shared = best / (count as f64).sqrt();
+        shared * (length / longest).powi(2) * (length / MANY_WORDS).min(1.0) * run.share
+    };
+    runs.iter().map(share).collect()
+}
+
+/// The possible messages in `query`.
+fn messages(query: &Query) -> Vec<Message> {
+    let quoted = query.phrases.iter().map(|it| (it.as_str(), false));
+    let typed = query.typed.as_deref().and_then(message_in);
+    // A typed question was already considered as a whole.
+    let failures = query.failures.iter().filter(|_| query.typed.is_none());
+    let failures = failures.map(|it| (it.as_str(), false));
+    let all = typed.into_iter().chain(quoted).chain(failures);
+    let all = all.filter(|(text, _)| text.trim().len() <= LONG);
+    let all = all.map(|(text, may_be_whole)| {
+        let said = said(text);
+        let is_whole = may_be_whole && !has_mark(text) && !said.iter().any(|it| it.is_value);
+        let labels = self::said(&text[..labels_end(text)]).len();
+        Message::new(said, is_whole, labels)
+    });
+    let is_long = |it: &Message| it.said.len() >= FEW_WORDS;
+    all.filter(is_long).take(MESSAGES).collect()
+}
+
+/// The possible message in a typed question, and whether it is the whole question. A question that
+/// begins like one has it after a colon.
+fn message_in(typed: &str) -> Option<(&str, bool)> {
+    let first = typed.split_whitespace().next()?.to_lowercase();
+    if ASKS.contains(&first.as_str()) {
+        return typed.split_once(": ").map(|(_, it)| (it, false));
+    }
+    Some((typed, true))
+}
+
+/// Where the labels end that `text` begins with.
+fn labels_end(text: &str) -> usize {
+    let mut end = 0;
+    while let Some((label, behind)) = text[end..].split_once(": ")
+        && (1..=MOST_OF_LABEL).contains(&label.split_whitespace().count())
+        && !behind.trim().is_empty()
+    {
+        end = text.len() - behind.len();
+    }
+    end
+}
+
+/// Whether `text` has a mark that messages have, apart from values.
+fn has_mark(text: &str) -> bool {
+    text.contains(['(', '[', '{', '!']) || text.contains(": ")
+}
