@@ -4,6 +4,7 @@ mod changed;
 mod front;
 mod long_lines;
 mod mask;
+mod pieces;
 mod prose;
 mod relate;
 mod renditions;

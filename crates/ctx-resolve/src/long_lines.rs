@@ -15,18 +15,39 @@ use crate::renditions::MOST_TOLD;
 pub const LONGEST_LINE: usize = 4096;
 /// The most bytes of a stretch.
 const STRETCH: usize = 2048;
-/// A stretch is rated by the keywords within this many bytes in its middle.
-const MIDDLE: usize = 1024;
-/// How many bytes at its ends a stretch may lose so that it begins and ends with a value.
-const NEAR: usize = 128;
+/// The most bytes of the one that is shown where a stretch is too long: digits and signs are up to
+/// a token each.
+const SHORT: usize = 512;
+/// A stretch is rated by the keywords within this part of it in its middle.
+const MIDDLE: usize = 2;
+/// What part of itself a stretch may lose at each end so that it begins and ends with a value.
+const NEAR: usize = 16;
 /// The most stretches of a line.
 pub(crate) const MOST: usize = 8;
 /// The most matches in a line that are considered, the first ones.
 const MOST_PLACES: usize = 1 << 16;
 
-/// The stretches of long lines by line number; of each line, the best stretches first.
+/// The stretches of long lines by line number.
 #[derive(Debug, Default)]
-pub(crate) struct LongLines(BTreeMap<u32, Vec<Range<usize>>>);
+pub(crate) struct LongLines(BTreeMap<u32, Stretches>);
+
+/// The stretches of a line.
+#[derive(Debug)]
+struct Stretches {
+    /// The best first.
+    long: Vec<Range<usize>>,
+    /// The best part of the best one.
+    short: Range<usize>,
+}
+
+/// How much of a long line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// At most this many stretches of some 2 KiB.
+    Stretches(usize),
+    /// A stretch of some 512 bytes.
+    Short,
+}
 
 /// Lines some of which are shown in part.
 pub(crate) struct Cut {
@@ -41,16 +62,21 @@ impl LongLines {
     /// Adds line `number`, which is long: its stretches with any of `words`, or else its beginning.
     /// O(bytes × words).
     pub(crate) fn note(&mut self, number: u32, line: &str, words: Option<&AhoCorasick>) {
-        self.0.insert(number, stretches(line, words));
+        let long = stretches(line, words, STRETCH);
+        let best = long.first().cloned().unwrap_or_default();
+        let short = stretches(&line[best.clone()], words, SHORT);
+        let short = short.first().cloned().unwrap_or_default();
+        let short = best.start + short.start..best.start + short.end;
+        self.0.insert(number, Stretches { long, short });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Replaces each long line of `lines` by at most `most` stretches, or by a mark alone if it was
-    /// not added; `None` if none is long. O(bytes).
-    pub(crate) fn cut(&self, lines: &Lines<'_>, most: usize) -> Option<Cut> {
+    /// Replaces each long line of `lines` by stretches, or by a mark alone if it was not added;
+    /// `None` if none is long. O(bytes).
+    pub(crate) fn cut(&self, lines: &Lines<'_>, extent: Extent) -> Option<Cut> {
         let lines = lines.as_slice();
         if lines.iter().all(|it| it.text.len() <= LONGEST_LINE) {
             return None;
@@ -69,7 +95,10 @@ impl LongLines {
                 continue;
             }
             let stretches = line.number.and_then(|it| self.0.get(&it));
-            let stretches = stretches.map_or(&[][..], |it| &it[..it.len().min(most)]);
+            let stretches = stretches.map_or(&[][..], |it| match extent {
+                Extent::Stretches(most) => &it.long[..it.long.len().min(most)],
+                Extent::Short => std::slice::from_ref(&it.short),
+            });
             let mut stretches = stretches.to_vec();
             stretches.sort_unstable_by_key(|it| it.start);
             count += stretches.len();
@@ -113,9 +142,9 @@ struct Match {
     word: usize,
 }
 
-/// At most [`MOST`] disjoint stretches of `line`: those with most of `words` first, rare words
-/// counting more; the beginning of the line if no word matches.
-fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
+/// At most [`MOST`] disjoint stretches of `line` of at most `size` bytes: those with most of `words`
+/// first, rare words counting more; the beginning of the line if no word matches.
+fn stretches(line: &str, words: Option<&AhoCorasick>, size: usize) -> Vec<Range<usize>> {
     let found = words.map_or_else(Vec::new, |it| places(line, it));
     let mut counts = [0_usize; MOST_TOLD];
     for it in &found {
@@ -125,7 +154,10 @@ fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
     let mut candidates = Vec::with_capacity(found.len());
     let (mut within, mut worth, mut end) = ([0_usize; MOST_TOLD], 0, 0);
     for place in &found {
-        while let Some(it) = found.get(end).filter(|it| it.at - place.at <= MIDDLE) {
+        while let Some(it) = found
+            .get(end)
+            .filter(|it| it.at - place.at <= size / MIDDLE)
+        {
             if within[it.word] == 0 {
                 worth += rarity(it.word);
             }
@@ -141,7 +173,7 @@ fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
     candidates.sort_unstable_by_key(|&(worth, middle)| (Reverse(worth), middle));
     let mut chosen: Vec<Range<usize>> = Vec::new();
     for (_, middle) in candidates {
-        let it = around(line, middle);
+        let it = around(line, middle, size);
         let is_apart = |other: &Range<usize>| it.end <= other.start || other.end <= it.start;
         if chosen.iter().all(is_apart) {
             chosen.push(it);
@@ -151,7 +183,7 @@ fn stretches(line: &str, words: Option<&AhoCorasick>) -> Vec<Range<usize>> {
         }
     }
     if chosen.is_empty() {
-        chosen.push(around(line, 0));
+        chosen.push(around(line, 0, size));
     }
     chosen
 }
@@ -175,17 +207,17 @@ fn places(line: &str, words: &AhoCorasick) -> Vec<Match> {
     found.take(MOST_PLACES).collect()
 }
 
-/// The stretch of `line` around `middle`: whole characters, and from the beginning of a value to
-/// the end of one if these are near.
-fn around(line: &str, middle: usize) -> Range<usize> {
-    let end = line.len().min(middle.saturating_sub(STRETCH / 2) + STRETCH);
-    let start = line.ceil_char_boundary(end.saturating_sub(STRETCH));
+/// The stretch of `line` around `middle`, of at most `size` bytes: whole characters, and from the
+/// beginning of a value to the end of one if these are near.
+fn around(line: &str, middle: usize, size: usize) -> Range<usize> {
+    let end = line.len().min(middle.saturating_sub(size / 2) + size);
+    let start = line.ceil_char_boundary(end.saturating_sub(size));
     let end = line.floor_char_boundary(end);
     let bytes = &line.as_bytes()[start..end];
     let before = |it: &u8| b",;{[( \t".contains(it);
     let behind = |it: &u8| b",;}]) \t".contains(it);
-    let first = bytes.iter().take(NEAR).position(before);
-    let last = bytes.iter().rev().take(NEAR).position(behind);
+    let first = bytes.iter().take(size / NEAR).position(before);
+    let last = bytes.iter().rev().take(size / NEAR).position(behind);
     let first = first
         .filter(|_| start > 0)
         .map_or(start, |it| start + it + 1);
@@ -210,17 +242,22 @@ mod tests {
         });
         let line = format!("[{}]", line.collect::<String>());
         let words = Keywords::new(&["user".to_owned(), "admin".to_owned()]);
-        let found = stretches(&line, words.all());
+        let found = stretches(&line, words.all(), STRETCH);
         assert_eq!(found.len(), MOST);
         let best = &line[found[0].clone()];
         assert!(best.contains("\"u700\",\"role\":\"Admin\"},"), "{best}");
-        assert!(best.len() > STRETCH - 2 * NEAR && best.len() <= STRETCH);
+        assert!(best.len() > STRETCH - 2 * STRETCH / NEAR && best.len() <= STRETCH);
         for it in found {
             let it = &line[it];
             assert!(it.ends_with([',', '}', ']']), "{it}");
             assert!(it.starts_with(['[', '{', '"']), "{it}");
         }
-        assert_eq!(stretches(&line, None).len(), 1);
+        assert_eq!(stretches(&line, None, STRETCH).len(), 1);
+        let mut long = LongLines::default();
+        long.note(1, &line, words.all());
+        let short = &line[long.0[&1].short.clone()];
+        assert!(best.contains(short) && short.len() <= SHORT, "{short}");
+        assert!(short.contains("\"u700\",\"role\":\"Admin\"},"), "{short}");
     }
 
     proptest! {
@@ -229,11 +266,11 @@ mod tests {
             text in "[a-cäßİ,{ ]{1,30}",
             times in 1..700_usize,
             words in prop::collection::vec("[a-cäßi̇]{1,3}", 0..5),
-            most in 1..9_usize,
+            most in 0..9_usize,
         ) {
             let line = text.repeat(times);
             let words = Keywords::new(&words);
-            let mut found = stretches(&line, words.all());
+            let mut found = stretches(&line, words.all(), STRETCH);
             prop_assert!(found.iter().all(|it| it.len() <= STRETCH && line.get(it.clone()).is_some()));
             found.sort_unstable_by_key(|it| it.start);
             prop_assert!(found.windows(2).all(|it| it[0].end <= it[1].start));
@@ -241,10 +278,12 @@ mod tests {
             let mut long = LongLines::default();
             long.note(1, &line, words.all());
             let lines = source.render(source.whole(), ctx_syntax::RenditionKind::Full, &[]);
-            let cut = long.cut(&lines, most);
+            let extent = if most == 0 { Extent::Short } else { Extent::Stretches(most) };
+            let cut = long.cut(&lines, extent);
             prop_assert_eq!(cut.is_some(), line.len() > LONGEST_LINE);
             let Some(cut) = cut else { return Ok(()) };
-            prop_assert!(cut.stretches <= most);
+            prop_assert!(cut.stretches <= most.max(1));
+            prop_assert!(most > 0 || cut.text.len() <= SHORT + 2 * (ELISION.len() + 1));
             prop_assert_eq!(cut.text.split('\n').count(), cut.numbers.len());
             let shown: Vec<&str> = cut.text.split('\n').collect();
             prop_assert!(shown.windows(2).all(|it| it.contains(&ELISION)), "{:?}", shown);

@@ -5,11 +5,16 @@ use std::ops::Range;
 use ctx_model::{Chunk, ChunkKind, ELISION, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
+use crate::pieces::{LONGEST, pieces};
+
 /// The most bytes of a table's first line that is shown with every row.
 const LONGEST_HEADING: usize = 500;
 
 /// The byte ranges of the sentences in the content of a chunk; none if it is not prose. For tables
-/// and notebooks, these are the lines, except for encoded ones, which excerpts omit. O(bytes).
+/// and notebooks, these are the lines, except for encoded ones, which excerpts omit. A sentence of
+/// more than 1 KiB is given in pieces, since it may be too long to be shown: a transcript without
+/// full stops, a row with a document in it. A fenced block of code is cut only if one of its lines
+/// is that long. O(bytes).
 pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     let path = chunk.path.as_deref().unwrap_or_default();
     if is_table(path) {
@@ -18,7 +23,8 @@ pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     let language = chunk.language.as_deref();
     let language = language.or_else(|| language_name(path, &chunk.content));
     if is_prose(path, language) {
-        ctx_syntax::sentences(&chunk.content)
+        let found = ctx_syntax::sentences(&chunk.content).into_iter();
+        found.flat_map(|it| in_pieces(&chunk.content, it)).collect()
     } else {
         Vec::new()
     }
@@ -35,17 +41,32 @@ pub fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
     }
 }
 
-/// The lines with a letter or digit, except for encoded ones, without the white space around them.
+/// The lines with a letter or digit, except for encoded ones, without the white space around them;
+/// of long lines, the pieces of which the same is true.
 fn rows(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
-    let rows = text.split_inclusive('\n').filter_map(|line| {
+    let says = |it: &Range<usize>| {
+        let row = &text[it.clone()];
+        row.contains(char::is_alphanumeric) && !is_encoded(row)
+    };
+    let rows = text.split_inclusive('\n').map(|line| {
         let start = at + line.len() - line.trim_start().len();
         at += line.len();
-        let row = line.trim();
-        let says = row.contains(char::is_alphanumeric) && !is_encoded(row);
-        says.then(|| start..start + row.len())
+        start..start + line.trim().len()
     });
-    rows.collect()
+    let pieces = rows.filter(says).flat_map(|it| pieces(text, it));
+    pieces.filter(says).collect()
+}
+
+/// The pieces of the sentence at `range` of `text`.
+fn in_pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let sentence = &text[range.clone()];
+    let is_code = sentence.starts_with("```") || sentence.starts_with("~~~");
+    if is_code && sentence.lines().all(|it| it.len() <= LONGEST) {
+        vec![range]
+    } else {
+        pieces(text, range)
+    }
 }
 
 /// Excerpts of `chunk`, the longest first: all `sentences` with a `worth` of at least `least`, then
@@ -110,7 +131,10 @@ fn has_headings(chunk: &Chunk, sentences: &[Range<usize>]) -> bool {
     is_headed_table(path)
         && is_first
         && sentences.first().is_some_and(|it| {
-            it.len() <= LONGEST_HEADING && !chunk.content[..it.start].contains('\n')
+            let line = to_line_ends(&chunk.content, it.clone());
+            it.len() <= LONGEST_HEADING
+                && !chunk.content[..it.start].contains('\n')
+                && is_whole(&chunk.content, &line)
         })
 }
 
@@ -136,15 +160,20 @@ fn excerpt(
 ) -> (String, Vec<Option<u32>>) {
     let content = &*chunk.content;
     let (mut text, mut lines) = (String::new(), Vec::new());
-    let mut next = 0;
+    // The next sentence, and the end of what is shown.
+    let (mut next, mut shown) = (0, 0);
     // Line numbers are counted on from the previous place.
     let (mut counted, mut number) = (0, chunk.span.map_or(1, LineSpan::start));
-    for run in chosen.chunk_by(|a, b| a + 1 == *b) {
+    // Encoded text beside rows is no sentence, and is not shown with them.
+    let says = |from: usize, to: usize| content[from..to].contains(char::is_alphanumeric);
+    let is_next =
+        |&a: &usize, &b: &usize| a + 1 == b && !says(sentences[a].end, sentences[b].start);
+    for run in chosen.chunk_by(is_next) {
         let (start, end) = (run[0], run[run.len() - 1]);
-        if start > next {
+        if start > next || says(shown, sentences[start].start) {
             push(&mut text, &mut lines, ELISION, None);
         }
-        next = end + 1;
+        (next, shown) = (end + 1, sentences[end].end);
         let range = to_line_ends(content, sentences[start].start..sentences[end].end);
         let mut at = range.start;
         for line in content[range.clone()].split('\n') {
@@ -162,7 +191,7 @@ fn excerpt(
             at = place.end + 1;
         }
     }
-    if next < sentences.len() {
+    if next < sentences.len() || says(shown, content.len()) {
         push(&mut text, &mut lines, ELISION, None);
     }
     (text, lines)
@@ -224,6 +253,77 @@ mod tests {
                 let all = excerpts(&chunk, &found, &[0.5; 4], 0.1);
                 assert!(!all[0].text().contains("iVBOR"));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_between_two_rows_is_omitted_with_a_mark() {
+        let image = "iVBORw0KGgo".repeat(100);
+        let content = format!("{image}\n2,Rome\n{image}\n3,Bern\n{image}");
+        let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.csv");
+        let all = excerpts(&chunk, &sentences(&chunk), &[0.5; 2], 0.1);
+        assert_eq!(all[0].text(), "…\n2,Rome\n…\n3,Bern\n…");
+        assert_eq!(all[0].lines(), [None, Some(2), None, Some(4), None]);
+    }
+
+    /// The excerpt with the sentence that has `word`.
+    #[track_caller]
+    fn shown_for(word: &str, path: &str, content: &str) -> Rendition {
+        let chunk = Chunk::new("a", content, Relevance::ONE).with_path(path);
+        let found = sentences(&chunk);
+        let has = |it: &Range<usize>| f64::from(u8::from(content[it.clone()].contains(word)));
+        let worth: Vec<f64> = found.iter().map(has).collect();
+        let excerpt = excerpts(&chunk, &found, &worth, 0.5).pop().unwrap();
+        assert!(excerpt.text().contains(word), "{excerpt:?}");
+        let shown = excerpt.text().split('\n').filter(|it| *it != ELISION);
+        let mut rest = content;
+        for it in shown {
+            rest = rest.split_once(it).expect("it is there, and in order").1;
+        }
+        excerpt
+    }
+
+    #[test]
+    fn of_a_long_sentence_or_row_a_piece_is_shown() {
+        let said = "and then we went on to say that ".repeat(150);
+        let row = "1234,5678.9,".repeat(10_000);
+        let thai = "สวัสดีครับทุกคน".repeat(150);
+        let image = "iVBORw0KGgo".repeat(400);
+        for (path, before, word) in [
+            ("meeting.txt", &said, "zebra"),
+            ("a.md", &said, "zebra"),
+            ("a.csv", &row, "zebra"),
+            ("a.ipynb", &format!("{{\"cells\": [\"{said}\"], "), "zebra"),
+            ("a.txt", &thai, "ม้าลาย"),
+        ] {
+            let content = format!("{before}{word} {before}");
+            let excerpt = shown_for(word, path, &content);
+            assert!(excerpt.text().len() < 2048, "{path}: {excerpt:?}");
+            // Of no line all is shown.
+            assert!(excerpt.lines().iter().all(Option::is_none), "{excerpt:?}");
+        }
+        let row = format!("{{\"a\": \"{image}\", \"b\": \"{said}\", \"c\": \"{image}\"}}");
+        let chunk = Chunk::new("a", &*row, Relevance::ONE).with_path("a.ipynb");
+        let found = sentences(&chunk);
+        assert!(found.iter().all(|it| !is_encoded(&row[it.clone()])));
+        assert!(found.iter().map(Range::len).sum::<usize>() < said.len() + 3000);
+        // Lines of a long paragraph keep their numbers.
+        let lines = format!(
+            "{}zebra\n{}",
+            "on it goes\n".repeat(150),
+            "and on\n".repeat(90)
+        );
+        let excerpt = shown_for("zebra", "a.txt", &lines);
+        assert!(excerpt.lines().contains(&Some(151)), "{excerpt:?}");
+        assert!(excerpt.text().len() < 1200);
+    }
+
+    #[test]
+    fn a_block_of_code_is_cut_only_at_a_long_line() {
+        for (line, count) in [("    call(zebra);\n", 1), ("call(zebra); ", 3)] {
+            let code = format!("```c\n{}\n```", line.repeat(3000 / line.len()));
+            let chunk = Chunk::new("a", code, Relevance::ONE).with_path("a.md");
+            assert_eq!(sentences(&chunk).len(), count, "{line}");
         }
     }
 
@@ -326,10 +426,14 @@ mod tests {
         // A line of the file outside the part is never shown.
         assert_eq!(of("a.csv", 41, 0.05).0, "…\n3,Bern,137995\n…");
         assert_eq!(of("a.jsonl", 1, 0.05).0, "…\n3,Bern,137995\n…");
-        let wide = format!("{}\n{content}", "column,".repeat(100));
-        let chunk = Chunk::new("a", wide, Relevance::ONE).with_path("a.csv");
-        let worth = [0.01, 0.01, 0.5, 0.1, 0.1, 0.1];
-        let found = excerpts(&chunk, &sentences(&chunk), &worth, 0.05);
-        assert!(found.iter().all(|it| !it.text().contains("column")));
+        for columns in [100, 160] {
+            let wide = format!("{}\n{content}", "column,".repeat(columns));
+            let chunk = Chunk::new("a", wide, Relevance::ONE).with_path("a.csv");
+            let sentences = sentences(&chunk);
+            let mut worth = vec![0.01; sentences.len() - 5];
+            worth.extend([0.01, 0.5, 0.1, 0.1, 0.1]);
+            let found = excerpts(&chunk, &sentences, &worth, 0.05);
+            assert!(found.iter().all(|it| !it.text().contains("column")));
+        }
     }
 }

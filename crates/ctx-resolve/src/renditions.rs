@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{CONTEXT, Source};
 
-use crate::long_lines::{LONGEST_LINE, LongLines, MOST};
+use crate::long_lines::{Extent, LONGEST_LINE, LongLines, MOST};
 use crate::prose::counts;
 
 /// The most keywords that are searched, the first ones.
@@ -32,6 +32,8 @@ const FIRST: f64 = 0.3;
 const MORE: f64 = 0.35;
 /// The information of the beginning of a long line, if nothing of it is asked about.
 const UNASKED: f64 = 0.1;
+/// What an excerpt loses if it shows a short stretch instead of a whole one.
+const NARROW: f64 = 0.075;
 
 /// Keywords that an excerpt is about: a line matches if it contains any of them, ignoring case.
 #[derive(Clone, Debug, Default)]
@@ -238,8 +240,8 @@ fn told_by(places: usize) -> f64 {
 /// among them. An excerpt shows the lines matched by `keywords` and the `named` lines; without
 /// either there is none. `named.1` is the least information of an excerpt with the named lines,
 /// 0..=1. Of a line of more than [`LONGEST_LINE`](crate::LONGEST_LINE) bytes, only stretches of
-/// some 2 KiB around keywords are shown, between lines with `…`, or its beginning, if it is named
-/// or is all there is. O(bytes + symbols).
+/// some 2 KiB around keywords are shown, and by the shortest excerpt 512 bytes, between lines with
+/// `…`, or its beginning, if it is named or is all there is. O(bytes + symbols).
 pub fn renditions(
     source: &Source<'_>,
     span: LineSpan,
@@ -274,18 +276,20 @@ pub(crate) fn renditions_while(
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
     let mut renditions = Vec::new();
-    let mut add = |kind: RenditionKind, matches: &[u32], least: f64, most: usize| {
+    let mut add = |kind: RenditionKind, matches: &[u32], least: f64, extent: Extent| {
         if !is_awaited() {
             return;
         }
         let lines = source.render(span, kind, matches);
         let is_excerpt = kind == RenditionKind::Excerpt;
-        if let Some(cut) = is_excerpt.then(|| long.cut(&lines, most)).flatten() {
+        if let Some(cut) = is_excerpt.then(|| long.cut(&lines, extent)).flatten() {
             let information = if matches.is_empty() {
                 UNASKED
             } else {
                 let whole = cut.numbers.iter().flatten().count();
-                share(whole, said).max(least).max(told_by(cut.stretches))
+                let told = share(whole, said).max(least).max(told_by(cut.stretches));
+                let less = if extent == Extent::Short { NARROW } else { 0.0 };
+                (told - less).max(0.0)
             };
             if cut.text.len() < shortest {
                 shortest = cut.text.len();
@@ -303,6 +307,7 @@ pub(crate) fn renditions_while(
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;
     };
+    let one = Extent::Stretches(1);
     let places = named.len();
     let least = if places > 0 { told } else { 0.0 };
     let told_by = |count: usize| least + (1.0 - least) * told_by(count + places);
@@ -315,17 +320,32 @@ pub(crate) fn renditions_while(
         let all = with_named(&matches);
         let stretches = counts(if long.is_empty() { 1 } else { MOST });
         for most in stretches {
+            let most = Extent::Stretches(most);
             add(RenditionKind::Excerpt, &all, told_by(best.len()), most);
         }
+        let mut fewest = (all, best.len());
         for count in counts(best.len()) {
-            let some = with_named(&best[..count]);
-            add(RenditionKind::Excerpt, &some, told_by(count), 1);
+            fewest = (with_named(&best[..count]), count);
+            add(RenditionKind::Excerpt, &fewest.0, told_by(count), one);
+        }
+        if !long.is_empty() {
+            let (lines, count) = fewest;
+            add(
+                RenditionKind::Excerpt,
+                &lines,
+                told_by(count),
+                Extent::Short,
+            );
         }
     }
     if places > 0 {
-        add(RenditionKind::Excerpt, &with_named(&[]), told_by(0), 1);
+        let lines = with_named(&[]);
+        add(RenditionKind::Excerpt, &lines, told_by(0), one);
+        if !long.is_empty() {
+            add(RenditionKind::Excerpt, &lines, told_by(0), Extent::Short);
+        }
     } else if matches.is_empty() && !long.is_empty() {
-        add(RenditionKind::Excerpt, &[], 0.0, 1);
+        add(RenditionKind::Excerpt, &[], 0.0, one);
     }
     for kind in [
         RenditionKind::Skeleton,
@@ -334,7 +354,7 @@ pub(crate) fn renditions_while(
     ] {
         // Of lines that define nothing the first alone announces nothing.
         if kind != RenditionKind::Signature || source.defines_any(span) {
-            add(kind, &[], 0.0, 0);
+            add(kind, &[], 0.0, one);
         }
     }
     renditions

@@ -434,6 +434,32 @@ fn of_a_long_line_what_is_asked_about_is_shown() {
     assert!(run.ok().contains("{\"a\":[{\"user\":\"u0\""), "{run:?}");
 }
 
+#[test]
+fn of_a_long_sentence_or_row_what_is_asked_about_is_shown() {
+    let said = "and then we went on to say that ".repeat(60);
+    let row = "1234,5678.9,".repeat(5_000);
+    let cell = "0.25, 0.75, ".repeat(3_000);
+    let notebook = |text: &str| format!("{{\"cells\": [{{\"source\": [\"{text}\"]}}, {cell}]}}");
+    let thai = "สวัสดีครับทุกคน".repeat(150);
+    let digits = "0123456789;".repeat(1_000);
+    for (path, text) in [
+        ("meeting.txt", format!("{said}the zebra walks {said}")),
+        ("table.csv", format!("{row}zebra walks,{row}")),
+        ("book.ipynb", notebook("the zebra walks")),
+        ("thai.md", format!("{thai} zebra walks {thai}")),
+        ("a.xml", format!("<a>{digits}zebra walks{digits}</a>")),
+    ] {
+        let asked = Asked::of([(path, text.as_bytes()), ("src/budget.rs", BUDGET)]);
+        let run = asked.run(&["query", "zebra walks", "--max-tokens", "1000", "--json"]);
+        let result = run.json();
+        let context = result["context"].as_str().unwrap();
+        assert!(context.contains("zebra walks"), "{path}: {context}");
+        assert!(result["tokens"]["total"].as_u64().unwrap() <= 1000);
+        asked.root.write("receipt.json", &run.stdout);
+        asked.run(&["verify", "receipt.json", "--root", "."]).ok();
+    }
+}
+
 /// Whatever a document is written in, what stands under a heading is shown with it, and without what stands under others.
 #[test]
 fn documents_are_shown_by_their_sections() {

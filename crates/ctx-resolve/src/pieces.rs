@@ -1,0 +1,123 @@
+//! Cuts sentences that are too long to be shown whole.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// The most bytes of a piece.
+pub(crate) const LONGEST: usize = 1024;
+
+/// The pieces of `range` in `text`, in order and without the white space around them: the range
+/// itself if it has at most [`LONGEST`] bytes, else as few as have at most that many. It is cut at
+/// line ends; where none is in the second half of a piece, at white space; where there is none
+/// either, after a mark between values; else between two grapheme clusters. Two adjacent pieces
+/// have more than half of [`LONGEST`] bytes, so there are O(bytes) of them. O(bytes).
+pub(crate) fn pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let rest = &text[at..range.end];
+        let start = at + rest.len() - rest.trim_start().len();
+        let rest = rest.trim_start();
+        let length = first(rest);
+        at = start + length;
+        let piece = rest[..length].trim_end();
+        if !piece.is_empty() {
+            pieces.push(start..start + piece.len());
+        }
+    }
+    pieces
+}
+
+/// The length of the first piece of `text`.
+fn first(text: &str) -> usize {
+    if text.len() <= LONGEST {
+        return text.len();
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    let half = text.floor_char_boundary(LONGEST / 2);
+    let near = &text[half..end];
+    let after_mark = || {
+        let mark = near
+            .char_indices()
+            .rev()
+            .find(|&(_, c)| is_between_values(c));
+        mark.map(|(at, c)| at + c.len_utf8())
+    };
+    let cut = near.rfind('\n');
+    let cut = cut.or_else(|| near.rfind(char::is_whitespace));
+    if let Some(at) = cut.or_else(after_mark) {
+        return half + at;
+    }
+    // The last cluster may go on behind `end`.
+    let last = text[..end].grapheme_indices(true).next_back();
+    last.map(|(at, _)| at).filter(|&at| at > 0).unwrap_or(end)
+}
+
+/// Whether `c` separates values, or parts of a sentence in a script without spaces.
+fn is_between_values(c: char) -> bool {
+    matches!(c, ',' | ';' | '|' | '}' | ']' | '、' | '，' | '；')
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::laws::linear;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, ends: &[&str]) {
+        let found = pieces(text, 0..text.len());
+        assert_eq!(found.len(), ends.len(), "{found:?}");
+        for (piece, end) in found.into_iter().zip(ends) {
+            assert!(text[piece.clone()].ends_with(end), "{}", &text[piece]);
+        }
+    }
+
+    #[test]
+    fn a_piece_ends_where_reading_is_hindered_least() {
+        let words = "word ".repeat(180);
+        let lines = format!("{words}\n{words}\n");
+        check(&words, &["word"]);
+        check(&lines, &["word", "word"]);
+        assert_eq!(pieces(&lines, 0..lines.len())[1].start, words.len() + 1);
+        check(&"word ".repeat(300), &["word", "word"]);
+        check(&"1234,".repeat(300), &["1234,", "1234,"]);
+        check(&"漢字、".repeat(200), &["漢字、", "漢字、"]);
+        check(&"é".repeat(600), &["é", "é"]);
+        // A mark belongs to the letter before it, and too many of them to nothing.
+        check(&"i\u{301}".repeat(400), &["i\u{301}", "i\u{301}"]);
+        check(&"\u{301}".repeat(600), &["\u{301}", "\u{301}"]);
+        // A space near the beginning would leave hardly anything before it.
+        check(&format!("a {}", "b".repeat(1100)), &["b", "b"]);
+        check(&" ".repeat(3000), &[]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_short_and_leave_out_white_space_alone(
+            text in "[a-cé\u{301}ก่漢,;\n ]{0,40}",
+            times in 1..300_usize,
+        ) {
+            let text = text.repeat(times);
+            let found = pieces(&text, 0..text.len());
+            let mut next = 0;
+            for it in &found {
+                prop_assert!(text[next..it.start].trim().is_empty());
+                prop_assert!(it.len() <= LONGEST && !it.is_empty());
+                next = it.end;
+            }
+            prop_assert!(text[next..].trim().is_empty());
+            prop_assert!(found.len() <= 1 + text.len() * 2 / LONGEST);
+        }
+    }
+
+    #[test]
+    fn pieces_take_linear_time() {
+        for pattern in [" ", "a", "a ", "\u{301}", "🇩", "👩\u{200d}", ",", "\n", "ก่"] {
+            let text = |n: usize| pattern.repeat(n / pattern.len());
+            linear(pattern, text, |it| pieces(it, 0..it.len()));
+        }
+    }
+}
