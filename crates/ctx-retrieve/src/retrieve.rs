@@ -70,7 +70,8 @@ pub struct Retrieved {
     /// may refer to. Empty if places were not searched.
     pub traced: Vec<Vec<Arc<Part>>>,
     /// The lines that the question names, by file: those of places, and of calls that were found
-    /// where the trace says.
+    /// where the trace says. For a line that no part holds, the nearest ones of the parts before
+    /// and after it, too.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
     /// The documents that the question asks for, if it asks for nothing else
     /// ([`Query::is_of_files_alone`]); if none has such a name, those with the most similar names.

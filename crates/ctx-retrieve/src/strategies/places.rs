@@ -1,6 +1,7 @@
 //! Files, lines and functions that a question mentions explicitly.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use ctx_model::{Warning, WarningCode, join_first};
@@ -16,7 +17,7 @@ use crate::ports::{FileSearch, Hit, Part, PartQuery, PortResult};
 pub(crate) struct Named {
     /// For each frame that is looked up, the parts that it may refer to.
     pub(crate) traced: Vec<Vec<Arc<Part>>>,
-    /// The mentioned lines, by file.
+    /// The mentioned lines, or the nearest that a part has, by file.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
     /// Warnings for lines of a typed question that no file it may mean has.
     pub(crate) missed: Vec<Warning>,
@@ -120,7 +121,19 @@ async fn written(
         let mut found = readings.in_files.iter().map(found);
         found.find(|it| !it.is_empty()).unwrap_or_default()
     };
-    let found_in_files: Vec<Vec<Arc<Part>>> = readings.iter().map(in_files).collect();
+    let mut found_in_files: Vec<Vec<Arc<Part>>> = readings.iter().map(in_files).collect();
+    let mut told = FoundPlaces {
+        files: &files,
+        parts: &parts,
+        whole: BTreeMap::new(),
+        is_typed: query.typed.is_some(),
+    };
+    let unheld = readings.iter().zip(&mut found_in_files);
+    let unheld: Vec<_> = unheld.filter(|it| it.1.is_empty()).collect();
+    let nowhere = places.iter().flat_map(|it| told.nowhere(it));
+    let nowhere = nowhere.chain(unheld.iter().flat_map(|it| it.0.lines().map(|at| at.0)));
+    told.whole = whole(search, &unique(nowhere)).await?;
+    let of_nearest = told.add_nearest(unheld);
     let taken_for = |(readings, in_files): (&Readings, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
         let name = readings.astray();
         let number = name.and_then(|name| functions.iter().position(|it| it == name));
@@ -134,18 +147,16 @@ async fn written(
         .zip(&found_in_files)
         .map(taken_for)
         .collect();
-    let told = FoundPlaces {
-        files: &files,
-        parts: &parts,
-        is_typed: query.typed.is_some(),
-    };
     let mut lines = lines_of(frames, &traced);
+    for (path, line) in of_nearest {
+        lines.entry(path).or_default().insert(line);
+    }
     for place in places {
         told.add_lines(place, &mut lines);
     }
-    let missed = places.iter().filter(|it| told.is_missed(it));
-    let missed = missed.filter_map(|it| Some((it.line?, told.files_of(it))));
-    let mut missed = beyond(search, &missed.collect::<Vec<_>>()).await?;
+    let longest = WIDE.min(search.longest_list());
+    let beyond = places.iter().filter_map(|it| told.beyond(it, longest));
+    let mut missed: Vec<Warning> = beyond.collect();
     if lines.is_empty() && traced.iter().all(Vec::is_empty) {
         missed.extend(no_call(frames));
     }
@@ -155,25 +166,7 @@ async fn written(
         lines,
         missed,
     });
-    let mut found = Sum::default();
-    for place in places {
-        told.add_parts(place, &mut found);
-    }
-    for part in found_in_files.iter().flatten() {
-        found.add(part, OF_FRAME);
-    }
-    for hits in of_functions {
-        #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
-        let share = OF_FRAME / (hits.len() as f64).sqrt();
-        for hit in &hits {
-            found.add(&hit.part, share);
-        }
-    }
-    let mut hits = found.hits;
-    let files: BTreeSet<&String> = places.iter().flat_map(|it| told.files_of(it)).collect();
-    let files = files.into_iter().map(|it| Part::of_file(it.clone()));
-    hits.extend(files.map(|it| Hit::new(it, OF_FILE)));
-    Ok(hits)
+    Ok(told.hits(places, &found_in_files, &of_functions))
 }
 
 /// The store's answers about the places in a question.
@@ -181,15 +174,51 @@ struct FoundPlaces<'t> {
     /// The files that each path may refer to.
     files: &'t BTreeMap<String, Vec<String>>,
     parts: &'t BTreeMap<&'t PartQuery, Vec<Hit>>,
+    /// All parts of the files that have a line that no part holds, in the order of their lines.
+    whole: BTreeMap<String, Vec<Hit>>,
     is_typed: bool,
 }
 
 impl FoundPlaces<'_> {
+    /// The files of `place` in which no part holds its lines.
+    fn nowhere(&self, place: &Place) -> impl Iterator<Item = &String> {
+        let files = self.files_of(place).iter();
+        files.filter(move |path| place.line.is_some() && self.parts_at(path, place).is_empty())
+    }
+
+    /// The parts of the file at `path` before and after `lines`, none of which any part holds:
+    /// these are blank, or say nothing alone. None if no part comes after them: it is not known
+    /// whether the file has these lines.
+    fn nearest(&self, path: &str, lines: RangeInclusive<u32>) -> Vec<Arc<Part>> {
+        let all = self.whole.get(path).map_or(&[][..], Vec::as_slice);
+        let after = all.iter().find(|it| it.part.span.start() > *lines.end());
+        let before = all.iter().filter(|it| it.part.span.end() < *lines.start());
+        let before = before.max_by_key(|it| it.part.span.end());
+        let nearest = after.map(|it| before.into_iter().chain([it]));
+        nearest.into_iter().flatten().map(shared).collect()
+    }
+
     fn files_of(&self, place: &Place) -> &[String] {
         self.files.get(&place.path).map_or(&[], Vec::as_slice)
     }
 
-    /// The parts of the file at `path` that `place` refers to.
+    /// Adds to the parts of `calls` without any the nearest to their lines. Returns the lines of
+    /// these parts that are nearest, with their files.
+    fn add_nearest(&self, calls: Vec<(&Readings, &mut Vec<Arc<Part>>)>) -> Vec<(String, u32)> {
+        let mut lines = Vec::new();
+        for (readings, found) in calls {
+            for (path, line) in readings.lines() {
+                let nearest = self.nearest(path, line..=line);
+                let of_parts = nearest.iter().map(|it| nearest_line(it, line));
+                lines.extend(of_parts.map(|it| (path.clone(), it)));
+                found.extend(nearest);
+            }
+        }
+        lines
+    }
+
+    /// The parts of the file at `path` that `place` refers to: if it has lines and no part holds
+    /// any of them, the nearest before and after.
     fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
         let mut met: Vec<Arc<Part>> = Vec::new();
         if let Some(name) = &place.name {
@@ -216,6 +245,9 @@ impl FoundPlaces<'_> {
         if !self.is_typed && place.end.is_some() && met.len() > MOST_MET {
             met.retain(|it| place.line.is_none_or(|line| it.span.start() <= line));
         }
+        if let Some(line) = place.line.filter(|_| met.is_empty()) {
+            return self.nearest(path, line..=place.end.unwrap_or(line));
+        }
         met
     }
 
@@ -227,8 +259,14 @@ impl FoundPlaces<'_> {
         for path in self.files_of(place) {
             let of_file = lines.entry(path.clone()).or_default();
             of_file.insert(line);
+            for part in self.parts_at(path, place) {
+                if !is_met(&part, place) {
+                    of_file.insert(nearest_line(&part, line));
+                }
+            }
             if let Some(end) = place.end.filter(|_| self.is_typed) {
                 for part in self.parts_at(path, place) {
+                    // Empty for parts beside the lines.
                     of_file.extend(line.max(part.span.start())..=end.min(part.span.end()));
                 }
             }
@@ -253,10 +291,50 @@ impl FoundPlaces<'_> {
         }
     }
 
-    /// Whether a typed question mentions a place that no file has.
-    fn is_missed(&self, place: &Place) -> bool {
-        let mut files = self.files_of(place).iter();
-        self.is_typed && files.all(|path| self.parts_at(path, place).is_empty())
+    /// The hits of `places`, and of calls: in their files, and by the names of their functions.
+    fn hits(
+        &self,
+        places: &[Place],
+        in_files: &[Vec<Arc<Part>>],
+        of_functions: &[Vec<Hit>],
+    ) -> Vec<Hit> {
+        let mut found = Sum::default();
+        for place in places {
+            self.add_parts(place, &mut found);
+        }
+        for part in in_files.iter().flatten() {
+            found.add(part, OF_FRAME);
+        }
+        for hits in of_functions {
+            #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
+            let share = OF_FRAME / (hits.len() as f64).sqrt();
+            for hit in hits {
+                found.add(&hit.part, share);
+            }
+        }
+        let mut hits = found.hits;
+        let files: BTreeSet<&String> = places.iter().flat_map(|it| self.files_of(it)).collect();
+        let files = files.into_iter().map(|it| Part::of_file(it.clone()));
+        hits.extend(files.map(|it| Hit::new(it, OF_FILE)));
+        hits
+    }
+
+    /// A warning if `place` of a typed question has a line beyond all parts of the files that it may
+    /// be in. A list of `longest` parts may be cut off, and does not show where its file ends.
+    fn beyond(&self, place: &Place, longest: usize) -> Option<Warning> {
+        let (line, files) = (place.line?, self.files_of(place));
+        let ends_before = |path: &String| {
+            let parts = self.whole.get(path);
+            parts.is_some_and(|parts| {
+                parts.len() < longest && parts.iter().all(|it| it.part.span.end() < line)
+            })
+        };
+        let is_beyond = self.is_typed && !files.is_empty() && files.iter().all(ends_before);
+        is_beyond.then(|| {
+            let files = join_first(files, MOST_FILES);
+            let detail = format!("no part of {files} has line {line}");
+            Warning::new(WarningCode::NoSuchLine, detail)
+        })
     }
 }
 
@@ -279,34 +357,23 @@ fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTr
     lines
 }
 
-/// Warnings for lines beyond all parts of the files that they may be in. A line between two parts
-/// is blank, and exists.
-async fn beyond(search: &dyn FileSearch, missed: &[(u32, &[String])]) -> PortResult<Vec<Warning>> {
-    let paths = unique(missed.iter().flat_map(|(_, files)| *files));
-    if paths.is_empty() {
-        return Ok(Vec::new());
+/// All parts of each of `files`, in the order of their lines.
+async fn whole(
+    search: &dyn FileSearch,
+    files: &[String],
+) -> PortResult<BTreeMap<String, Vec<Hit>>> {
+    if files.is_empty() {
+        return Ok(BTreeMap::new());
     }
-    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
-    let parts = by_question("files", &wanted, search.parts_of(&wanted, WIDE).await?)?;
-    let ends_before = |path: &String, line: u32| {
-        let parts = parts.get(&PartQuery::new(path));
-        let parts = parts.map_or(&[][..], Vec::as_slice);
-        // A list that may be cut off does not show where the file ends.
-        parts.len() < WIDE.min(search.longest_list())
-            && parts.iter().all(|it| it.part.span.end() < line)
-    };
-    let told = missed.iter().filter(|(line, files)| {
-        let mut files = files.iter();
-        files.len() > 0 && files.all(|it| ends_before(it, *line))
-    });
-    let told = told.map(|(line, files)| {
-        let detail = format!(
-            "no part of {} has line {line}",
-            join_first(*files, MOST_FILES)
-        );
-        Warning::new(WarningCode::NoSuchLine, detail)
-    });
-    Ok(told.collect())
+    let wanted: Vec<PartQuery> = files.iter().map(PartQuery::new).collect();
+    let answers = search.parts_of(&wanted, WIDE).await?;
+    let answers = of_each("files", files, answers)?;
+    Ok(files.iter().cloned().zip(answers).collect())
+}
+
+/// The line of `part` that is nearest to `line`.
+fn nearest_line(part: &Part, line: u32) -> u32 {
+    line.clamp(part.span.start(), part.span.end())
 }
 
 /// What is told where none of `frames` is found, if there are any.
@@ -429,6 +496,12 @@ impl Readings {
 
     fn all(&self) -> impl Iterator<Item = &PartQuery> {
         self.in_files.iter().flatten()
+    }
+
+    /// The places that a call without a name may refer to, as paths with lines.
+    fn lines(&self) -> impl Iterator<Item = (&String, u32)> {
+        let all = self.all().filter(|_| self.name.is_none());
+        all.filter_map(|it| Some((&it.path, it.line?)))
     }
 
     /// The function, if no file may contain it.

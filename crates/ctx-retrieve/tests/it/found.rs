@@ -852,7 +852,7 @@ async fn all_parts_that_several_lines_meet_are_named() {
     };
     // Of the lines that a part has, six of ten.
     assert_eq!(named("pool.py:33-52").await, (vec![31, 41, 51], 4 + 6 + 2));
-    assert_eq!(named("pool.py#L38-L40").await.0, []);
+    assert_eq!(named("pool.py#L38-L40").await, (vec![31, 41], 3));
     assert_eq!(named("pool.py:38-41").await.0, [41]);
     assert_eq!(named("pool.py:1-999").await.0.len(), 20);
     assert_eq!(named("pool.py:33").await, (vec![31], 1));
@@ -949,6 +949,35 @@ async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_i
     ] {
         assert_eq!(told(none).await, [], "{none}");
     }
+}
+
+#[tokio::test]
+async fn a_line_that_no_part_holds_is_that_of_the_nearest() {
+    let at = |path, line| (path, line, "function", "run", "start");
+    // Each has six lines.
+    let parts: Vec<_> = [1, 20, 40, 60].map(|it| at("src/app.py", it)).into();
+    let first = async |question: &str| {
+        let retrieved = ask(Store::of(&parts), question, &options()).await;
+        assert!(retrieved.warnings.is_empty(), "{question}: {retrieved:?}");
+        let found = retrieved.found.iter().take(2);
+        let mut found: Vec<u32> = found.map(|it| it.hit.span.start()).collect();
+        found.sort_unstable();
+        let lines = retrieved.lines.get("src/app.py");
+        let lines = lines.map_or_else(Vec::new, |it| it.iter().copied().collect());
+        (found, lines)
+    };
+    let trace = "It breaks\n\nTraceback (most recent call last):\n  File \"/srv/src/app.py\", line 35, in <module>\nTypeError: y\n";
+    for (question, lines) in [
+        ("why does src/app.py:35 fail", vec![25, 35, 40]),
+        ("It breaks\n\nin src/app.py:35 today", vec![25, 35, 40]),
+        ("why does src/app.py:33-35 fail", vec![25, 33, 40]),
+        (trace, vec![25, 40]),
+    ] {
+        assert_eq!(first(question).await, (vec![20, 40], lines), "{question}");
+    }
+    // Behind the last part nobody knows whether there is such a line.
+    let retrieved = ask(Store::of(&parts), "why does src/app.py:90 fail", &options()).await;
+    assert_eq!(retrieved.warnings.len(), 1, "{retrieved:?}");
 }
 
 #[tokio::test]
