@@ -179,7 +179,11 @@ impl Query {
     /// [`MOST_BYTES`] are read. The result may have no terms; this is not an error.
     pub fn analyse(text: &str) -> Query {
         let end = text.floor_char_boundary(MOST_BYTES);
-        let body = without_comments(&text[..end]);
+        let body = match typed(&text[..end]) {
+            // Templates have more lines; who types a comment asks about it.
+            Some(_) => text[..end].to_owned(),
+            None => without_comments(&text[..end]),
+        };
         let typed = typed(&body);
         let mut reader = Reader {
             is_typed: typed.is_some(),
@@ -420,25 +424,34 @@ enum Line<'t> {
     Close,
 }
 
-/// The lines of `text`, except for generic first lines of traces.
-fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut fence: Option<&str> = None;
-    let lines = text.lines().filter(|it| !is_head_of_trace(it));
-    lines.map(move |line| {
+/// The fence that is open, if any.
+#[derive(Default)]
+struct Fence<'t>(Option<&'t str>);
+
+impl<'t> Fence<'t> {
+    /// The kind of the next line, which may open or close a block of code.
+    fn line(&mut self, line: &'t str) -> Line<'t> {
         let trimmed = line.trim_start();
-        match (fence, fence_of(trimmed)) {
+        match (self.0, fence_of(trimmed)) {
             (None, Some(mark)) => {
-                fence = Some(mark);
+                self.0 = Some(mark);
                 Line::Open
             }
             (Some(open), Some(mark)) if mark.starts_with(open) && is_bare(trimmed, mark) => {
-                fence = None;
+                self.0 = None;
                 Line::Close
             }
             (Some(_), _) => Line::Code(line),
             (None, None) => Line::Text(line),
         }
-    })
+    }
+}
+
+/// The lines of `text`, except for generic first lines of traces.
+fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut fence = Fence::default();
+    let lines = text.lines().filter(|it| !is_head_of_trace(it));
+    lines.map(move |line| fence.line(line))
 }
 
 /// The lines of `text` outside blocks of code.
@@ -449,18 +462,86 @@ fn text_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Removes comments, which issue templates contain for their authors.
+/// Removes comments, which issue templates contain for their authors. Those in blocks of code and
+/// between backticks are code. O(bytes).
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("<!--") {
-        let Some(end) = rest[start..].find("-->") else {
-            break;
-        };
-        kept.push_str(&rest[..start]);
-        rest = &rest[start + end + 3..];
+    let mut fence = Fence::default();
+    // Whether text of the current line was kept: nothing behind it opens a block.
+    let mut is_begun = false;
+    let mut at = 0;
+    while at < text.len() {
+        let end = text[at..].find('\n').map_or(text.len(), |it| at + it + 1);
+        let line = &text[at..end];
+        if is_begun || matches!(fence.line(line), Line::Text(_)) {
+            let ticks = Backticks::of(line);
+            let mut from = at;
+            while from < end
+                && let Some(begin) = ticks.comment(line, from - at)
+            {
+                let begin = at + begin;
+                let Some(length) = text[begin..].find("-->") else {
+                    return kept + &text[from..];
+                };
+                kept.push_str(&text[from..begin]);
+                is_begun |= !text[from..begin].trim().is_empty();
+                from = begin + length + 3;
+            }
+            at = from;
+        }
+        if at < end {
+            kept.push_str(&text[at..end]);
+            is_begun = false;
+            at = end;
+        }
     }
-    kept + rest
+    kept
+}
+
+/// The runs of backticks in a line, which begin and end code.
+struct Backticks {
+    /// In order.
+    runs: Vec<Range<usize>>,
+    /// The indices in `runs` by the length of the run.
+    of_length: BTreeMap<usize, Vec<usize>>,
+}
+
+impl Backticks {
+    fn of(line: &str) -> Self {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (at, _) in line.match_indices('`') {
+            match runs.last_mut() {
+                Some(last) if last.end == at => last.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        let mut of_length: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, run) in runs.iter().enumerate() {
+            of_length.entry(run.len()).or_default().push(index);
+        }
+        Backticks { runs, of_length }
+    }
+
+    /// The beginning of the first comment in `line` that is at or after `at` and in no code. As in
+    /// CommonMark, code ends at the next run of as many backticks; without one, none begins.
+    fn comment(&self, line: &str, mut at: usize) -> Option<usize> {
+        let mut index = self.runs.partition_point(|it| it.start < at);
+        loop {
+            let run = self.runs.get(index);
+            let end = run.map_or(line.len(), |it| it.start);
+            if let Some(found) = line[at..end].find("<!--") {
+                return Some(at + found);
+            }
+            let run = run?;
+            let same = self
+                .of_length
+                .get(&run.len())
+                .map_or(&[][..], Vec::as_slice);
+            let closing = same.get(same.partition_point(|&it| it <= index));
+            let last = closing.copied().unwrap_or(index);
+            (at, index) = (self.runs[last].end, last + 1);
+        }
+    }
 }
 
 fn fence_of(line: &str) -> Option<&str> {

@@ -130,6 +130,56 @@ fn comments_of_templates_are_left_out() {
 }
 
 #[test]
+fn comments_in_code_and_in_typed_questions_are_kept() {
+    let of = |report: &str| {
+        let words = ["zebra", "walrus", "giraff", "parser"].into_iter();
+        let query = Query::analyse(report);
+        let has = |it: &&str| query.terms.iter().any(|term| term.text == *it);
+        words.filter(has).collect::<Vec<_>>().join(" ")
+    };
+    for (report, expected) in [
+        // Typed.
+        ("<!-- zebra walrus parser -->", "zebra walrus parser"),
+        (
+            "Comment `<!--` breaks the walrus parser when the zebra closes with `-->` in the giraffe",
+            "zebra walrus giraff parser",
+        ),
+        // Reports.
+        (
+            "It breaks\n\nThe comment `<!--` of the zebra and its `-->` of the walrus",
+            "zebra walrus",
+        ),
+        (
+            "It breaks\n\nThe comment ``<!-- ` zebra -->`` <!-- giraffe --> walrus",
+            "zebra walrus",
+        ),
+        (
+            "It breaks\n\n```html\n<!-- zebra parser -->\n```\n<!-- walrus\n\n```\n --> giraffe",
+            "zebra giraff parser",
+        ),
+        ("It breaks\n\na ` b <!-- zebra --> walrus", "walrus"),
+        (
+            "It breaks\n\n<!-- a `b --> walrus <!-- c` zebra --> parser",
+            "walrus parser",
+        ),
+        (
+            "It breaks\n\n<!-- zebra -->\n```\n<!-- walrus -->\n```\n",
+            "walrus",
+        ),
+        (
+            "It breaks\n\nThe parser <!-- zebra --> ```\n<!-- walrus -->",
+            "parser",
+        ),
+        (
+            "It breaks\n\n~~~\n<!-- zebra\n~~~\n<!-- walrus --> parser",
+            "zebra parser",
+        ),
+    ] {
+        assert_eq!(of(report), expected, "{report}");
+    }
+}
+
+#[test]
 fn blocks_of_code_are_kept_whole() {
     let query = Query::analyse("a\n```rust\nlet x = 1;\n\nlet y = 2;\n```\nb\n~~~\nz\n~~~\n");
     assert_eq!(query.code, ["let x = 1;\n\nlet y = 2;\n", "z\n"]);

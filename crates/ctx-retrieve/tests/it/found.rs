@@ -273,7 +273,7 @@ async fn what_stands_beside_the_best_of_a_file_is_found_below_it() {
 
 #[tokio::test]
 async fn a_question_that_says_nothing_asks_nobody() {
-    for question in ["", " \n", "how do I do this?", "<!-- pool -->", "!!!"] {
+    for question in ["", " \n", "how do I do this?", "<!-- pool\n-->", "!!!"] {
         let store = library();
         let calls = Arc::clone(&store.calls);
         let retrieved = ask(store, question, &options()).await;
