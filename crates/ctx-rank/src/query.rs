@@ -76,7 +76,8 @@ pub enum Region {
     CodeBlock,
     /// A line of a stack trace.
     Trace,
-    /// A heading, and statements about versions and machines.
+    /// A heading, and statements about versions and machines: a label, and what is below such a
+    /// heading, up to the first sentence.
     Setting,
 }
 
@@ -666,11 +667,35 @@ impl Reader {
             .map(|(label, _)| label);
         let is_label =
             label.is_some_and(|it| it.split_whitespace().count() <= 3 && is_about_setting(it));
-        if self.is_setting || is_label {
+        if is_label {
+            return Region::Setting;
+        }
+        self.is_setting &= !self.is_sentence(text);
+        if self.is_setting {
             Region::Setting
         } else {
             region
         }
+    }
+
+    /// Whether `line` reads as a sentence, and not as an item of a list or a value: a heading that
+    /// only sounds like versions and machines ("Python bindings") has sentences below it.
+    fn is_sentence(&self, line: &str) -> bool {
+        const WORDS: usize = 5;
+        const FUNCTION_WORDS: usize = 2;
+        let is_item = !line.starts_with(|c: char| c.is_alphabetic() || "`\"'(“„«「".contains(c));
+        if is_item {
+            return false;
+        }
+        let is_around = |c: char| !c.is_alphanumeric();
+        let words = || line.split_whitespace().map(|it| it.trim_matches(is_around));
+        let says_nothing = |it: &&str| says_nothing(it) || self.foreign.says_nothing(it);
+        line.ends_with(['。', '！', '？'])
+            || words().nth(WORDS - 1).is_some()
+                && words()
+                    .filter(says_nothing)
+                    .nth(FUNCTION_WORDS - 1)
+                    .is_some()
     }
 
     fn line(&mut self, line: &str, region: Region) {

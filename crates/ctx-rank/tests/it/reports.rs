@@ -1175,6 +1175,42 @@ fn settings_weigh_less_than_text() {
 }
 
 #[test]
+fn sentences_are_no_settings_whatever_is_above_them() {
+    let said = "Saving goes on until the pool is empty,\nthen `load_table` hangs.\n\nproxy";
+    let of = |heading: &str, said: &str| {
+        let query = Query::analyse(&format!("Crash when saving\n{heading}\n\n{said}\n"));
+        ["pool", "tabl", "proxi"].map(|it| weight(&query, it))
+    };
+    let expected = of("## What happens", said);
+    for heading in [
+        "## Python bindings",
+        "### Browser",
+        "**System tray**",
+        "On the latest version:",
+    ] {
+        assert_eq!(of(heading, said), expected, "{heading}");
+        let german = "Wenn ich die Datei speichere, ist der pool leer und es stürzt ab.";
+        let german_expected = of("## Was passiert", german);
+        assert_eq!(of(heading, german), german_expected, "{heading}");
+        // Values, lists and labels say what is set, and end nothing.
+        for setting in [
+            "pool 3.11 (main, Feb 8 2023, 14:49:25) [GCC 12.2.0] on linux",
+            "- [x] I have looked for this among the issues of the pool",
+            "1. it is the version of the pool that I use",
+            "| pool | the one that is in the image |",
+            "OS version: it is the one of the pool that is in the image",
+        ] {
+            let found = of(heading, &format!("{setting}\nproxy"));
+            assert!(found[2] > 0.0, "{setting}");
+            assert!(
+                found[0] < expected[0] && found[2] < expected[2],
+                "{setting}"
+            );
+        }
+    }
+}
+
+#[test]
 fn addresses_say_little() {
     let query = Query::analyse("title\nproxy https://example.org/pool");
     assert!(weight(&query, "pool") < weight(&query, "proxi"));
