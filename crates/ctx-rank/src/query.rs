@@ -16,7 +16,7 @@ use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
     recovered_function, said_behind, said_by_panic, traced,
 };
-use crate::words::{Analyzer, Part, says_nothing};
+use crate::words::{Analyzer, Part, composed, says_nothing};
 
 /// The most bytes of a question that are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -188,7 +188,7 @@ impl Query {
         let typed = typed(&body);
         let mut reader = Reader {
             is_typed: typed.is_some(),
-            foreign: Foreign::of(text_of(&body)),
+            foreign: Foreign::of(text_of(&composed(&body))),
             ..Reader::default()
         };
         let mut block = String::new();

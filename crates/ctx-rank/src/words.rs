@@ -1,9 +1,12 @@
 //! Splits text into terms, in the same way for documents and questions.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
 use rapidhash::RapidHashMap;
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::versions::{Version, version_at};
@@ -41,7 +44,8 @@ impl Analyzer {
     /// between letters and digits (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`);
     /// versions whole, without a leading `v`, then their prefixes that are versions, and then their
     /// parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
-    /// characters for scripts without spaces, at which an identifier ends. O(bytes).
+    /// characters for scripts without spaces, at which an identifier ends. Terms are composed
+    /// (NFC): a letter and its accent are the same as the letter with the accent. O(bytes).
     pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let mut at = 0;
         while let Some(end) = self.first_words(text, at, note) {
@@ -166,8 +170,14 @@ impl Words {
             }
         } else if run.is_ascii() {
             self.identifier(run, &mut |term, part| note(term, part, bytes.clone()));
-        } else {
+        } else if is_nfc_quick(run.chars()) == IsNormalized::Yes {
             self.foreign(bytes.start, run, note);
+        } else {
+            let composed = Composed::of(run);
+            self.foreign(0, &composed.text, &mut |term, part, its| {
+                let its = composed.place(its);
+                note(term, part, bytes.start + its.start..bytes.start + its.end);
+            });
         }
     }
 
@@ -240,6 +250,46 @@ impl Words {
                 }
             }
         }
+    }
+}
+
+/// A text in NFC, with what each of its characters was before.
+struct Composed {
+    text: String,
+    /// Where each grapheme cluster begins in `text`, and where it did before; and the ends.
+    starts: Vec<(usize, usize)>,
+}
+
+impl Composed {
+    /// Composes `text` by its grapheme clusters, which composition does not cross. O(bytes).
+    fn of(text: &str) -> Self {
+        let mut composed = Composed {
+            text: String::with_capacity(text.len()),
+            starts: Vec::new(),
+        };
+        for (at, cluster) in text.grapheme_indices(true) {
+            composed.starts.push((composed.text.len(), at));
+            composed.text.extend(cluster.nfc());
+        }
+        composed.starts.push((composed.text.len(), text.len()));
+        composed
+    }
+
+    /// The clusters before composition that have any of `bytes`.
+    fn place(&self, bytes: Range<usize>) -> Range<usize> {
+        let first = self.starts.partition_point(|it| it.0 <= bytes.start);
+        let last = self.starts.partition_point(|it| it.0 < bytes.end);
+        let at = |index: usize| self.starts.get(index).map_or(0, |it| it.1);
+        at(first.saturating_sub(1))..at(last)
+    }
+}
+
+/// `text` in NFC. O(bytes).
+pub(crate) fn composed(text: &str) -> Cow<'_, str> {
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        text.into()
+    } else {
+        text.nfc().collect()
     }
 }
 
@@ -339,7 +389,10 @@ fn skip(text: &str, mut at: usize, runs: bool) -> usize {
             at += 1;
         } else {
             let next = text.get(at..).and_then(|rest| rest.chars().next());
-            let Some(c) = next.filter(|c| c.is_alphanumeric() == runs) else {
+            // An accent belongs to the letter before it.
+            let is_of_run =
+                |c: char| c.is_alphanumeric() || runs && canonical_combining_class(c) != 0;
+            let Some(c) = next.filter(|&c| is_of_run(c) == runs) else {
                 break;
             };
             at += c.len_utf8();

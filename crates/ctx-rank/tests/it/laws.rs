@@ -11,6 +11,7 @@ use ctx_rank::{
 use proptest::array::uniform4;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use unicode_normalization::char::canonical_combining_class;
 
 /// Any text, and texts of what reports are made of.
 fn text() -> impl Strategy<Value = String> {
@@ -116,7 +117,8 @@ proptest! {
     #[test]
     fn the_terms_of_a_text_are_those_of_its_runs_and_its_versions(text in text()) {
         let mut analyzer = Analyzer::default();
-        let runs = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+        let is_mark = |c: char| canonical_combining_class(c) != 0;
+        let runs = text.split(|c: char| c != '_' && !c.is_alphanumeric() && !is_mark(c));
         let of_runs: Vec<String> = runs.flat_map(|run| analyzer.terms(run)).collect();
         let mut found = Vec::new();
         analyzer.words(&text, &mut |term, part, bytes| {

@@ -1,6 +1,8 @@
 //! Tokenisation, the same for documents and questions.
 
-use ctx_rank::{Analyzer, LONGEST, Part, is_stop_word};
+use ctx_rank::{Analyzer, LONGEST, Part, Query, is_stop_word};
+use proptest::prelude::*;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::terms;
 
@@ -85,6 +87,51 @@ fn scripts_without_spaces_are_pairs_of_characters() {
     check("カタカナ", "カタ タカ カナ");
     check("한국어", "한국 국어");
     check("ไทย", "ไท ทย");
+}
+
+/// As PDF files and macOS have them, a letter and its accent are two characters.
+#[test]
+fn letters_are_composed() {
+    let mut analyzer = Analyzer::default();
+    let mut placed = |text: &str| {
+        let mut met = Vec::new();
+        analyzer.words(text, &mut |term, part, bytes| {
+            let place: String = text[bytes].nfc().collect();
+            met.push((term.to_owned(), part, place));
+        });
+        met
+    };
+    for text in [
+        "Café öffnet, naïve",
+        "maxCafé_größe2 8.2.1é",
+        "й Ελλάδα",
+        "ガギグ語のバック",
+        "한국어parser",
+        "Tiếng Việt",
+    ] {
+        let apart: String = text.nfd().collect();
+        assert_ne!(apart, text);
+        assert_eq!(placed(&apart), placed(text), "{text}");
+    }
+    let question = "Wie öffne ich die Datei für das Café?";
+    let apart = Query::analyse(&question.nfd().collect::<String>());
+    assert_eq!(apart.terms, Query::analyse(question).terms);
+    check("cafe\u{301}", "café");
+    // What follows no letter belongs to none.
+    check("\u{301}cafe \u{301} a", "cafe a");
+    // A mark that is composed with nothing keeps the word whole.
+    check("हिन्दी", "हिन्दी");
+}
+
+proptest! {
+    #[test]
+    fn texts_that_are_canonically_equal_have_the_same_terms(
+        text in "[aZé_1. ïがハ\u{3099}\u{301}\u{323}\u{338}=한ㄱ\u{1100}\u{1161}\u{11a8}ก่語\u{212b}й]{0,24}",
+    ) {
+        let (composed, apart): (String, String) = (text.nfc().collect(), text.nfd().collect());
+        prop_assert_eq!(terms(&composed), terms(&apart));
+        prop_assert_eq!(terms(&composed), terms(&text));
+    }
 }
 
 #[test]
