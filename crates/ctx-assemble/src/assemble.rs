@@ -10,7 +10,7 @@ use tracing::{debug, debug_span};
 use crate::candidates::Candidates;
 use crate::chunk_bound::ChunkBound;
 use crate::claims::Claimants;
-use crate::emit::{Shown, emit, shown};
+use crate::emit::{Shown, check_bytes, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan, count_left_out};
@@ -36,7 +36,8 @@ use crate::{AssembleError, Control, Extras};
 /// [`AssembleError::Budget`] if not even the header, footer and notices fit, with the smallest
 /// budget that works; [`AssembleError::DuplicateId`] and [`AssembleError::Model`] for chunks with
 /// the same id, or that break a rule; [`AssembleError::Format`] if the header, footer or separator
-/// would break the document; [`AssembleError::Cancelled`].
+/// would break the document, or the separator is too long; [`AssembleError::TooLong`] if the
+/// context would have more than 256 MiB; [`AssembleError::Cancelled`].
 pub fn assemble(
     chunks: &[Chunk],
     options: &BuildOptions,
@@ -238,6 +239,7 @@ impl Run<'_> {
             };
             let (document, total) = stage("emit", control, || {
                 let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
+                check_bytes(bytes, plan.fixed, &shown)?;
                 let document = emit(&self.pricer, self.options, &shown, &notice, bytes)?;
                 let pieces: Vec<&Piece<'_>> = shown
                     .iter()

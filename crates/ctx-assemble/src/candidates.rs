@@ -142,23 +142,18 @@ impl<'u> Candidates<'u> {
 
     /// An upper estimate of the number of bytes of the context.
     pub(crate) fn bytes(&self, fixed: &Fixed, chosen: &[Option<usize>]) -> usize {
-        let beside = fixed.separator.bytes + fixed.source_separator.bytes;
-        let piece = |piece: &Piece<'_>| (piece.price + piece.source).bytes + beside;
-        let shown = self
-            .all
-            .iter()
-            .zip(chosen)
-            .filter_map(|(candidate, choice)| {
-                Some(
-                    candidate.variants[(*choice)?]
-                        .pieces
-                        .iter()
-                        .map(piece)
-                        .sum::<usize>(),
-                )
-            });
+        let beside = (fixed.separator + fixed.source_separator).bytes;
+        let piece = |piece: &Piece<'_>| {
+            let own = (piece.price + piece.source).bytes;
+            own.saturating_add(beside)
+        };
+        let chosen = self.all.iter().zip(chosen);
+        let pieces = chosen
+            .filter_map(|(candidate, choice)| Some(&candidate.variants[(*choice)?].pieces))
+            .flatten();
         let groups = self.group_prices.iter().map(|price| price.bytes);
-        fixed.bytes() + shown.sum::<usize>() + groups.sum::<usize>()
+        let parts = pieces.map(piece).chain(groups);
+        parts.fold(fixed.bytes(), usize::saturating_add)
     }
 }
 

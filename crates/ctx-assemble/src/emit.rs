@@ -7,6 +7,7 @@ use ctx_model::{BuildOptions, GroupBy, Order};
 use crate::AssembleError;
 use crate::arrange::best_at_both_ends;
 use crate::candidates::{Candidate, Candidates};
+use crate::fixed::Fixed;
 use crate::price::Pricer;
 use crate::variant::{Piece, Variant};
 
@@ -63,6 +64,33 @@ fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
             section.variants = best_at_both_ends(std::mem::take(&mut section.variants));
         }
     }
+}
+
+/// The most bytes of a context. No model takes as much; what would have more is refused before it
+/// takes memory.
+const MOST_BYTES: usize = 256 << 20;
+
+/// Refuses a document of `bytes` bytes if that is too much, and names the option at fault.
+pub(crate) fn check_bytes(
+    bytes: usize,
+    fixed: &Fixed,
+    shown: &[Shown<'_, '_>],
+) -> Result<(), AssembleError> {
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let blocks = shown.iter().flat_map(Shown::pieces).count();
+    let separators = fixed.separator.bytes.saturating_mul(blocks);
+    let option = if separators > bytes / 2 {
+        "chunkSeparator"
+    } else {
+        "maxTokens"
+    };
+    Err(AssembleError::TooLong {
+        bytes,
+        most: MOST_BYTES,
+        option,
+    })
 }
 
 /// The finished text, and the places of its blocks.

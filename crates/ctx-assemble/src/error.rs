@@ -22,6 +22,18 @@ pub enum AssembleError {
     /// The budget cannot be kept.
     #[error(transparent)]
     Budget(#[from] BudgetError),
+    /// The context would have more bytes than any may have, whatever its tokens: a counter may
+    /// count a long text as few.
+    #[error("the context would have {bytes} bytes, more than {most}: {option} is too large")]
+    TooLong {
+        /// About how many bytes it would have.
+        bytes: usize,
+        /// How many it may have.
+        most: usize,
+        /// The name on the wire of the option that makes it so long: `chunkSeparator`, if the
+        /// separators are most of it, or `maxTokens`.
+        option: &'static str,
+    },
     /// The format cannot carry the header, footer or separator.
     #[error(transparent)]
     Format(#[from] FormatError),

@@ -154,6 +154,8 @@ impl From<AssembleError> for Failure {
                     "a chunk needs an id of its own, and a path that is given is not empty",
                 )
             }
+            error @ AssembleError::TooLong { .. } => Failure::new(Exit::Budget, error)
+                .with_hint("give less to --max-tokens, or a shorter --separator"),
             error @ AssembleError::PreviousDigest { .. } => Failure::new(Exit::Input, error)
                 .with_hint("give --previous what an earlier run wrote, unchanged"),
             other => Failure::new(Exit::Failure, other),

@@ -1,6 +1,6 @@
 //! Checks that the caller's own text does not swallow the text after it.
 
-use ctx_model::Format;
+use ctx_model::{BuildOptions, Format};
 
 use crate::FormatError;
 use crate::commonmark::{UNTIL_BLANK, left_open};
@@ -28,9 +28,14 @@ pub fn joins_safely(piece: &str) -> bool {
 /// The check errs on the safe side: it may refuse a fence nested in a list in an unusual way. O(n).
 ///
 /// # Errors
-/// [`FormatError::LeavesOpen`] with the line; [`FormatError::JsonSeparator`] for a separator in
-/// JSON that is not just white space.
+/// [`FormatError::LongSeparator`] for a separator of more than
+/// [`BuildOptions::LONGEST_SEPARATOR`] characters; [`FormatError::LeavesOpen`] with the line;
+/// [`FormatError::JsonSeparator`] for a separator in JSON that is not just white space.
 pub fn check_text(format: Format, part: &'static str, text: &str) -> Result<(), FormatError> {
+    const MOST: usize = BuildOptions::LONGEST_SEPARATOR;
+    if part == SEPARATOR && text.chars().nth(MOST).is_some() {
+        return Err(FormatError::LongSeparator { most: MOST });
+    }
     match format {
         Format::Json if part == SEPARATOR && !text.trim().is_empty() => {
             Err(FormatError::JsonSeparator {

@@ -15,6 +15,12 @@ pub enum FormatError {
         /// The separator given.
         separator: String,
     },
+    /// A separator with too many characters: it is written between any two chunks.
+    #[error("chunkSeparator has more than {most} characters")]
+    LongSeparator {
+        /// How many it may have.
+        most: usize,
+    },
     /// Text that would swallow the text after it.
     #[error("line {line_number} of {part} leaves {construct} open")]
     LeavesOpen {

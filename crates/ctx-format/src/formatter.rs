@@ -109,7 +109,8 @@ pub trait Formatter: Debug + Send + Sync {
 /// Makes the formatter for `format` with `options`.
 ///
 /// # Errors
-/// [`FormatError::JsonSeparator`] if JSON is given a separator that is not just white space, and
+/// [`FormatError::LongSeparator`] for a separator that is too long,
+/// [`FormatError::JsonSeparator`] if JSON is given one that is not just white space, and
 /// [`FormatError::LeavesOpen`] if Markdown is given one that would swallow the block after it.
 pub fn formatter(
     format: Format,

@@ -32,7 +32,8 @@ pub struct FormatOptions {
     pub group_by: GroupBy,
     /// How text is escaped in XML.
     pub xml_content: XmlContent,
-    /// Text between two blocks, instead of the format's own.
+    /// Text between two blocks, instead of the format's own, of at most
+    /// [`BuildOptions::LONGEST_SEPARATOR`] characters.
     pub separator: Option<String>,
 }
 

@@ -217,6 +217,9 @@ impl From<AssembleError> for Fault {
                 "assemble: the pinned chunks do not fit",
                 "a larger max_tokens, or fewer pinned chunks",
             ),
+            error @ AssembleError::TooLong { .. } => {
+                Fault::new(format!("assemble: {error}"), "a smaller max_tokens")
+            }
             other => Fault::new(
                 format!("assemble: {other}"),
                 "correct the chunk and call again",

@@ -194,7 +194,9 @@ pub struct BuildOptions {
     pub include_metadata: bool,
     /// How text is escaped in XML.
     pub xml_content: XmlContent,
-    /// Text between two chunks, instead of the format's own. JSON has no such separator.
+    /// Text between two chunks, instead of the format's own, of at most
+    /// [`LONGEST_SEPARATOR`](BuildOptions::LONGEST_SEPARATOR) characters, since it is written many
+    /// times. JSON has no such separator.
     pub chunk_separator: Option<String>,
     /// Text before the first chunk.
     pub header: Option<String>,
@@ -249,6 +251,12 @@ pub struct Previous {
     /// merged into them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+}
+
+impl BuildOptions {
+    /// The most characters of a [`chunk_separator`](BuildOptions::chunk_separator). Formatters
+    /// refuse a longer one.
+    pub const LONGEST_SEPARATOR: usize = 1024;
 }
 
 impl Default for BuildOptions {

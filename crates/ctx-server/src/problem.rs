@@ -522,6 +522,11 @@ impl From<&AssembleError> for Problem {
                 }
             }
             AssembleError::Tokens(error) => return error.into(),
+            AssembleError::TooLong {
+                option: "chunkSeparator",
+                ..
+            } => "options.chunkSeparator",
+            AssembleError::TooLong { .. } => "options.maxTokens",
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
             _ => {

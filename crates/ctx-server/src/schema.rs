@@ -208,6 +208,7 @@ pub(crate) struct BuildOptions {
     #[schema(nullable = false)]
     xml_content: Option<XmlContent>,
     /// Text between two chunks; not allowed with JSON.
+    #[schema(max_length = 1024)]
     chunk_separator: Option<String>,
     /// Text before the first chunk.
     context_header: Option<String>,

@@ -575,6 +575,12 @@ fn check_options(options: &BuildOptions) -> Result<(), Problem> {
         let detail = format!("it is at most {MOST}");
         return Err(Problem::invalid("options.maxChunks", detail));
     }
+    const LONGEST: usize = BuildOptions::LONGEST_SEPARATOR;
+    let separator = options.chunk_separator.as_deref();
+    if is_longer(separator.unwrap_or_default(), LONGEST) {
+        let detail = format!("it has at most {LONGEST} characters");
+        return Err(Problem::invalid("options.chunkSeparator", detail));
+    }
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! What is refused, and how the error names the cause.
 
 use ctx_assemble::AssembleError;
-use ctx_model::{Chunk, Format, LineSpan, Rendition, RenditionKind, Selection, Tokens};
+use ctx_model::{
+    BuildOptions, Chunk, Format, LineSpan, Rendition, RenditionKind, Selection, Tokens,
+};
 use ctx_testkit::few::thorough;
 
 use crate::support::{build, chunk, files, is_sound, options, try_build};
 
 #[track_caller]
-fn message(chunks: &[Chunk], options: &ctx_model::BuildOptions) -> String {
+fn message(chunks: &[Chunk], options: &BuildOptions) -> String {
     try_build(chunks, options)
         .expect_err("accepted")
         .to_string()
@@ -42,6 +44,24 @@ fn a_json_document_takes_no_separator() {
         .with_chunk_separator(Some("---".to_owned()));
     let error = try_build(&files(2), &options).expect_err("accepted");
     assert!(error.to_string().contains("---"), "{error}");
+}
+
+#[test]
+fn a_separator_is_no_longer_than_it_may_be() {
+    let most = BuildOptions::LONGEST_SEPARATOR;
+    for format in Format::ALL {
+        let with = |count| {
+            let separator = if format == Format::Json { " " } else { "é" };
+            let options = options(10_000).with_format(format);
+            options.with_chunk_separator(Some(separator.repeat(count)))
+        };
+        assert_eq!(build(&files(2), &with(most)).included.len(), 2);
+        assert_eq!(
+            message(&files(2), &with(most + 1)),
+            "chunkSeparator has more than 1024 characters",
+            "{format}"
+        );
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{
     AssembleError, BudgetError, Claims, Control, Extras, Formatter, Policy, Poll, Problem,
-    assemble_with,
+    TokenCounter, assemble_with,
 };
 use ctx_format::{Block, FormatOptions, Group, Notice, Slot, formatter, neutralise};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, Selection, Tokens};
@@ -96,6 +96,8 @@ enum Fault {
     Growing,
     /// Each piece is shorter than the one before.
     Shrinking,
+    /// Each piece has so many bytes more than it should.
+    Long(usize),
 }
 
 /// Another formatter, with a fault.
@@ -131,6 +133,10 @@ impl Faulty {
             Fault::Shrinking => {
                 write(out);
                 out.push_str(&"less ".repeat(200_usize.saturating_sub(written)));
+            }
+            Fault::Long(bytes) => {
+                write(out);
+                out.extend([&"x".repeat(bytes), "\n"]);
             }
         }
     }
@@ -311,6 +317,40 @@ fn a_format_whose_pieces_do_not_join_safely_is_warned_of() {
     let built = with(&extras, &files(20), &options(600)).unwrap();
     let warned = built.warnings.iter().find(|it| it.code == "unsafe_joint");
     assert!(warned.unwrap().detail.starts_with("pieces of the format"));
+}
+
+/// Counts nothing.
+struct Nothing;
+
+impl TokenCounter for Nothing {
+    fn count(&self, _: &str) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
+#[test]
+fn a_context_of_very_many_bytes_is_refused_however_few_its_tokens() {
+    let refused = |extras: &Extras<'_>, chunks: &[Chunk], options: &BuildOptions| {
+        let built = assemble_with(chunks, extras, options, &Nothing, &Control::default());
+        match built {
+            Err(AssembleError::TooLong { option, bytes, .. }) => {
+                assert!(bytes > 256 << 20, "{bytes}");
+                option
+            }
+            other => panic!("{:?}", other.map(|it| it.context.len())),
+        }
+    };
+    let long = Faulty::new(Fault::Long(40 << 20));
+    let extras = Extras::default().with_formatter(&long);
+    assert_eq!(refused(&extras, &files(5), &options(100)), "maxTokens");
+    // What is not seen is written as an escape.
+    let separator = "\u{200b}".repeat(BuildOptions::LONGEST_SEPARATOR);
+    let chunks: Vec<Chunk> = (0..50_000)
+        .map(|number| chunk(&number.to_string(), 0.5, &number.to_string()))
+        .collect();
+    let options = options(100).with_chunk_separator(Some(separator));
+    let refused = refused(&Extras::default(), &chunks, &options);
+    assert_eq!(refused, "chunkSeparator");
 }
 
 #[test]

@@ -61,6 +61,37 @@ fn bodies_that_are_too_large_are_refused_however_they_come() {
     Answer::read(stream).refused(413, "");
 }
 
+/// Within a body of 4 MiB a separator of 3 MB would be written 9,000 times.
+#[test]
+fn a_separator_takes_no_memory_for_each_chunk() {
+    let server = Running::embedded();
+    let described = server.send("GET /openapi.json", &[], b"").json();
+    let options = &described["components"]["schemas"]["BuildOptions"]["properties"];
+    assert_eq!(options["chunkSeparator"]["maxLength"], 1_024);
+    let chunk = |id: u32| json!({"id": id.to_string(), "content": id.to_string(), "relevance": 1});
+    let chunks: Vec<_> = (0..9_000).map(chunk).collect();
+    let assemble = |separator: &str| {
+        let options = json!({"chunkSeparator": separator, "tokenEstimation": "wordBased", "maxTokens": 100_000});
+        let body = json!({"chunks": chunks, "options": options});
+        server.post(ADA, "/v1/context/assemble", &body)
+    };
+    let build = |separator: &str| {
+        let body = json!({"message": "x", "options": {"chunkSeparator": separator}});
+        server.post(ADA, "/v1/context/build", &body)
+    };
+    for long in ["x".repeat(3_000_000), "é".repeat(1_025)] {
+        for refused in [assemble(&long), build(&long)] {
+            refused.refused(400, "options.chunkSeparator");
+            let detail = "it has at most 1024 characters";
+            assert_eq!(refused.json()["detail"], detail);
+        }
+    }
+    let longest = "é".repeat(1_024);
+    build(&longest).data(200);
+    let assembled = assemble(&longest).data(200);
+    assert_eq!(assembled["included"].as_array().unwrap().len(), 9_000);
+}
+
 #[test]
 fn bodies_of_other_types_are_refused() {
     let server = Running::embedded();
