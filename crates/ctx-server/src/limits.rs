@@ -41,6 +41,8 @@ pub struct Limits {
     pub kept_message_chars: usize,
     /// References of a thread, and of a request.
     pub references: usize,
+    /// Tokens of the budget of a context (`maxTokens`).
+    pub max_tokens: u32,
     /// Builds that run at once; further ones wait.
     pub workers: usize,
     /// Cores to run them on. A build that shares them with others uses one thread.
@@ -133,6 +135,7 @@ impl Default for Limits {
             message_chars: 32_768,
             kept_message_chars: 262_144,
             references: 32,
+            max_tokens: 1_000_000,
             workers,
             cores,
             queue: workers * QUEUED,

@@ -151,7 +151,7 @@ pub(crate) enum RenditionKind {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BuildOptions {
     /// The most tokens of the context and the reserve together.
-    #[schema(nullable = false, default = 8000, maximum = 4_294_967_295u32)]
+    #[schema(nullable = false, default = 8000, maximum = 1_000_000)]
     max_tokens: Option<u64>,
     /// The most chunks in the context.
     #[schema(maximum = 9_007_199_254_740_991u64)]

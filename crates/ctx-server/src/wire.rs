@@ -74,7 +74,7 @@ pub(crate) struct BuildRequest {
 
 impl BuildRequest {
     /// The options, with the defaults of a prime context.
-    pub(crate) fn options(&self) -> Result<BuildOptions, Problem> {
+    pub(crate) fn options(&self, limits: &Limits) -> Result<BuildOptions, Problem> {
         let best = PrimeOptions::default().build;
         let mut options = self.options.clone();
         let mut default = |name: &str, value: Value| {
@@ -88,7 +88,7 @@ impl BuildRequest {
         if !is_reserved {
             options.reserve = Reserve::of(options.max_tokens);
         }
-        check_options(&options)?;
+        check_options(&options, limits)?;
         Ok(options)
     }
 
@@ -164,7 +164,7 @@ impl Input for Assembly {
             let detail = format!("there are at most {} chunks", limits.chunks);
             return Err(Problem::invalid("chunks", detail));
         }
-        check_options(&self.options)
+        check_options(&self.options, limits)
     }
 }
 
@@ -564,7 +564,12 @@ fn checked(options: UncheckedOptions) -> Result<BuildOptions, Problem> {
     BuildOptions::try_from(options).map_err(|error| unfit("options", &error))
 }
 
-fn check_options(options: &BuildOptions) -> Result<(), Problem> {
+fn check_options(options: &BuildOptions, limits: &Limits) -> Result<(), Problem> {
+    const LONGEST: usize = BuildOptions::LONGEST_SEPARATOR;
+    if options.max_tokens.get() > limits.max_tokens {
+        let detail = format!("it is at most {}", limits.max_tokens);
+        return Err(Problem::invalid("options.maxTokens", detail));
+    }
     let counter = options.counter.as_str();
     // A path: a caller must not name files of the server.
     if counter.to_ascii_lowercase().ends_with(".json") {
@@ -575,7 +580,6 @@ fn check_options(options: &BuildOptions) -> Result<(), Problem> {
         let detail = format!("it is at most {MOST}");
         return Err(Problem::invalid("options.maxChunks", detail));
     }
-    const LONGEST: usize = BuildOptions::LONGEST_SEPARATOR;
     let separator = options.chunk_separator.as_deref();
     if is_longer(separator.unwrap_or_default(), LONGEST) {
         let detail = format!("it has at most {LONGEST} characters");

@@ -2,16 +2,29 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctx_assemble::Clock;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 use serde::Serialize;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
+use crate::context::PrimeContext;
 use crate::owner::{Owner, feed};
+
+/// The most answers of a cache by default.
+const ANSWERS: u64 = 100;
+/// Their most bytes: twice what as many contexts of the default budget take, or some six of a
+/// million tokens.
+const BYTES: u64 = 64 << 20;
+/// How long an answer is kept after its last use, by default.
+const TTL: Duration = Duration::from_secs(30);
+/// How long an answer may outlive its time.
+const SWEEP: Duration = Duration::from_secs(1);
 
 /// A hash of everything that an answer depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,15 +101,23 @@ impl CacheMetrics {
 
 /// A cache that keeps the most recently used answers and may be shared by threads.
 pub struct Cache<V> {
-    kept: moka::future::Cache<Key, Arc<Entry<V>>>,
+    kept: Kept<V>,
+    weigh: Arc<Weigh<V>>,
     clock: Arc<dyn Clock>,
     ttl: Duration,
     counts: Arc<Counts>,
+    /// Removes what has expired, as long as there is anything.
+    sweeper: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
+
+type Kept<V> = moka::future::Cache<Key, Arc<Entry<V>>>;
+type Weigh<V> = dyn Fn(&V) -> u32 + Send + Sync;
 
 struct Entry<V> {
     owner: Owner,
-    value: Arc<V>,
+    /// None once it was removed: moka may hold the entry for longer.
+    value: Mutex<Option<Arc<V>>>,
+    weight: u32,
     /// In milliseconds of the cache's clock.
     used_at: AtomicU64,
 }
@@ -123,11 +144,23 @@ impl<V> fmt::Debug for Cache<V> {
     }
 }
 
-impl<V: Send + Sync + 'static> Default for Cache<V> {
-    /// 100 answers, each until 30 seconds after its last use.
+impl Default for Cache<PrimeContext> {
+    /// 100 contexts of at most 64 MiB together, each until 30 seconds after its last use.
     fn default() -> Self {
-        Cache::new(100, Duration::from_secs(30))
+        Cache::weighed(ANSWERS, BYTES, TTL, PrimeContext::bytes)
     }
+}
+
+impl<V> Drop for Cache<V> {
+    fn drop(&mut self) {
+        if let Some(sweeper) = lock(&self.sweeper).take() {
+            sweeper.abort();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<V> Cache<V> {
@@ -144,19 +177,49 @@ impl<V> Cache<V> {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX)
+        millis(&*self.clock)
     }
 }
 
 impl<V: Send + Sync + 'static> Cache<V> {
-    /// A cache of the `most` most recently used answers, each kept until `ttl` after its last use.
+    /// A cache of the `most` most recently used answers, however large they are, each kept until
+    /// `ttl` after its last use. One that has expired is removed within a second, also while nobody
+    /// asks, by a task on the tokio runtime on which it was made.
     pub fn new(most: u64, ttl: Duration) -> Self {
+        Cache::with(most, |_| 1, ttl)
+    }
+
+    /// The same, of at most `bytes` bytes together, as `bytes_of` says of each. An answer that has
+    /// more than that is not kept.
+    pub fn weighed(
+        most: u64,
+        bytes: u64,
+        ttl: Duration,
+        bytes_of: impl Fn(&V) -> usize + Send + Sync + 'static,
+    ) -> Self {
+        // Each weighs as if it had at least its share of the bytes, so there are never more than
+        // `most`.
+        let share = bytes / most.max(1);
+        let weigh = move |value: &V| {
+            let weight = (bytes_of(value) as u64).max(share);
+            u32::try_from(weight).unwrap_or(u32::MAX)
+        };
+        Cache::with(bytes, weigh, ttl)
+    }
+
+    fn with(
+        capacity: u64,
+        weigh: impl Fn(&V) -> u32 + Send + Sync + 'static,
+        ttl: Duration,
+    ) -> Self {
         let counts = Arc::new(Counts::default());
         let noted = Arc::clone(&counts);
-        let kept = moka::future::Cache::builder()
-            .max_capacity(most)
+        let kept = Kept::builder()
+            .max_capacity(capacity)
+            .weigher(|_, entry: &Arc<Entry<V>>| entry.weight)
             .eviction_policy(EvictionPolicy::lru())
-            .eviction_listener(move |_, _, cause| {
+            .eviction_listener(move |_, entry: Arc<Entry<V>>, cause| {
+                lock(&entry.value).take();
                 if cause == RemovalCause::Size {
                     add(&noted.evictions);
                 }
@@ -165,9 +228,11 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let start = Instant::now();
         Cache {
             kept,
+            weigh: Arc::new(weigh),
             clock: Arc::new(move || start.elapsed()),
             ttl,
             counts,
+            sweeper: Arc::default(),
         }
     }
 
@@ -191,17 +256,14 @@ impl<V: Send + Sync + 'static> Cache<V> {
             add(&self.counts.refused);
             return None;
         }
-        let age = self
-            .now()
-            .saturating_sub(entry.used_at.load(Ordering::Relaxed));
-        let is_old = u128::from(age) >= self.ttl.as_millis();
-        if is_old || !is_current(Arc::clone(&entry.value)).await? {
+        let value = entry.value()?;
+        if entry.is_expired(self.now(), self.ttl) || !is_current(Arc::clone(&value)).await? {
             self.forget(key).await;
             return None;
         }
         entry.used_at.fetch_max(self.now(), Ordering::Relaxed);
         add(&self.counts.hits);
-        Some(Arc::clone(&entry.value))
+        Some(value)
     }
 
     /// Computes the answer for `key` and caches it. Of concurrent calls with one key, one computes
@@ -223,11 +285,15 @@ impl<V: Send + Sync + 'static> Cache<V> {
         E: Send + Sync + 'static,
     {
         let mut make = Some(make);
+        let mut made = None;
         // On the heap, since the future is large and would be moved often.
         let entry = Box::pin(async {
             let value = make.take().expect("an answer is made once")().await?;
+            let value = Arc::new(value);
+            made = Some(Arc::clone(&value));
             Ok(Arc::new(Entry {
-                value: Arc::new(value),
+                weight: (self.weigh)(&value),
+                value: Mutex::new(Some(value)),
                 owner: owner.clone(),
                 used_at: AtomicU64::new(self.now()),
             }))
@@ -235,18 +301,26 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let entry = self.kept.entry(key).or_try_insert_with(entry).await?;
         let is_fresh = entry.is_fresh();
         let entry = entry.into_value();
+        let value = made.or_else(|| entry.value());
+        if is_fresh {
+            // Otherwise what has no room would be kept until more answers have come.
+            self.settle().await;
+            self.sweep_from_now_on();
+        }
         if entry.owner != *owner {
             add(&self.counts.refused);
-            let value = make.take().expect("another owner's was found instead")();
-            return Ok((Arc::new(value.await.map_err(Arc::new)?), Served::Bypassed));
         }
+        let Some(value) = value.filter(|_| entry.owner == *owner) else {
+            let value = make.take().expect("another call made what was found")();
+            return Ok((Arc::new(value.await.map_err(Arc::new)?), Served::Bypassed));
+        };
         let (served, count) = if is_fresh {
             (Served::Miss, &self.counts.misses)
         } else {
             (Served::Coalesced, &self.counts.coalesced)
         };
         add(count);
-        Ok((Arc::clone(&entry.value), served))
+        Ok((value, served))
     }
 
     /// Removes the answer for `key`.
@@ -258,4 +332,61 @@ impl<V: Send + Sync + 'static> Cache<V> {
     pub async fn settle(&self) {
         self.kept.run_pending_tasks().await;
     }
+
+    /// Sees to it that expired answers are removed, until there are none.
+    fn sweep_from_now_on(&self) {
+        let mut sweeper = lock(&self.sweeper);
+        if sweeper.as_ref().is_some_and(|it| !it.is_finished()) {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let (kept, clock, ttl) = (self.kept.clone(), Arc::clone(&self.clock), self.ttl);
+        let own = Arc::downgrade(&self.sweeper);
+        *sweeper = Some(runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(SWEEP.min(ttl)).await;
+                sweep(&kept, &*clock, ttl).await;
+                let Some(own) = own.upgrade() else { break };
+                // Whoever adds an answer looks for this task afterwards.
+                let mut own = lock(&own);
+                if kept.entry_count() == 0 {
+                    *own = None;
+                    break;
+                }
+            }
+        }));
+    }
+}
+
+/// Removes what has expired. O(answers).
+async fn sweep<V: Send + Sync + 'static>(kept: &Kept<V>, clock: &dyn Clock, ttl: Duration) {
+    let now = millis(clock);
+    let expired: Vec<Arc<Key>> = kept
+        .iter()
+        .filter(|(_, entry)| entry.is_expired(now, ttl))
+        .map(|(key, _)| key)
+        .collect();
+    for key in expired {
+        kept.invalidate(&key).await;
+    }
+    kept.run_pending_tasks().await;
+}
+
+impl<V> Entry<V> {
+    /// The answer, unless it was removed.
+    fn value(&self) -> Option<Arc<V>> {
+        lock(&self.value).clone()
+    }
+
+    /// Whether its last use is too long ago.
+    fn is_expired(&self, now: u64, ttl: Duration) -> bool {
+        let age = now.saturating_sub(self.used_at.load(Ordering::Relaxed));
+        u128::from(age) >= ttl.as_millis()
+    }
+}
+
+fn millis(clock: &dyn Clock) -> u64 {
+    u64::try_from(clock.now().as_millis()).unwrap_or(u64::MAX)
 }

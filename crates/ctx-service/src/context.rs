@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ctx_citations::{Cited, Resolved, format_citations, resolve};
-use ctx_model::{BuiltContext, LineSpan, Origin, Relevance};
+use ctx_model::{BuiltContext, Citation, LineSpan, Origin, Relevance};
 use ctx_rank::Contribution;
 use ctx_retrieve::{PortError, PortResult, Report};
 use tokio::task::JoinHandle;
@@ -74,6 +74,31 @@ impl PrimeContext {
     /// The list of sources that `resolved` uses: see [`format_citations`].
     pub fn sources(&self, resolved: &Resolved) -> String {
         format_citations(&self.citations, &resolved.used)
+    }
+
+    /// About how many bytes of memory it takes. O(parts).
+    pub fn bytes(&self) -> usize {
+        let built = &*self.built;
+        let citation = |it: &Citation| {
+            let texts = [&it.id, &it.chunk_id, &it.source, &it.content_hash];
+            texts.iter().map(|it| it.len()).sum::<usize>() + size_of::<Citation>()
+        };
+        let cited = self.citations.iter().map(|it| {
+            let excerpt = it.excerpt.as_deref().map_or(0, str::len);
+            let feedback = it.feedback.as_deref().map_or(0, str::len);
+            it.shown().len() + excerpt + feedback + citation(&it.citation) + size_of::<Cited>()
+        });
+        let items = self.items.iter().map(|it| {
+            let path = it.path.as_deref().map_or(0, str::len);
+            it.id.len() + it.source.len() + path + size_of::<Item>()
+        });
+        let included = built.included.iter();
+        let included = included.map(|it| it.why.len() + 4 * it.id.len() + size_of_val(it));
+        let omitted = built.omitted.iter();
+        let omitted = omitted.map(|it| 2 * it.id.len() + size_of_val(it));
+        let parts = cited.chain(items).chain(included).chain(omitted);
+        let parts = parts.chain(built.citations.iter().map(citation));
+        parts.fold(built.context.len(), usize::saturating_add)
     }
 
     /// Whether all sources answered, so that the context may be cached.

@@ -18,6 +18,8 @@ use crate::cause::{Fact, cause};
 const TOGETHER: Duration = Duration::from_millis(200);
 /// The most contexts that may be unwritten; a build beyond that waits until they are written.
 pub(super) const MOST_UNWRITTEN: usize = 128;
+/// The most bytes of memory that they may take together, likewise.
+const MOST_UNWRITTEN_BYTES: usize = 16 << 20;
 
 /// Contexts that were answered and are not written yet, in the order of their first answers.
 #[derive(Default)]
@@ -33,6 +35,8 @@ pub(super) struct Answered {
     pub(super) prime: Prime,
     /// When it was last answered, in milliseconds since 1970.
     pub(super) last: i64,
+    /// About how many bytes of memory it takes.
+    bytes: usize,
 }
 
 impl Unwritten {
@@ -88,7 +92,7 @@ impl Database {
     }
 
     /// Adds a context to those about to be written. Returns whether it is the first without a
-    /// writer, and whether there are too many.
+    /// writer, and whether they are too many or too large.
     fn add_unwritten(&self, prime: &Prime) -> (bool, bool) {
         let mut unwritten = self.unwritten();
         let contexts = &mut unwritten.contexts;
@@ -99,10 +103,13 @@ impl Database {
             None => contexts.push(Answered {
                 prime: prime.clone(),
                 last: prime.answered_at,
+                bytes: prime.context.bytes(),
             }),
         }
+        let bytes = contexts.iter().map(|it| it.bytes).sum::<usize>();
+        let are_many = contexts.len() > MOST_UNWRITTEN || bytes > MOST_UNWRITTEN_BYTES;
         let had_writer = std::mem::replace(&mut unwritten.has_writer, true);
-        (!had_writer, unwritten.contexts.len() > MOST_UNWRITTEN)
+        (!had_writer, are_many)
     }
 
     /// Writes the unwritten contexts. They can still be read from memory meanwhile.
@@ -186,7 +193,10 @@ fn keep(
     let mut then = ledger.clone();
     let mut now = i64::MIN;
     let mut last = CONTEXTS.last(&transaction)?;
-    for Answered { prime, last: at } in answered {
+    for Answered {
+        prime, last: at, ..
+    } in answered
+    {
         now = now.max(*at);
         let text = match kept(&transaction, prime.id()) {
             Ok(Some((seq, _))) if !then.is_about_to_go(seq, *at, keeping) => continue,

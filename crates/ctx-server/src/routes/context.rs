@@ -64,7 +64,7 @@ pub(crate) async fn build(
     form: Form,
     Json { request, slot, .. }: Json<BuildRequest, Building>,
 ) -> Result<Response, Problem> {
-    let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
+    let mut wanted = PrimeRequest::new(request.message.clone(), request.options(&app.limits)?);
     wanted.reserve = request.reserve();
     wanted.thread = request.thread_id;
     wanted.references = request.references;

@@ -71,7 +71,7 @@ fn a_separator_takes_no_memory_for_each_chunk() {
     let chunk = |id: u32| json!({"id": id.to_string(), "content": id.to_string(), "relevance": 1});
     let chunks: Vec<_> = (0..9_000).map(chunk).collect();
     let assemble = |separator: &str| {
-        let options = json!({"chunkSeparator": separator, "tokenEstimation": "wordBased", "maxTokens": 100_000});
+        let options = json!({"chunkSeparator": separator, "tokenEstimation": "wordBased", "maxTokens": 1_000_000});
         let body = json!({"chunks": chunks, "options": options});
         server.post(ADA, "/v1/context/assemble", &body)
     };

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
+use crate::client::{ADA, Answer, BOB, OPERATOR, Running, patient};
 use crate::pins::pin;
 
 const PARSER: &str = "/// Reads a budget of tokens from text.\npub fn parse_budget(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
@@ -976,6 +976,40 @@ fn the_smallest_budget_that_is_told_is_enough_and_one_less_is_not() {
 
 /// Who reads it knows what to do.
 #[expect(clippy::too_many_lines, reason = "a table")]
+#[test]
+fn a_budget_is_at_most_what_the_description_says() {
+    let mut limits = patient();
+    let described = |server: &Running| -> Value {
+        let described = server.send("GET /openapi.json", &[], b"").json();
+        let schemas = &described["components"]["schemas"];
+        let most = |name: &str| schemas[name]["properties"]["maxTokens"]["maximum"].clone();
+        [most("BuildOptions"), most("PrimeOptions")].into()
+    };
+    for most in [limits.max_tokens, 2_000] {
+        limits.max_tokens = most;
+        let server = Running::with_limits(limits.clone());
+        assert_eq!(described(&server), json!([1_000_000, 1_000_000]));
+        let sent = |max_tokens: u32| {
+            let options = json!({"maxTokens": max_tokens});
+            [
+                build(&server, &json!({"message": "x", "options": options})),
+                server.post(
+                    ADA,
+                    "/v1/context/assemble",
+                    &json!({"chunks": [], "options": options}),
+                ),
+            ]
+        };
+        for answer in sent(most) {
+            answer.data(200);
+        }
+        for refused in sent(most + 1).into_iter().chain(sent(u32::MAX)) {
+            refused.refused(400, "options.maxTokens");
+            assert_eq!(refused.json()["detail"], format!("it is at most {most}"));
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_with_what_would_do() {
     let server = Running::embedded();

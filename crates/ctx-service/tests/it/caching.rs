@@ -1,9 +1,9 @@
 //! What is cached, for how long, and for which owner.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use ctx_assemble::{Cancel, Control};
 use ctx_model::Tokens;
@@ -231,6 +231,86 @@ async fn the_hundred_answers_used_last_are_kept() {
     assert_eq!(cache.metrics().evictions, 1);
     assert_eq!(keep(&cache, "0", 1_000).await.1, Served::Hit, "it was used");
     assert_eq!(keep(&cache, "1", 1_000).await.1, Served::Miss, "it was not");
+}
+
+/// How many of these numbers of bytes are kept, of at most 100 answers of 1,000 bytes together.
+async fn kept_of(sizes: &[usize]) -> usize {
+    let cache = Cache::weighed(100, 1_000, Duration::from_secs(30), String::len);
+    let mut weak = Vec::new();
+    for (number, &size) in sizes.iter().enumerate() {
+        let (key, owner) = (Key::of(&[&number.to_le_bytes()]), Owner::new("o"));
+        let made = cache.make(key, &owner, || async { Ok::<_, ()>("x".repeat(size)) });
+        let (value, served) = made.await.unwrap();
+        assert_eq!((value.len(), served), (size, Served::Miss));
+        weak.push(Arc::downgrade(&value));
+        drop(value);
+        // Not only once many more have come.
+        let bytes = weak.iter().filter_map(|it| Some(it.upgrade()?.len()));
+        assert!(bytes.sum::<usize>() <= 1_000, "{sizes:?}");
+    }
+    weak.iter().filter(|it| it.strong_count() > 0).count()
+}
+
+#[tokio::test]
+async fn answers_are_kept_by_their_bytes_and_by_their_number() {
+    for (sizes, wanted) in [
+        (vec![1; 150], 100),
+        (vec![100; 12], 10),
+        (vec![400, 300, 300, 300], 3),
+        (vec![10, 1_000], 1),
+        (vec![10, 1_001], 1),
+    ] {
+        assert_eq!(kept_of(&sizes).await, wanted, "{sizes:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_has_expired_is_gone_though_nobody_asks() {
+    let (cache, seconds) = cache::<u64>(100);
+    let mut weak = Vec::new();
+    for name in ["a", "b"] {
+        let (key, owner) = (Key::of(&[name.as_bytes()]), Owner::new("o"));
+        let made = cache.make(key, &owner, || async { Ok::<u64, ()>(1) });
+        weak.push(Arc::downgrade(&made.await.unwrap().0));
+    }
+    let gone = async |weak: &[Weak<u64>], wanted: usize| {
+        let all = Instant::now() + Duration::from_secs(60);
+        let count = || weak.iter().filter(|it| it.strong_count() == 0).count();
+        while count() < wanted && Instant::now() < all {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        count()
+    };
+    seconds.store(29, Ordering::Relaxed);
+    let (key, owner) = (Key::of(&[b"b"]), Owner::new("o"));
+    assert!(
+        cache
+            .get(&key, &owner, |_| async { Some(true) })
+            .await
+            .is_some()
+    );
+    seconds.store(30, Ordering::Relaxed);
+    assert_eq!(gone(&weak, 1).await, 1, "the other was used since");
+    seconds.store(59, Ordering::Relaxed);
+    assert_eq!(gone(&weak, 2).await, 2);
+    // And so it is with what comes after there was nothing.
+    let made = cache.make(Key::of(&[b"c"]), &owner, || async { Ok::<u64, ()>(1) });
+    weak.push(Arc::downgrade(&made.await.unwrap().0));
+    seconds.store(89, Ordering::Relaxed);
+    assert_eq!(gone(&weak, 3).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bytes_of_a_context_are_those_of_its_texts() {
+    let (world, _) = kept_world();
+    let context = world.prime(QUESTION).await.context;
+    let shown: usize = context.citations.iter().map(|it| it.shown().len()).sum();
+    let texts = context.built.context.len() + shown;
+    let bytes = context.bytes();
+    assert!(
+        shown > 0 && bytes > texts && bytes < texts + 64_000,
+        "{bytes} {texts}"
+    );
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ctx_assemble::Control;
 use ctx_retrieve::{Message, Threads};
@@ -95,7 +96,7 @@ fn the_seeds_cache_answers_the_question_of_another() {
         assert_eq!(stray, 1);
     }
     // In our cache, that key gives nobody what is another's; and still answers the message before.
-    let cache = Cache::default();
+    let cache = Cache::new(100, Duration::from_secs(30));
     let by_thread = |request| serve(&cache, thread_key(request), request);
     assert_eq!(run(strays(&foreign, by_thread)), 0);
     assert_eq!(cache.metrics().refused, 2);
@@ -107,7 +108,7 @@ proptest! {
 
     #[test]
     fn a_full_key_never_strays(asked in requests()) {
-        let cache = Cache::default();
+        let cache = Cache::new(100, Duration::from_secs(30));
         let stray = run(strays(&asked, |request| serve(&cache, full_key(request), request)));
         prop_assert_eq!(stray, 0);
         prop_assert_eq!(cache.metrics().refused, 0);
