@@ -4,11 +4,16 @@
 //! a dropped request ends when it notices the cancellation. So no more work runs than is allowed,
 //! however many callers give up.
 //!
-//! The number of waiting requests has two bounds: a fixed count, and the expected wait of the last
-//! one, estimated from how long recent work took. A turn that comes after its caller has given up
-//! is worthless, while a request rejected at once can be retried elsewhere. The share of one owner
-//! is a percentage of the smaller of the two bounds: a percentage of the count alone could be all
-//! that there is time for.
+//! **Which waits.** The number of waiting requests has two bounds: a fixed count, and the expected
+//! wait of the next one, estimated from how long recent work of each owner took. A turn that comes
+//! after its caller has given up is worthless, while a request rejected at once can be retried
+//! elsewhere. The share of one owner is a percentage of the smaller of the two bounds: a percentage
+//! of the count alone could be all that there is time for.
+//!
+//! **Which runs.** Turns are given by start-time fair queueing: the next one goes to the owner that
+//! has used the least time, and an owner that was away starts with no credit. So an owner that asks
+//! for little waits behind no more work of another than its own, and its expected wait is estimated
+//! so. As work is not interrupted, one owner has all turns only while no other is about.
 //!
 //! Only requests that wait for nothing but a turn stand in line. A request that first needs
 //! something else, such as its owner's store to be opened, has no turn: it takes a slot, but does
@@ -20,20 +25,25 @@
 //! among those that wait for turns. How many writes may wait behind it is bounded by how long
 //! recent writes of that owner took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::bodies::Room;
+
+/// How long an owner is about after its last request: meanwhile no other has all turns.
+const ABOUT: Duration = Duration::from_secs(10);
+/// Of so many owners it is remembered how long their work takes. When there are more, all are
+/// forgotten.
+const KNOWN: usize = 4096;
 
 /// The slots for one kind of work.
 #[derive(Debug)]
 pub(crate) struct Admission {
     state: Mutex<State>,
-    running: Arc<Semaphore>,
     /// The most slots of one owner, in percent of those that are available now.
     percent: usize,
     /// How many requests run at once; each has or waits for a slot.
@@ -60,23 +70,57 @@ struct State {
     taken: usize,
     /// How many of `taken` stand in line: they have a turn, or wait for nothing else.
     line: usize,
+    /// How many of `line` have a turn.
+    running: usize,
     owners: BTreeMap<Owner, Held>,
-    /// How long work takes.
+    /// What is remembered of owners.
+    known: BTreeMap<Owner, Known>,
+    /// How long work of all owners takes.
     mean: Mean,
+    /// The time that the owner had used that got the latest turn.
+    clock: u64,
+    /// Who was here last, and who of the others was.
+    latest: [Option<(Owner, Instant)>; 2],
+    /// The number of the next request that waits.
+    next: u64,
 }
 
 /// The slots of one owner.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Held {
     slots: usize,
     /// How many of `slots` are held by writes.
     writes: usize,
     /// How many of those writes are ready to run: one stands in line, the others wait for it.
     ready: usize,
-    /// The permit to write, held by one write at a time.
-    right: Arc<Semaphore>,
+    /// How many of `slots` stand in line.
+    line: usize,
+    /// How many of `line` have a turn.
+    running: usize,
+    /// Whether a write has a turn.
+    is_writing: bool,
+    /// Those that are ready and have no turn, in the order of their turns.
+    waiting: VecDeque<Waiting>,
     /// How long a write of this owner takes.
     mean: Mean,
+}
+
+/// A request that waits for its turn.
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    doing: Doing,
+    /// Is told the time that the turn is charged with.
+    go: oneshot::Sender<u64>,
+}
+
+/// What is remembered of an owner.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// How long its work takes.
+    mean: Mean,
+    /// The time that it has used, in nanoseconds, on the clock of the state.
+    used: u64,
 }
 
 /// The mean duration of some work in nanoseconds, weighted towards the latest; 0 before the first.
@@ -107,9 +151,8 @@ pub(crate) enum Full {
 #[derive(Debug)]
 pub(crate) struct Turn {
     began: Instant,
-    // Fields are dropped in this order.
-    _right: Option<OwnedSemaphorePermit>,
-    _permit: OwnedSemaphorePermit,
+    /// The time that was charged for it when it began.
+    charged: u64,
     slot: Slot,
 }
 
@@ -118,32 +161,27 @@ pub(crate) struct Turn {
 pub(crate) struct Slot {
     admission: Arc<Admission>,
     owner: Owner,
-    /// The owner's permit to write, if the request writes.
-    right: Option<Arc<Semaphore>>,
-    /// Whether the request has everything that it needs before its turn.
-    is_ready: bool,
+    doing: Doing,
+    /// What the request has once it has everything that it needs before its turn.
+    place: Option<Place>,
     /// The memory of the request's body, held as long as the slot.
     body: Option<Room>,
     /// When the request began.
     since: Instant,
 }
 
-impl Default for Held {
-    fn default() -> Self {
-        Held {
-            slots: 0,
-            writes: 0,
-            ready: 0,
-            right: Arc::new(Semaphore::new(1)),
-            mean: Mean::default(),
-        }
-    }
+/// A place in line, or behind the write of its owner that stands there.
+#[derive(Debug)]
+struct Place {
+    number: u64,
+    /// Tells when the turn comes.
+    turn: oneshot::Receiver<u64>,
 }
 
 impl Mean {
     /// Adds a duration to the mean.
     fn note(&mut self, took: Duration) {
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let took = nanos(took).max(1);
         self.0 = match self.0 {
             0 => took,
             mean => (mean - mean / WEIGHT).saturating_add(took / WEIGHT),
@@ -163,6 +201,121 @@ impl Mean {
     }
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl State {
+    /// How long work of `owner` takes; as long as that of all, as long as none has ended.
+    fn mean_of(&self, owner: &Owner) -> Mean {
+        let known = self.known.get(owner).map(|it| it.mean);
+        known.filter(|it| it.0 > 0).unwrap_or(self.mean)
+    }
+
+    /// What is remembered of `owner`.
+    fn known(&mut self, owner: &Owner) -> &mut Known {
+        if self.known.len() >= KNOWN && !self.known.contains_key(owner) {
+            self.known.clear();
+        }
+        self.known.entry(owner.clone()).or_default()
+    }
+
+    /// The time at which the next turn of `owner` begins, on the clock of turns.
+    fn tag(&self, owner: &Owner) -> u64 {
+        let used = self.known.get(owner).map_or(0, |it| it.used);
+        used.max(self.clock)
+    }
+
+    /// How long one more request of `owner` would wait, times the number of workers: as long as
+    /// those of its owner that wait already, itself, and those of others whose turns begin before
+    /// its own. `None` if it would have its turn at once, or be the first to wait. O(owners with
+    /// slots).
+    fn wait(&self, owner: &Owner, workers: usize) -> Option<u128> {
+        let own = self.owners.get(owner);
+        let behind = own.map_or(0, Held::behind);
+        if self.line == self.running || (behind == 0 && self.may_run(owner, workers)) {
+            return None;
+        }
+        let mean = self.mean_of(owner).0;
+        let begins = self
+            .tag(owner)
+            .saturating_add(mean.saturating_mul(behind as u64));
+        let before = |(other, held): (&Owner, &Held)| {
+            let mean = self.mean_of(other).0;
+            let until = begins.checked_sub(self.tag(other))?;
+            let turns = until.checked_div(mean).map_or(0, |it| it.saturating_add(1));
+            Some(u128::from(mean) * u128::from(turns.min(held.behind() as u64)))
+        };
+        let others = self.owners.iter().filter(|(it, _)| *it != owner);
+        let others: u128 = others.filter_map(before).sum();
+        // What is alone of its owner waits for others alone, however long it takes itself.
+        let is_alone = own.is_none_or(|it| it.line == 0);
+        let turns = if is_alone { 0 } else { behind as u128 + 1 };
+        Some(others + u128::from(mean) * turns)
+    }
+
+    /// Whether one more of `owner` may have a turn. The last free turn is for others, if there are
+    /// any.
+    fn may_run(&self, owner: &Owner, workers: usize) -> bool {
+        let running = self.owners.get(owner).map_or(0, |it| it.running);
+        let is_last = workers > 1 && running + 1 >= workers;
+        self.running < workers && !(is_last && self.is_shared(owner))
+    }
+
+    /// Notes that `owner` is about.
+    fn see(&mut self, owner: &Owner) {
+        let now = Instant::now();
+        let [last, other] = &mut self.latest;
+        match last {
+            Some((it, at)) if it == owner => *at = now,
+            _ => *other = last.replace((owner.clone(), now)),
+        }
+    }
+
+    /// Whether another owner than this one is about.
+    fn is_shared(&self, owner: &Owner) -> bool {
+        let mut others = self.owners.keys().filter(|it| *it != owner);
+        let mut latest = self.latest.iter().flatten();
+        others.next().is_some() || latest.any(|(it, at)| it != owner && at.elapsed() < ABOUT)
+    }
+
+    /// Gives turns to those that wait, as long as fewer than `workers` run.
+    fn give_turns(&mut self, workers: usize) {
+        while self.running < workers {
+            let next = |(owner, held): (&Owner, &Held)| {
+                let at = held.next().filter(|_| self.may_run(owner, workers))?;
+                Some((self.tag(owner), held.waiting[at].number, at, owner.clone()))
+            };
+            let Some((tag, _, at, owner)) = self.owners.iter().filter_map(next).min() else {
+                break;
+            };
+            let charged = self.mean_of(&owner).0;
+            self.clock = tag;
+            self.known(&owner).used = tag.saturating_add(charged);
+            let held = self.owners.get_mut(&owner).expect("it was just found");
+            let waiting = held.waiting.remove(at).expect("it was just found");
+            self.running += 1;
+            held.running += 1;
+            held.is_writing |= waiting.doing == Doing::Writes;
+            // The slot that holds the other end takes itself out of the queue when it is dropped.
+            let _ = waiting.go.send(charged);
+        }
+    }
+}
+
+impl Held {
+    /// How many stand in line and have no turn.
+    fn behind(&self) -> usize {
+        self.line - self.running
+    }
+
+    /// Where the next to run stands among those that wait.
+    fn next(&self) -> Option<usize> {
+        let may_run = |it: &Waiting| it.doing == Doing::Reads || !self.is_writing;
+        self.waiting.iter().position(may_run)
+    }
+}
+
 impl Admission {
     /// Admits `workers` running requests on `cores` and `queue` waiting ones, whose expected wait
     /// is at most `patience`. One owner gets at most `percent` of the slots that this leaves, but
@@ -173,10 +326,9 @@ impl Admission {
         percent: usize,
         patience: Duration,
     ) -> Self {
-        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
+        let workers = workers.max(1);
         Admission {
             state: Mutex::default(),
-            running: Arc::new(Semaphore::new(workers)),
             percent: percent.min(100),
             workers,
             cores,
@@ -191,15 +343,22 @@ impl Admission {
     }
 
     fn refusal(&self, state: &State, owner: &Owner, doing: Doing) -> Option<Full> {
-        let line = state.mean.line(self.workers, self.patience).min(self.all);
         if state.taken >= self.all {
             return Some(Full::All);
         }
-        if state.line >= line {
+        let patience = self
+            .patience
+            .as_nanos()
+            .saturating_mul(self.workers as u128);
+        if state
+            .wait(owner, self.workers)
+            .is_some_and(|wait| wait > patience)
+        {
             return Some(Full::Late);
         }
         let held = state.owners.get(owner)?;
-        if held.slots >= self.share(line) {
+        let line = state.mean_of(owner).line(self.workers, self.patience);
+        if held.slots >= self.share(line.min(self.all)) {
             return Some(Full::Owner);
         }
         // An owner's writes run one at a time.
@@ -218,18 +377,16 @@ impl Admission {
         if let Some(full) = self.refusal(&state, owner, doing) {
             return Err(full);
         }
+        state.see(owner);
         state.taken += 1;
         let held = state.owners.entry(owner.clone()).or_default();
         held.slots += 1;
-        let right = (doing == Doing::Writes).then(|| Arc::clone(&held.right));
-        if right.is_some() {
-            held.writes += 1;
-        }
+        held.writes += usize::from(doing == Doing::Writes);
         Ok(Slot {
             admission: Arc::clone(self),
             owner: owner.clone(),
-            right,
-            is_ready: false,
+            doing,
+            place: None,
             body: None,
             since: Instant::now(),
         })
@@ -263,34 +420,44 @@ impl Slot {
         &self.owner
     }
 
-    /// Marks the request as ready: it stands in line from now on, whatever the line's length.
+    /// Marks the request as ready: it stands in line from now on, whatever the line's length, and
+    /// has its turn if one is free.
     fn ready(&mut self) {
         let mut state = self.admission.state();
         let state = &mut *state;
         let Some(held) = state.owners.get_mut(&self.owner) else {
             return;
         };
-        self.is_ready = true;
-        let is_behind = self.right.is_some() && held.ready > 0;
-        held.ready += usize::from(self.right.is_some());
+        let writes = usize::from(self.doing == Doing::Writes);
+        let is_behind = writes > 0 && held.ready > 0;
+        held.ready += writes;
+        held.line += usize::from(!is_behind);
         state.line += usize::from(!is_behind);
+        let (go, turn) = oneshot::channel();
+        let number = state.next;
+        state.next += 1;
+        held.waiting.push_back(Waiting {
+            number,
+            doing: self.doing,
+            go,
+        });
+        self.place = Some(Place { number, turn });
+        state.give_turns(self.admission.workers);
     }
 
     /// Waits for a turn, once the request has everything else that it needs. How long the turn is
     /// held counts in the estimate of how long others wait.
     pub(crate) async fn turn(mut self) -> Turn {
-        const OPEN: &str = "it is never closed";
-        self.ready();
-        let right = match self.right.clone() {
-            Some(right) => Some(right.acquire_owned().await.expect(OPEN)),
-            None => None,
+        if self.place.is_none() {
+            self.ready();
+        }
+        let charged = match &mut self.place {
+            Some(place) => (&mut place.turn).await.expect("it is waited for"),
+            None => 0,
         };
-        let running = Arc::clone(&self.admission.running);
-        let permit = running.acquire_owned().await.expect(OPEN);
         Turn {
             began: Instant::now(),
-            _right: right,
-            _permit: permit,
+            charged,
             slot: self,
         }
     }
@@ -301,8 +468,7 @@ impl Turn {
     /// up one caller and slows down all others.
     pub(crate) fn is_crowded(&self) -> bool {
         let admission = &self.slot.admission;
-        let running = admission.workers - admission.running.available_permits();
-        2 * running >= admission.cores
+        2 * admission.state().running >= admission.cores
     }
 }
 
@@ -312,7 +478,11 @@ impl Drop for Turn {
         let slot = &self.slot;
         let mut state = slot.admission.state();
         state.mean.note(took);
-        if slot.right.is_some()
+        let known = state.known(&slot.owner);
+        known.mean.note(took);
+        let used = known.used.saturating_add(nanos(took));
+        known.used = used.saturating_sub(self.charged);
+        if slot.doing == Doing::Writes
             && let Some(held) = state.owners.get_mut(&slot.owner)
         {
             held.mean.note(took);
@@ -324,22 +494,38 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let mut state = self.admission.state();
         let state = &mut *state;
+        state.see(&self.owner);
         state.taken -= 1;
         let Some(held) = state.owners.get_mut(&self.owner) else {
             return;
         };
         held.slots -= 1;
-        let writes = usize::from(self.right.is_some());
+        let writes = usize::from(self.doing == Doing::Writes);
         held.writes -= writes;
-        if self.is_ready {
+        if let Some(place) = &mut self.place {
             held.ready -= writes;
             // The next write of the owner takes its place in line.
             let is_followed = writes > 0 && held.ready > 0;
+            held.line -= usize::from(!is_followed);
             state.line -= usize::from(!is_followed);
+            match held.waiting.iter().position(|it| it.number == place.number) {
+                Some(at) => drop(held.waiting.remove(at)),
+                None => {
+                    // If it is still told, the caller went before the work began.
+                    let charged = place.turn.try_recv().unwrap_or(0);
+                    if let Some(known) = state.known.get_mut(&self.owner) {
+                        known.used = known.used.saturating_sub(charged);
+                    }
+                    held.running -= 1;
+                    state.running -= 1;
+                    held.is_writing &= writes == 0;
+                }
+            }
         }
         if held.slots == 0 {
             state.owners.remove(&self.owner);
         }
+        state.give_turns(self.admission.workers);
     }
 }
 
@@ -442,7 +628,7 @@ mod tests {
     fn an_owner_leaves_room_to_others_however_short_the_line_is() {
         // How long work takes, how many slots one owner gets, and how many are left to others.
         for (milliseconds, ada_has, others_have) in
-            [(1, 38, 13), (100, 13, 5), (300, 6, 2), (5_000, 3, 1)]
+            [(1, 38, 13), (100, 13, 8), (300, 6, 3), (5_000, 3, 1)]
         {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(milliseconds));
@@ -453,6 +639,109 @@ mod tests {
             let bobs = all(&admission, &bob, Reads);
             assert_eq!((adas.len(), bobs.len()), (ada_has, others_have));
         }
+    }
+
+    /// Records how long work of `owner` takes.
+    fn note_of(admission: &Admission, owner: &Owner, took: Duration) {
+        admission.state().known(owner).mean.note(took);
+    }
+
+    /// A turn that has gone on for so long.
+    fn after(took: Duration, mut turn: Turn) -> Turn {
+        turn.began = turn.began.checked_sub(took).unwrap();
+        turn
+    }
+
+    #[tokio::test]
+    async fn turns_go_to_the_owner_that_has_used_least_time() {
+        const LONG: Duration = Duration::from_secs(2);
+        const SHORT: Duration = Duration::from_millis(10);
+        let admission = Arc::new(Admission::new((1, 1), 16, 100, Duration::from_hours(1)));
+        let [ada, bob] = ["ada", "bob"].map(owner);
+        let wait = |owner: &Owner| Box::pin(admission.enter(owner, Reads).unwrap().turn());
+        let first = now(wait(&ada)).unwrap();
+        let mut adas = [wait(&ada), wait(&ada)];
+        assert!(adas.iter_mut().all(|it| now(it).is_none()));
+        let mut bobs = [wait(&bob), wait(&bob), wait(&bob)];
+        assert!(bobs.iter_mut().all(|it| now(it).is_none()));
+        drop(after(LONG, first));
+        // All that he asked for takes less than what she had.
+        for bobs in &mut bobs {
+            assert!(adas.iter_mut().all(|it| now(it).is_none()));
+            drop(after(SHORT, now(bobs).unwrap()));
+        }
+        for adas in &mut adas {
+            drop(after(LONG, now(adas).unwrap()));
+        }
+        // Who comes later has no credit for the time before.
+        let cleo = owner("cleo");
+        let first = now(wait(&bob)).unwrap();
+        let (mut second, mut third) = (wait(&cleo), wait(&bob));
+        assert!(now(&mut third).is_none() && now(&mut second).is_none());
+        drop(after(SHORT, first));
+        drop(after(LONG, now(&mut second).unwrap()));
+        let (mut fourth, mut fifth) = (wait(&cleo), wait(&cleo));
+        assert!(now(&mut fourth).is_none() && now(&mut fifth).is_none());
+        drop(now(&mut third).unwrap());
+        assert!(now(&mut fourth).is_some());
+    }
+
+    #[tokio::test]
+    async fn while_others_are_about_no_owner_has_all_turns() {
+        for workers in 1..5 {
+            let admission = Arc::new(Admission::new((workers, 1), 16, 100, PATIENCE));
+            let [ada, bob] = ["ada", "bob"].map(owner);
+            let turns = |owner: &Owner, count: usize| -> Vec<Turn> {
+                let turns = (0..count).map(|_| admission.enter(owner, Reads).unwrap().turn());
+                turns.filter_map(now).collect()
+            };
+            let alone = turns(&ada, workers + 1);
+            assert_eq!(alone.len(), workers);
+            drop(alone);
+            // He was here a moment ago.
+            drop(turns(&bob, 1));
+            let adas = turns(&ada, workers + 1);
+            assert_eq!(adas.len(), (workers - 1).max(1), "of {workers}");
+            let left = workers - adas.len();
+            assert_eq!(turns(&bob, 1).len(), left.min(1), "of {workers}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_little_is_admitted_however_long_the_work_of_others_takes() {
+        let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
+        let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(owner);
+        note(&admission, Duration::from_secs(2));
+        note_of(&admission, &ada, Duration::from_secs(2));
+        note_of(&admission, &bob, Duration::from_millis(10));
+        let adas = all(&admission, &ada, Reads);
+        assert_eq!(adas.len(), 3);
+        assert_eq!(admission.full(&ada, Reads), Some(Full::Owner));
+        let bobs = all(&admission, &bob, Reads);
+        assert_eq!(bobs.len(), 38);
+        assert_eq!(admission.full(&bob, Reads), Some(Full::Owner));
+        // Of a third one nothing is known yet.
+        let cleos = all(&admission, &cleo, Reads);
+        assert_eq!(cleos.len(), 1);
+        assert_eq!(admission.full(&cleo, Reads), Some(Full::Late));
+    }
+
+    #[test]
+    fn what_is_granted_and_not_begun_is_not_charged_and_few_owners_are_remembered() {
+        let admission = admission(1, 8);
+        let ada = owner("ada");
+        note_of(&admission, &ada, Duration::from_secs(2));
+        for _ in 0..3 {
+            let mut slot = admission.enter(&ada, Reads).unwrap();
+            slot.ready();
+            assert!(admission.state().known(&ada).used > 0);
+            drop(slot);
+            assert_eq!(admission.state().known(&ada).used, 0);
+        }
+        for number in 0..2 * KNOWN {
+            drop(all(&admission, &owner(&number.to_string()), Reads));
+        }
+        assert!(admission.state().known.len() <= KNOWN);
     }
 
     #[tokio::test]
@@ -557,7 +846,7 @@ mod tests {
     async fn who_waits_for_what_it_needs_stands_in_no_line() {
         // How long work takes, how many requests of one owner that still need something get in, and
         // how many that need nothing get in then.
-        for (milliseconds, ada_has, others_have) in [(200, 7, 8), (5_000, 3, 2)] {
+        for (milliseconds, ada_has, others_have) in [(200, 7, 11), (5_000, 3, 3)] {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(milliseconds));
             let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(owner);

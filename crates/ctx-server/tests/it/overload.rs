@@ -219,6 +219,50 @@ fn one_owner_leaves_places_to_others() {
     assert_eq!(Answer::read(other).status, 500);
 }
 
+/// A store whose builds are slow for one owner alone.
+struct SlowForAda(Arc<Slow>);
+
+#[async_trait]
+impl Builds for SlowForAda {
+    async fn build(
+        self: Arc<Self>,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        if owner.as_str() == "ada" {
+            return Arc::clone(&self.0).build(owner, request, job).await;
+        }
+        no()
+    }
+}
+
+#[test]
+fn the_long_builds_of_one_owner_leave_turns_to_others() {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(3, 48);
+    limits.owner_percent = 75;
+    let store = SlowForAda(Arc::clone(&slow));
+    let server = Running::start(Arc::new(Only(Arc::new(store))), limits);
+    let ask = |token| {
+        let wanted = json!({"message": "x"});
+        server.post(token, "/v1/context/build", &wanted).status
+    };
+    assert_eq!(ask(BOB), 500, "it has ended");
+    let held: Vec<_> = (0..8).map(|_| begin(&server, ADA)).collect();
+    for _ in 0..2 {
+        starts.recv().unwrap();
+    }
+    for _ in 0..20 {
+        assert_eq!(ask(BOB), 500);
+    }
+    assert_eq!(slow.most.load(Ordering::SeqCst), 2);
+    slow.open.store(true, Ordering::SeqCst);
+    for stream in held {
+        assert_eq!(Answer::read(stream).status, 500);
+    }
+}
+
 /// A server that holds 40,000 bytes of bodies, of which one owner may have 10,000, over a store that is let go by hand.
 fn narrow() -> (Arc<Slow>, Receiver<()>, Running) {
     let (slow, starts) = Slow::new();
