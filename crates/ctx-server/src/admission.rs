@@ -33,6 +33,7 @@ use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::bodies::Room;
+use crate::problem::Problem;
 
 /// How long an owner is about after its last request: meanwhile no other has all turns.
 const ABOUT: Duration = Duration::from_secs(10);
@@ -53,6 +54,8 @@ pub(crate) struct Admission {
     all: usize,
     /// The longest expected wait at which a request is still admitted.
     patience: Duration,
+    /// How long a request may take.
+    time: Duration,
 }
 
 /// Whether a request reads or writes.
@@ -334,7 +337,20 @@ impl Admission {
             cores,
             all: workers.saturating_add(queue),
             patience,
+            time: Duration::MAX,
         }
+    }
+
+    /// Sets how long a request may take.
+    pub(crate) fn with_time(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// After how long a request that was rejected, or was late, may be sent again: by then those
+    /// that waited have had their turns.
+    pub(crate) fn retry_after(&self) -> Duration {
+        self.patience
     }
 
     /// The reason why a request of `owner` would be rejected now; `None` if it would be admitted.
@@ -413,6 +429,20 @@ impl Slot {
     /// When the request began.
     pub(crate) fn since(&self) -> Instant {
         self.since
+    }
+
+    /// How long the request may take.
+    pub(crate) fn time(&self) -> Duration {
+        self.admission.time
+    }
+
+    /// The problem that the store was late with what the request is about.
+    pub(crate) fn store_is_late(&self) -> Problem {
+        let detail = match self.doing {
+            Doing::Reads => "the store had no answer in time",
+            Doing::Writes => "the store had no answer in time, and may do it yet",
+        };
+        Problem::unavailable(detail).again(self.admission.retry_after())
     }
 
     /// The owner of the request.

@@ -116,11 +116,12 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
         check_type(&parts.headers)?;
         let limit = T::limit(limits);
         check_length(&parts.headers, limit)?;
+        let admission = W::admission(app);
         let shed = |full| {
             app.meter.shed();
-            tasks::refused(full)
+            tasks::refused(full, admission)
         };
-        if let Some(full) = W::admission(app).full(&owner, W::DOING) {
+        if let Some(full) = admission.full(&owner, W::DOING) {
             return Err(shed(full));
         }
         let mut room = app.bodies.begin(&owner);
@@ -133,7 +134,7 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             Ok(bytes) => bytes?,
             Err(_) => return Err(Problem::late_body(limits.body_time)),
         };
-        let enter = || tasks::enter(app, W::admission(app), &owner, W::DOING);
+        let enter = || tasks::enter(app, admission, &owner, W::DOING);
         let slot = || Ok(enter()?.with_body(room));
         let (request, slot) = taken(bytes, limits, slot).await?;
         Ok(Json {

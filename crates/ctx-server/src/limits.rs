@@ -84,6 +84,8 @@ pub struct Limits {
     pub body_time: Duration,
     /// How long a request may take once its body has been read.
     pub request_time: Duration,
+    /// The same for a batch of files or a removal.
+    pub batch_time: Duration,
     /// How long to wait for each source of a context, but at most a fifth of `request_time`: an
     /// answer without one source is better than none.
     pub source_time: Duration,
@@ -117,8 +119,8 @@ impl Limits {
 
 impl Default for Limits {
     /// Three builds for every two cores and sixteen waiting for each, for at most half a second; 4
-    /// MiB per body and 256 MiB for all of them; ten seconds per request, of which a batch of files
-    /// waits at most half.
+    /// MiB per body and 256 MiB for all of them; ten seconds per request, and a minute for a batch of
+    /// files, which waits for five seconds of it at most.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // A build sometimes waits for the disk, a database or a thread to wake up, and its core
@@ -154,6 +156,7 @@ impl Default for Limits {
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
             request_time: Duration::from_secs(10),
+            batch_time: Duration::from_mins(1),
             source_time: Duration::from_secs(2),
             grace_time: Duration::ZERO,
             drain_time: Duration::from_secs(10),

@@ -95,29 +95,33 @@ impl Routes {
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
         let limits = options.limits;
         let percent = limits.owner_percent;
+        let admission = |workers: usize, queue: usize, patience: Duration, time: Duration| {
+            let workers = (workers, limits.cores);
+            Arc::new(Admission::new(workers, queue, percent, patience).with_time(time))
+        };
         let app = Arc::new(App {
             backend,
             counters: options.counters,
             credentials: LiveCredentials::new(options.credentials),
             door,
-            builds: Arc::new(Admission::new(
-                (limits.workers, limits.cores),
+            builds: admission(
+                limits.workers,
                 limits.queue,
-                percent,
                 limits.queue_time,
-            )),
-            batches: Arc::new(Admission::new(
-                (limits.batch_workers, limits.cores),
+                limits.request_time,
+            ),
+            batches: admission(
+                limits.batch_workers,
                 limits.batch_queue,
-                percent,
                 limits.batch_queue_time,
-            )),
-            store: Arc::new(Admission::new(
-                (limits.store_workers, limits.cores),
+                limits.batch_time,
+            ),
+            store: admission(
+                limits.store_workers,
                 limits.store_queue,
-                percent,
                 limits.queue_time,
-            )),
+                limits.request_time,
+            ),
             bodies: Arc::new(Bodies::new(limits.held_bytes)),
             meter: Arc::new(Meter::new()),
             readiness: Readiness::default(),

@@ -47,11 +47,15 @@ pub struct Problem {
     /// All fields at fault, where there are several.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Box<Faults>>,
+    /// After how many seconds it may go better.
     #[serde(skip)]
-    is_for_now: bool,
+    again: Option<u16>,
     #[serde(skip)]
     must_close: bool,
 }
+
+/// After how long what failed for now may be tried again, if nothing else is known.
+const SOON: Duration = Duration::from_secs(1);
 
 /// The most faults that one problem lists.
 pub(crate) const MOST_FAULTS: usize = 100;
@@ -240,7 +244,7 @@ impl Problem {
             request_id: None,
             shortfall: None,
             faults: None,
-            is_for_now: false,
+            again: None,
             must_close: false,
         }
     }
@@ -278,9 +282,10 @@ impl Problem {
         }
     }
 
-    /// It may go better soon.
-    fn again(mut self) -> Self {
-        self.is_for_now = true;
+    /// It may go better after this time.
+    pub(crate) fn again(mut self, after: Duration) -> Self {
+        let seconds = after.as_millis().div_ceil(1_000).max(1);
+        self.again = Some(u16::try_from(seconds).unwrap_or(u16::MAX));
         self
     }
 
@@ -351,11 +356,11 @@ impl Problem {
     }
 
     pub(crate) fn overloaded(detail: &str) -> Self {
-        Problem::new("overloaded", detail).again()
+        Problem::new("overloaded", detail).again(SOON)
     }
 
     pub(crate) fn unavailable(detail: &str) -> Self {
-        Problem::new("unavailable", detail).again()
+        Problem::new("unavailable", detail).again(SOON)
     }
 
     pub(crate) fn late(limit: Duration) -> Self {
@@ -379,8 +384,8 @@ impl IntoResponse for Problem {
         if this.status() == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if this.is_for_now {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = this.again {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if this.must_close {
             headers.insert("connection", HeaderValue::from_static("close"));

@@ -255,7 +255,7 @@ fn served(
     let last = [
         limits.header_time,
         limits.body_time,
-        limits.request_time,
+        limits.request_time.max(limits.batch_time),
         limits.write_time,
     ];
     let longest = last

@@ -38,12 +38,12 @@ pub(crate) fn enter(
 ) -> Result<Slot, Problem> {
     admission.enter(owner, doing).map_err(|full| {
         app.meter.shed();
-        refused(full)
+        refused(full, admission)
     })
 }
 
 /// Runs `work` in `slot` when its turn comes, which it waits for once it has what it `needs`; all
-/// within the time limit of the request of that slot. Dropping this future, or reaching the
+/// within the time that a request of that slot has. Dropping this future, or reaching the
 /// deadline, cancels the job. The slot is returned when the work and all tasks that it began have
 /// ended, not when the caller leaves.
 ///
@@ -60,7 +60,7 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let limit = app.limits.request_time;
+    let limit = slot.time();
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller's deadline.
     let patience = app.limits.source_time.min(limit / 5);
@@ -125,14 +125,19 @@ where
     }
 }
 
-/// The problem that a rejected request is answered with.
-pub(crate) fn refused(full: Full) -> Problem {
-    Problem::overloaded(match full {
+/// The problem that a request is answered with that `admission`, or the memory for its body, has no
+/// room for.
+pub(crate) fn refused(full: Full, admission: &Admission) -> Problem {
+    let problem = Problem::overloaded(match full {
         Full::All => "every place is taken",
         Full::Late => "those who wait already would take too long",
         Full::Owner => "every place that one owner may have is taken",
         Full::Behind => "what the owner writes already would take too long",
         Full::Bodies => "the bodies that are sent take all the memory that they may",
         Full::OwnBodies => "the bodies that one owner sends may take no more memory",
-    })
+    });
+    match full {
+        Full::Bodies | Full::OwnBodies => problem,
+        _ => problem.again(admission.retry_after()),
+    }
 }

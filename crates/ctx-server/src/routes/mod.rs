@@ -95,10 +95,11 @@ where
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let late = slot.store_is_late();
     let done = tasks::run(app, slot, Needs::Store, None, move |_| work(backend, owner));
     // Here it is the store that is late.
     done.await.map_err(|problem| match problem.status() {
-        StatusCode::GATEWAY_TIMEOUT => Problem::unavailable("the store had no answer in time"),
+        StatusCode::GATEWAY_TIMEOUT => late,
         _ => problem,
     })
 }

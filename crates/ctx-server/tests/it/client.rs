@@ -244,6 +244,7 @@ impl Drop for Running {
 pub(crate) fn patient() -> Limits {
     let mut limits = Limits::default();
     limits.request_time = Duration::from_mins(5);
+    limits.batch_time = Duration::from_mins(5);
     limits.source_time = Duration::from_mins(1);
     limits.queue_time = Duration::from_mins(1);
     limits.batch_queue_time = Duration::from_mins(1);

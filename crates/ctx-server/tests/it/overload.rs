@@ -585,6 +585,7 @@ fn a_connection_ends_with_its_last_request_and_with_its_time() {
         &mut long.header_time,
         &mut long.body_time,
         &mut long.request_time,
+        &mut long.batch_time,
         &mut long.write_time,
     ] {
         *time = Duration::MAX;

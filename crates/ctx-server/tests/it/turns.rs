@@ -176,6 +176,33 @@ fn batches_of_one_owner_come_one_after_the_other_and_keep_no_turn_from_others() 
 }
 
 #[test]
+fn a_batch_has_more_time_than_other_requests_and_is_told_when_to_come_again() {
+    let files = json!({"files": [{"path": "a.rs", "content": "fn a() {}\n"}]});
+    let (gated, starts) = Gated::new(&["batch", "messages"]);
+    let mut limits = limits(1, 4);
+    limits.request_time = Duration::from_millis(300);
+    let server = start(&gated, limits.clone());
+    let batch = begin(&server, ADA, ("POST /v1/files", &files), 1);
+    starts.recv().unwrap();
+    let late = server.get(ADA, "/v1/threads/t/messages");
+    late.refused(503, "");
+    assert_eq!(late.header("retry-after"), Some("1"));
+    assert_eq!(late.json()["detail"], "the store had no answer in time");
+    gated.let_go();
+    all_are(batch, 200);
+
+    let (gated, _starts) = Gated::new(&["batch"]);
+    limits.batch_time = Duration::from_millis(300);
+    let server = start(&gated, limits);
+    let late = server.post(ADA, "/v1/files", &files);
+    late.refused(503, "");
+    assert_eq!(late.header("retry-after"), Some("5"));
+    let told = "the store had no answer in time, and may do it yet";
+    assert_eq!(late.json()["detail"], told);
+    gated.let_go();
+}
+
+#[test]
 fn how_long_batches_take_is_not_how_long_builds_wait() {
     let (gated, starts) = Gated::new(&["batch", "build"]);
     let mut limits = limits(1, 4);
