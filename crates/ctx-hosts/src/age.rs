@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use http::header::CONNECTION;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Response};
 
 /// What is left of one connection: a number of requests, and a time from its beginning. It ends
 /// with the answer to the last request, so that no client can hold a connection forever.
@@ -37,6 +37,18 @@ impl Age {
 /// Makes a connection end with the answer that has these headers.
 pub fn end_with(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
+}
+
+/// Says that an answer comes before its request was read to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unread;
+
+/// Makes a connection end with `answer`, which comes before its request was read to its end: what
+/// the client still sends is read and discarded for up to two seconds, so that the client gets the
+/// answer also if it sends everything before it reads.
+pub fn end_unread<B>(answer: &mut Response<B>) {
+    end_with(answer.headers_mut());
+    answer.extensions_mut().insert(Unread);
 }
 
 #[cfg(test)]

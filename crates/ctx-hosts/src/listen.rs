@@ -16,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
+use crate::age::Unread;
+use crate::linger::{IsUnread, Lingering};
 use crate::{Age, Peer, Peers, end_with};
 
 /// The most bytes in the head of a request before its end is read, which has at most [`HEAD_LINES`]
@@ -128,10 +130,13 @@ impl ConnectionLimits {
 }
 
 /// A connection that is served as it is polled, until it ends.
-pub type Connection<S> = http1::Connection<TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>, Counted<S>>;
+pub type Connection<S> =
+    http1::Connection<TokioIo<Lingering<Pin<Box<TimeoutStream<TcpStream>>>>>, Counted<S>>;
 
 /// Answers the requests on `stream` with `service`. Clients that send the head of a request too
-/// slowly, or do not read an answer, are disconnected.
+/// slowly, or do not read an answer, are disconnected. After an answer that
+/// [`end_unread`](crate::end_unread) has marked, the rest of the request is read and discarded for
+/// up to two seconds and 32 MiB.
 pub fn connection<S, B>(stream: TcpStream, service: S, limits: &ConnectionLimits) -> Connection<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>>,
@@ -142,16 +147,19 @@ where
 {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time.min(LONGEST)));
+    let is_unread = IsUnread::default();
+    let stream = Lingering::new(Box::pin(stream), is_unread.clone());
     let answers = Counted {
         inner: service,
         age: Age::new(limits.requests, limits.time),
+        is_unread,
     };
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time.min(LONGEST))
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_LINES)
-        .serve_connection(TokioIo::new(Box::pin(stream)), answers)
+        .serve_connection(TokioIo::new(stream), answers)
 }
 
 /// Answers requests until the connection has reached its number of requests or its age.
@@ -159,6 +167,7 @@ where
 pub struct Counted<S> {
     inner: S,
     age: Age,
+    is_unread: IsUnread,
 }
 
 impl<S, B> Service<Request<Incoming>> for Counted<S>
@@ -173,11 +182,15 @@ where
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let is_last = self.age.is_last();
+        let is_unread = self.is_unread.clone();
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answer.await?;
             if is_last {
                 end_with(answer.headers_mut());
+            }
+            if answer.extensions().get::<Unread>().is_some() {
+                is_unread.set();
             }
             Ok(answer)
         })
@@ -240,6 +253,79 @@ mod tests {
         }
         let told = answer(&head(2, 1)).await;
         assert!(told.contains("connection: close\r\n"), "{told}");
+    }
+
+    /// Serves one connection whose requests are answered before they are read, and returns what
+    /// `client` makes of it and how long the connection was served.
+    async fn unread<T>(client: impl AsyncFnOnce(TcpStream) -> T) -> (T, Duration) {
+        let (listener, addr) = listener(1, 1).await;
+        let served = async {
+            let (stream, _place) = listener.accept().await.unwrap();
+            let limits = ConnectionLimits::new(Duration::MAX, Duration::MAX);
+            let told = service_fn(async |_| {
+                let mut told = Response::new("told".to_owned());
+                crate::end_unread(&mut told);
+                Ok::<_, Infallible>(told)
+            });
+            let _ = connection(stream, told, &limits).await;
+        };
+        let asked = async { client(TcpStream::connect(addr).await.unwrap()).await };
+        let began = std::time::Instant::now();
+        let lasting = async {
+            served.await;
+            began.elapsed()
+        };
+        let (elapsed, told) = tokio::join!(lasting, asked);
+        (told, elapsed)
+    }
+
+    fn head(length: usize) -> String {
+        format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
+    }
+
+    #[tokio::test]
+    async fn who_sends_all_of_a_large_body_before_it_reads_gets_the_answer() {
+        const LENGTH: usize = 24 << 20;
+        let (told, _) = unread(async |mut stream| {
+            stream.write_all(head(LENGTH).as_bytes()).await.unwrap();
+            stream.write_all(&vec![b'x'; LENGTH]).await.unwrap();
+            let mut told = String::new();
+            stream.read_to_string(&mut told).await.unwrap();
+            told
+        })
+        .await;
+        assert!(
+            told.starts_with("HTTP/1.1 200 ") && told.ends_with("told"),
+            "{told}"
+        );
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_a_request_is_read_for_a_moment_alone() {
+        // One that goes on sending, and one that neither sends nor ends.
+        let (sent, _) = unread(async |mut stream| {
+            stream
+                .write_all(head(usize::MAX >> 1).as_bytes())
+                .await
+                .unwrap();
+            let mut sent = 0_usize;
+            while stream.write_all(&[b'x'; 1 << 16]).await.is_ok() {
+                sent += 1 << 16;
+            }
+            sent
+        })
+        .await;
+        // The buffers of the system take some megabytes besides.
+        assert!(sent < 96 << 20, "{sent}");
+        let (_stream, elapsed) = unread(async |mut stream| {
+            stream.write_all(head(9).as_bytes()).await.unwrap();
+            let mut told = String::new();
+            stream.read_to_string(&mut told).await.unwrap();
+            assert!(told.ends_with("told"), "{told}");
+            stream
+        })
+        .await;
+        assert!(elapsed < Duration::from_mins(1), "{elapsed:?}");
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use ctx_hosts::{
     Admitted, ConnectionLimits, Cors, Door, Hosts, HostsError, Listener, NoToken, connection,
-    end_with,
+    end_unread,
 };
 use http_body_util::LengthLimitError;
 use hyper_util::service::TowerToHyperService;
@@ -340,7 +340,7 @@ async fn with_body(request: Request, next: Next) -> Response {
 
 /// Marks `answer` as the last one of its connection.
 fn last(mut answer: Response) -> Response {
-    end_with(answer.headers_mut());
+    end_unread(&mut answer);
     answer
 }
 

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Admitted, NoToken, end_with};
+use ctx_hosts::{Admitted, NoToken, end_unread};
 
 use crate::auth::Identity;
 use crate::problem::Problem;
@@ -50,7 +50,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     if let Some(rest) = rest
         && !rest.read_off(response.headers()).await
     {
-        end_with(response.headers_mut());
+        end_unread(&mut response);
     }
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         response.headers_mut().insert(X_REQUEST_ID, id);

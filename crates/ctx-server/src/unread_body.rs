@@ -1,6 +1,8 @@
 //! The unread rest of a request body. A connection can only go on after the whole request was read
 //! from it: a short rest is read and discarded; with a longer one the answer announces that the
-//! connection ends, so that the client sends no further request on it.
+//! connection ends, so that the client sends no further request on it. Then the connection goes on
+//! reading for a moment, for clients that send everything before they read
+//! ([`ctx_hosts::end_unread`]).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

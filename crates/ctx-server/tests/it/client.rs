@@ -281,6 +281,14 @@ impl Answer {
         Answer::parse(&bytes)
     }
 
+    /// The same, where the connection must not be reset.
+    #[track_caller]
+    pub(crate) fn read_all(mut stream: TcpStream) -> Answer {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        Answer::parse(&bytes)
+    }
+
     fn parse(bytes: &[u8]) -> Answer {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));

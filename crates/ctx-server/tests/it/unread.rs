@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::client::{ADA, Running};
+use crate::client::{ADA, Answer, Running};
 
 /// The head of the next answer, whose body is read off.
 fn next(stream: &mut TcpStream) -> String {
@@ -94,6 +94,28 @@ fn a_little_body_that_nobody_wants_leaves_the_connection_as_it_is() {
     let pieces = [token, ("Transfer-Encoding", "chunked")];
     let head = head(&server, "POST /v1/nothing", &pieces);
     is_kept(&server, &head, b"2\r\n{}\r\n0\r\n\r\n", 404);
+}
+
+/// Some clients read nothing before they have sent everything.
+#[test]
+fn who_sends_all_of_a_large_body_before_it_reads_is_told_why_it_is_refused() {
+    let server = Running::embedded();
+    let bearer = format!("Bearer {ADA}");
+    let json = ("Content-Type", "application/json");
+    let body = vec![b' '; 10 << 20];
+    for (line, token, status) in [
+        ("POST /v1/context/build", bearer.as_str(), 413),
+        ("POST /v1/files", "Bearer none", 401),
+    ] {
+        for _ in 0..3 {
+            let mut stream = server.connect();
+            let headers = [json, ("Authorization", token)];
+            let request = server.request(line, &headers, &body);
+            stream.write_all(&request).unwrap();
+            Answer::read_all(stream)
+                .refused(status, if status == 401 { "Authorization" } else { "" });
+        }
+    }
 }
 
 #[test]
