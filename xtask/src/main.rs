@@ -50,7 +50,7 @@ enum Verb {
     Layers(layers::Options),
     /// Check licences, bans and sources of every dependency, without the network.
     Deny,
-    /// Install PostgreSQL for the tests, where it is missing and continuous integration runs them.
+    /// Install PostgreSQL for the tests, where it is missing and the user is root.
     Postgres,
     /// Measure, and write the tables to docs/record/bench.md and docs/record/search.md.
     Bench(bench::Options),

@@ -1,7 +1,7 @@
 //! `cargo xtask postgres`: the server that tests of the shared store start.
 //!
-//! Continuous integration installs it where it is missing. Where it cannot be had, those tests are
-//! skipped, so that is no failure.
+//! Root installs it where it is missing, and others are told how to. Where it cannot be had, those
+//! tests are skipped, so that is no failure.
 
 use anyhow::Result;
 use ctx_testkit::postgres;

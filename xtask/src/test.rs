@@ -125,7 +125,7 @@ fn steps(options: &Options) -> Vec<Step> {
         ),
         Step {
             name: "postgres",
-            what: "continuous integration installs what tests of the shared store want",
+            what: "root installs what tests of the shared store want",
             check: Check::Chore("postgres", postgres::run),
         },
         call("tests", "every test passes", tests(options)),

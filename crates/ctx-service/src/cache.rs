@@ -363,10 +363,10 @@ impl<V: Send + Sync + 'static> Cache<V> {
 /// Removes what has expired. O(answers).
 async fn sweep<V: Send + Sync + 'static>(kept: &Kept<V>, clock: &dyn Clock, ttl: Duration) {
     let now = millis(clock);
-    let expired: Vec<Arc<Key>> = kept
+    let expired: Vec<Key> = kept
         .iter()
         .filter(|(_, entry)| entry.is_expired(now, ttl))
-        .map(|(key, _)| key)
+        .map(|(key, _)| *key)
         .collect();
     for key in expired {
         kept.invalidate(&key).await;

@@ -404,11 +404,6 @@ fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {
     command
 }
 
-/// Whether missing programs may be installed, which is so in continuous integration.
-fn may_install() -> bool {
-    env::var_os("CI").is_some_and(|it| it == "true") && is_root()
-}
-
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
@@ -428,22 +423,37 @@ fn unprivileged() -> (u32, u32) {
         .unwrap_or((65534, 65534))
 }
 
-/// Installs PostgreSQL where it is missing and the caller is continuous integration, as root, with
-/// `apt-get`. Returns whether PostgreSQL is there in the end. Call it once before the tests: each
-/// test may be a process of its own, and several that install at once are in each other's way.
+/// Installs PostgreSQL with `apt-get` where it is missing and the caller is root, who may; for
+/// others, reports how to get it. Returns whether PostgreSQL is there in the end. Call it once
+/// before the tests: each test may be a process of its own, and several that install at once are in
+/// each other's way.
 pub fn install() -> bool {
-    let apt = |arguments: &[&str]| {
+    let is_there = || installed().is_some();
+    let is_there = install_by(is_there, is_root(), |arguments| {
         let mut apt = Command::new("apt-get");
         apt.args(["-o", "DPkg::Lock::Timeout=300"]).args(arguments);
         apt.env("DEBIAN_FRONTEND", "noninteractive");
         let status = apt.stdout(Stdio::null()).status();
         status.is_ok_and(|it| it.success())
-    };
-    let add = || apt(&["install", "-y", "postgresql"]);
-    if installed().is_none() && may_install() && !add() && apt(&["update"]) {
-        add();
+    });
+    if !is_there {
+        eprintln!("{HOW}");
     }
-    installed().is_some()
+    is_there
+}
+
+/// The same, with these ways to tell whether it is there, who the caller is, and to call `apt-get`.
+fn install_by(
+    is_there: impl Fn() -> bool,
+    is_root: bool,
+    mut apt: impl FnMut(&[&str]) -> bool,
+) -> bool {
+    const ADD: [&str; 3] = ["install", "-y", "postgresql"];
+    // The names of packages may not be known yet, or be out of date.
+    if !is_there() && is_root && !apt(&ADD) && apt(&["update"]) {
+        apt(&ADD);
+    }
+    is_there()
 }
 
 /// Where the server's programs are. A test that wants them and has none is skipped.
@@ -476,6 +486,8 @@ fn installed() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell, RefMut};
+
     use super::*;
 
     /// The system identifier of a server, and how many databases it has.
@@ -506,6 +518,33 @@ mod tests {
         let second = runtime.block_on(facts(&second));
         assert_eq!(second, (second.0.clone(), count - 1));
         assert_eq!(second, runtime.block_on(facts(&third)));
+    }
+
+    #[test]
+    fn whoever_is_root_installs_what_is_missing_and_nobody_else_does() {
+        /// What is called, where the first call to install fails or not, and whether it is there.
+        fn called(was_there: bool, is_root: bool, fails: bool) -> (Vec<String>, bool) {
+            let (calls, is_there) = (RefCell::default(), Cell::new(was_there));
+            let done = install_by(
+                || is_there.get(),
+                is_root,
+                |arguments| {
+                    let mut calls: RefMut<'_, Vec<String>> = calls.borrow_mut();
+                    let is_first = calls.is_empty();
+                    calls.push(arguments.join(" "));
+                    let adds = arguments[0] == "install" && !(fails && is_first);
+                    is_there.set(is_there.get() || adds);
+                    adds || arguments[0] == "update"
+                },
+            );
+            (calls.into_inner(), done)
+        }
+        let add = "install -y postgresql".to_owned();
+        assert_eq!(called(false, true, false), (vec![add.clone()], true));
+        let again = vec![add.clone(), "update".to_owned(), add];
+        assert_eq!(called(false, true, true), (again, true));
+        assert_eq!(called(false, false, false), (vec![], false));
+        assert_eq!(called(true, true, false), (vec![], true));
     }
 
     #[test]
