@@ -1,8 +1,9 @@
 //! A limit on the memory of request bodies that are being read, wait with their request, or are in
-//! use.
+//! use, and of answers that have not been sent.
 //!
 //! Memory is reserved before a body is read if its length is announced, otherwise as its bytes
-//! arrive. A body for which there is no room is rejected; none waits.
+//! arrive. A body for which there is no room is rejected; none waits. An answer takes its room
+//! whether or not there is any, and leaves that much less to bodies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::Owner;
 use crate::admission::Full;
 
-/// The memory for request bodies.
+/// The memory for request bodies and answers.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     all: usize,
@@ -62,6 +63,13 @@ impl Bodies {
     }
 }
 
+impl Held {
+    fn add(&mut self, owner: &Owner, bytes: usize) {
+        self.all += bytes;
+        *self.owners.entry(owner.clone()).or_default() += bytes;
+    }
+}
+
 impl Room {
     /// Grows the reservation to `bytes`, unless it is that large already.
     ///
@@ -79,10 +87,15 @@ impl Room {
         if held.all.saturating_add(more) > self.bodies.all {
             return Err(Full::Bodies);
         }
-        held.all += more;
-        held.owners.insert(self.owner.clone(), of_owner + more);
+        held.add(&self.owner, more);
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// Grows the reservation by `bytes`, whether or not there is room.
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.bodies.held().add(&self.owner, bytes);
+        self.bytes += bytes;
     }
 }
 
@@ -124,7 +137,12 @@ mod tests {
         assert_eq!(late.grow_to(1), Err(Full::Bodies));
         rooms.pop();
         assert_eq!(late.grow_to(25), Ok(()));
-        drop((rooms, late));
+        // What is taken without asking counts, too.
+        let mut answer = bodies.begin(&owner("f"));
+        answer.take(90);
+        assert_eq!(bodies.begin(&owner("f")).grow_to(1), Err(Full::OwnBodies));
+        assert_eq!(bodies.begin(&owner("d")).grow_to(1), Err(Full::Bodies));
+        drop((rooms, late, answer));
         let held = bodies.held();
         assert_eq!((held.all, held.owners.len()), (0, 0));
     }

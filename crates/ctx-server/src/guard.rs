@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use ctx_hosts::{Admitted, NoToken, end_unread};
 
+use crate::answers::counted;
 use crate::auth::Identity;
 use crate::problem::Problem;
 use crate::request::RequestInfo;
@@ -40,7 +41,14 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let rest = UnreadBody::of(&mut request);
     let answering = async {
         match admit(&app, &mut request) {
-            Ok(None) => next.run(request).await,
+            Ok(None) => {
+                let identity = request.extensions().get::<Identity>().cloned();
+                let response = next.run(request).await;
+                match identity {
+                    Some(identity) => counted(&app.bodies, &identity.owner, response),
+                    None => response,
+                }
+            }
             Ok(Some(response)) => response,
             Err(problem) => problem.into_response(),
         }

@@ -43,6 +43,7 @@ mod wire;
 
 // Scheduling: how much runs at once, and for how long.
 mod admission;
+mod answers;
 mod bodies;
 mod descriptors;
 mod limits;

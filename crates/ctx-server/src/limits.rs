@@ -25,8 +25,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest body of a batch of files.
     pub files_body_bytes: usize,
-    /// Bytes of all bodies that are being read, wait or are in use; further ones are rejected. One
-    /// owner has at most a quarter of them, which must be no less than the largest body.
+    /// Bytes of all bodies that are being read, wait or are in use, and of answers above 64 KiB that
+    /// are not sent yet; further bodies are rejected. One owner has at most a quarter of them, which
+    /// must be no less than the largest body.
     pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,

@@ -112,7 +112,7 @@ const DESCRIBED: [(&str, Unit, &str); 19] = [
     (
         "http_body_bytes",
         Unit::Bytes,
-        "Bytes of bodies that are held, come or still to come",
+        "Bytes of bodies that are held, come or still to come, and of large answers that are not sent yet",
     ),
 ];
 

@@ -133,8 +133,12 @@ pub(crate) fn refused(full: Full, admission: &Admission) -> Problem {
         Full::Late => "those who wait already would take too long",
         Full::Owner => "every place that one owner may have is taken",
         Full::Behind => "what the owner writes already would take too long",
-        Full::Bodies => "the bodies that are sent take all the memory that they may",
-        Full::OwnBodies => "the bodies that one owner sends may take no more memory",
+        Full::Bodies => {
+            "the bodies that are sent, and answers that are not read, take all the memory that they may"
+        }
+        Full::OwnBodies => {
+            "the bodies that one owner sends, and answers that it does not read, may take no more memory"
+        }
     });
     match full {
         Full::Bodies | Full::OwnBodies => problem,

@@ -345,6 +345,52 @@ fn a_body_is_held_until_its_work_has_ended() {
         .refused(400, "message");
 }
 
+/// Answers that nobody reads are held, and leave less room for what their owner sends next.
+#[test]
+fn answers_that_are_not_read_count_like_bodies() {
+    let mut limits = crate::client::patient();
+    limits.body_bytes = 250_000;
+    limits.files_body_bytes = 250_000;
+    limits.held_bytes = 1_000_000;
+    limits.write_time = Duration::from_mins(5);
+    let server = Running::with_limits(limits);
+    let line = "a line of a file that is long enough\n";
+    let files = json!({"files": [{"path": "a.txt", "content": line.repeat(6_000)}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let wanted =
+        json!({"message": "x", "references": ["a.txt"], "options": {"maxTokens": 100_000}});
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    let length = built["context"].as_str().unwrap().len();
+    assert!(length > 200_000, "{length}");
+    let held = || metric(&server, "http_body_bytes").parse::<usize>().unwrap();
+    wait_until(|| held() == 0);
+    // So often that the buffers of the system do not take them.
+    let path = format!("GET /v1/context/{}", built["id"].as_str().unwrap());
+    let bearer = format!("Bearer {ADA}");
+    let request = server.request(&path, &[("Authorization", &bearer)], b"");
+    let request = String::from_utf8(request).unwrap();
+    let request = request.replace("Connection: close\r\n", "");
+    let deaf = server.connect();
+    (&deaf).write_all(request.repeat(150).as_bytes()).unwrap();
+    // One that is held is longer than what its owner may send then.
+    wait_until(|| held() > length && built_status(&server, ADA) == 503);
+    let refused = server.post(ADA, "/v1/context/build", &wanted);
+    refused.refused(503, "");
+    assert!(
+        refused.body.contains("answers that it does not read"),
+        "{refused:?}"
+    );
+    assert_eq!(built_status(&server, BOB), 200);
+    drop(deaf);
+    wait_until(|| held() == 0);
+    server.post(ADA, "/v1/context/build", &wanted).data(200);
+}
+
+fn built_status(server: &Running, token: &str) -> u16 {
+    let wanted = json!({"message": "x"});
+    server.post(token, "/v1/context/build", &wanted).status
+}
+
 #[test]
 fn who_has_no_place_is_told_before_its_body_is_read() {
     let (slow, starts) = Slow::new();
