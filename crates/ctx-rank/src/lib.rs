@@ -29,7 +29,7 @@ pub use fusion::{
     reciprocal_rank_of,
 };
 pub use keywords::{Keywords, chunk_names};
-pub use mentions::{Place, lines_beside};
+pub use mentions::{Place, file_before_text, lines_beside};
 pub use names::Name;
 pub use project::FRONTS;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
@@ -42,4 +42,4 @@ pub use signals::{
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
 pub use traces::Frame;
 pub use vectors::{Corpus, Vector};
-pub use words::{Analyzer, LONGEST, Part, is_stop_word};
+pub use words::{Analyzer, LONGEST, Part, is_stop_word, is_unspaced};

@@ -144,6 +144,32 @@ impl Place {
     }
 }
 
+/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`Place`] is longer,
+/// and lines may follow it.
+const LONGEST_FILE: usize = 400 + "#L4294967295-L4294967295".len();
+
+/// The name of a file, with its lines, that `word` begins with, where text in a script without
+/// spaces follows it at once: `docs/a.md:3` of `docs/a.md:3的内容`. `None` if there is no such text,
+/// or the whole word is the name of a file. O(bytes).
+///
+/// ```
+/// assert_eq!(ctx_rank::file_before_text("docs/a.md:3的内容"), Some("docs/a.md:3"));
+/// assert_eq!(ctx_rank::file_before_text("docs/说明.md"), None);
+/// ```
+pub fn file_before_text(word: &str) -> Option<&str> {
+    let near = &word[..word.floor_char_boundary(LONGEST_FILE)];
+    let mut before = None;
+    let ends = near.char_indices().filter_map(|(at, c)| {
+        let is_joint = is_unspaced(c) && before.is_some_and(|it| !is_unspaced(it));
+        before = Some(c);
+        is_joint.then_some(&near[..at])
+    });
+    let mut files = ends.filter_map(|it| Some((it, place_of(it)?)));
+    let (file, place) = files.next()?;
+    // What follows lines is no part of a name.
+    (place.line.is_some() || place_of(word).is_none()).then_some(file)
+}
+
 /// The byte range in `piece` of the line numbers, with the sign before them, of the first file that
 /// has any.
 pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {

@@ -434,7 +434,7 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
 
 /// Whether `c` belongs to a script without spaces between words, or to one like Hangul that appends
 /// particles to words.
-pub(crate) fn is_unspaced(c: char) -> bool {
+pub fn is_unspaced(c: char) -> bool {
     matches!(
         c as u32,
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF

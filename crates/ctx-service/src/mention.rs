@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ctx_citations::{is_label, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
-use ctx_rank::{Query, lines_beside};
+use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside};
 
 use crate::gather::{Required, Unresolved};
 
@@ -242,16 +242,14 @@ fn mentions(message: &str) -> List {
 
 fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     line.match_indices(['@', '[']).filter_map(|(at, mark)| {
-        let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
         let name = if mark == "[" {
             in_brackets(rest)
                 .filter(|it| is_label(it))
                 .map(Cow::Borrowed)
-        } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
+        } else if begins_name(&line[..at]) {
             Some(placed(&line[..at], rest))
         } else {
-            // An address of mail, or of a package.
             None
         };
         name.filter(|it| !it.trim().is_empty())
@@ -266,18 +264,36 @@ fn in_brackets(rest: &str) -> Option<&str> {
     (!is_in_others).then(|| rest[..end].trim())
 }
 
+/// Whether an `@` after `before` begins a name. It does not after a character that may stand there in an address of
+/// mail, in the path of a package (`node_modules/@types`), or in code (`a[0] @ b`); but emphasis may begin a word, and
+/// in scripts without spaces every word follows another one.
+fn begins_name(before: &str) -> bool {
+    let before = before.trim_end_matches(EMPHASIS);
+    before.chars().next_back().is_none_or(|c| {
+        let is_of_word = c.is_alphanumeric() && !is_unspaced(c) || is_accent(c);
+        !is_of_word && !"!#$%&)+-./=?@\\]^}".contains(c)
+    })
+}
+
+/// Marks of emphasis around a name.
+const EMPHASIS: [char; 3] = ['*', '_', '~'];
+
+/// Whether `c` belongs to the letter before it.
+fn is_accent(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
 /// What is named at the beginning of `rest`, with the lines that are told beside a file, `before` or
 /// after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
 fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
-    let name = name(rest);
+    let name = name(before, rest);
     let quote = usize::from(rest.starts_with('"'));
     let after = rest.get(name.len() + 2 * quote..).unwrap_or_default();
     // `Session.close` may be a symbol.
-    let is_file = || {
-        let is_without = matches!(what(name), What::Place { lines: None, .. });
-        is_without && !Query::analyse(name).places.is_empty()
-    };
-    match lines_beside(before, after) {
+    let is_file = || matches!(what(name), What::Place { lines: None, .. }) && is_path(name);
+    let is_around = |c: char| EMPHASIS.contains(&c) || "“”„‘’«»".contains(c);
+    let before = before.trim_end_matches(is_around);
+    match lines_beside(before, after.trim_start_matches(is_around)) {
         Some((first, last)) if is_file() => {
             let last = last.unwrap_or(first);
             format!("{name}:{first}-{last}").into()
@@ -286,15 +302,45 @@ fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
     }
 }
 
-/// What is named at the beginning of `rest`: all between quotation marks, or a word without the punctuation
-/// that follows it.
-fn name(rest: &str) -> &str {
+/// Whether `name` is the path of a file, by its extension.
+fn is_path(name: &str) -> bool {
+    !Query::analyse(name).places.is_empty()
+}
+
+/// What is named at the beginning of `rest`, which follows `before` and an `@`: all between quotation marks, or a word
+/// without the punctuation and the emphasis that follow it. In a script without spaces, a file ends with its extension
+/// or its lines.
+fn name<'l>(before: &str, rest: &'l str) -> &'l str {
     if let Some(quoted) = rest.strip_prefix('"') {
         return quoted.split_once('"').map_or("", |(name, _)| name);
     }
-    let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;@|".contains(c);
-    let word = rest.split(is_end).next().unwrap_or_default();
-    word.trim_end_matches(['.', ':', '!', '?', '*', '-'])
+    let word = rest.split(ends_word).next().unwrap_or_default();
+    let word = without_punctuation(file_before_text(word).unwrap_or(word));
+    without_punctuation(without_underscores(before, word))
+}
+
+/// Whether no name has `c` in it that does not stand between quotation marks.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace()
+        || "()[]{}<>\"'`,;@|".contains(c)
+        || "—“”„‘’‚«»‹›、。〈〉《》「」『』【】〔〕！（），：；？［］｛｜｝".contains(c)
+}
+
+fn without_punctuation(word: &str) -> &str {
+    word.trim_end_matches(['.', ':', '!', '?', '*', '-', '~', '–', '…'])
+}
+
+/// `word` without the marks of emphasis at its end that go with those at the end of `before`, or without all of them
+/// where it is the path of a file then. In code, names may end so.
+fn without_underscores<'w>(before: &str, word: &'w str) -> &'w str {
+    let bare = word.trim_end_matches('_');
+    let count = word.len() - bare.len();
+    let opened = before.len() - before.trim_end_matches('_').len();
+    if count <= opened || is_path(bare) {
+        bare
+    } else {
+        &word[..word.len() - opened]
+    }
 }
 
 #[cfg(test)]
@@ -326,6 +372,60 @@ mod tests {
     }
 
     #[test]
+    fn marks_and_scripts_without_spaces_may_stand_around_a_name() {
+        for around in [
+            "**{}**",
+            "_{}_",
+            "__{}__",
+            "***{}***",
+            "~~{}~~",
+            "**_{}_**",
+            "“{}”",
+            "„{}“",
+            "‘{}’",
+            "«{}»",
+            "‹{}›",
+            "look:{}",
+            "—{}—",
+            "–{}–",
+            "…{}…",
+            "({}…)",
+            "|{}|",
+            "→{}",
+            "👉{}",
+            "・{}",
+            "请总结{}",
+            "请总结{}的内容",
+            "请总结{}。谢谢",
+            "看「{}」和",
+            "（{}）",
+            "看{}，好",
+            "看{}！",
+            "要約：{}、次",
+            "{}を要約して",
+            "파일 {}를 요약",
+            "สรุป{}",
+        ] {
+            for name in ["docs/a.md", "docs/a.md:3-9", "docs/说明.md", "a_b.rs#L3-L9"] {
+                names(&around.replace("{}", &format!("@{name}")), &[name]);
+            }
+        }
+        names("_see @docs/a.md_, **or @b.rs.**", &["docs/a.md", "b.rs"]);
+        names("_@docs/a.md._ _@Session_", &["docs/a.md", "Session"]);
+        names(
+            "lines 3 to 9 of _@ab.rs_, “@cd.rs” line 3",
+            &["ab.rs:3-9", "cd.rs:3-3"],
+        );
+        // In code, underscores belong to names.
+        names(
+            "@__init__ @type_ _@__new___",
+            &["__init__", "type_", "__new__"],
+        );
+        // The extension is of the whole name.
+        names("@docs/a.md的b.md", &["docs/a.md的b.md"]);
+    }
+
+    #[test]
     fn lines_may_be_told_beside_a_file() {
         for message in [
             "lines 3 to 9 of @ab.rs",
@@ -346,7 +446,15 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_one_is_none() {
-        names("me@example.com left-pad@1.2 @ @!", &[]);
+        for message in [
+            "me@example.com left-pad@1.2 @ @!",
+            "a.b@example.com a+b@example.com a_@example.com a*@example.com __a__@example.com",
+            "josé@example.com jose\u{301}@example.com",
+            "node_modules/@types/node --data=@a.json",
+            "f(x)@b a[0]@b {}@b a.@b",
+        ] {
+            names(message, &[]);
+        }
         names("```\n@dataclass\nclass A\n```\n@b.py", &["b.py"]);
         names("an array [0] and [a link](b)", &[]);
     }
@@ -412,6 +520,19 @@ mod tests {
             "```\n",
             "@a\n",
             "é@é",
+            "的@a.rs",
+            "@a.的",
+            "的a",
+            "_",
+            "_@",
+            "(",
+            "(fil-9f2a1c) ",
+            "【",
+            "[see ",
+            "[fil-9f2a1c and ",
+            "fil-9f2a1c ",
+            "[a, ",
+            "*_@a_",
         ] {
             for (before, after) in [("", ""), ("", "]"), ("[", ""), ("@\"", "")] {
                 let message =
