@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 
+use crate::brackets::taken_apart;
 use crate::cited::Cited;
 use crate::compare::{says, words};
 use crate::mark::Verdict;
@@ -88,19 +89,9 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// The id that `text` is or begins with, and what it says of lines. An id that is known may have the marks in it that lines
-    /// follow.
+    /// The id that `text` is or begins with, and what it says of lines.
     pub(crate) fn taken_apart<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
-        let marks = [':', '#'];
-        if self.of(text).is_some() {
-            return (text, None);
-        }
-        let is_known = |it: &(&str, &str)| self.of(it.0.trim_end()).is_some();
-        let known = text.rsplit_once(marks).filter(is_known);
-        match known.or_else(|| text.split_once(marks)) {
-            Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
-            None => (text, None),
-        }
+        taken_apart(text, |id| self.of(id).is_some())
     }
 
     pub(crate) fn of(&self, id: &str) -> Option<&'c Cited> {

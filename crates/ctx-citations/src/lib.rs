@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod brackets;
 mod cited;
 mod compare;
 mod known;
@@ -14,6 +15,7 @@ mod shown;
 mod sources;
 mod stored;
 
+pub use brackets::{cited_labels, label_list};
 pub use cited::{Cited, Metadata};
 pub use label::{LABEL_DIGITS, is_label, label_origin};
 pub use lines::{cited_lines, path_and_lines};

@@ -1,19 +1,16 @@
 //! The citations of an answer: found, and held against what was shown.
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use ctx_model::LineSpan;
 
+use crate::brackets::{Part, Unclosed, parts};
 use crate::cited::Cited;
 use crate::known::Known;
 use crate::label::{is_label, resembles_label};
 use crate::lines::{cited_lines, ends, more_lines};
 use crate::mark::{Mark, Resolved, Verdict};
 use crate::quote::Quote;
-
-/// No list of labels between brackets is longer, in bytes.
-const LONGEST_LIST: usize = 400;
 
 /// Tells a model how to cite: a sentence for the header of a context or a system prompt.
 pub const CITING: &str = "Cite what you use by its id in square brackets, as in [fil-9f2a1c], or with lines, as \
@@ -45,7 +42,7 @@ fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     let mut resolved = Resolved::default();
     let mut from = 0;
     let mut list = None;
-    for part in parts(answer) {
+    for part in parts(answer, Unclosed::Text) {
         if !(known.is_awaited)() {
             return None;
         }
@@ -72,38 +69,6 @@ fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     resolved.text.push_str(&answer[from..]);
     // The last source may have been read in part.
     (known.is_awaited)().then_some(resolved)
-}
-
-/// What may be an id, or lines of the one before it.
-struct Part {
-    /// Where its list begins, with the bracket.
-    open: usize,
-    /// Where it stands, without the space around it.
-    range: Range<usize>,
-}
-
-/// What is between brackets on one line, cut at commas and semicolons.
-fn parts(answer: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for (open, _) in answer.match_indices('[') {
-        let inner = &answer[open + 1..];
-        let inner = &inner[..inner.floor_char_boundary(LONGEST_LIST)];
-        let Some(end) = inner
-            .find(['[', ']', '\n'])
-            .filter(|&end| inner[end..].starts_with(']'))
-        else {
-            continue;
-        };
-        let mut at = open + 1;
-        for part in inner[..end].split_inclusive([',', ';']) {
-            let text = part.trim_end_matches([',', ';']);
-            let start = at + (text.len() - text.trim_start().len());
-            let range = start..start + text.trim().len();
-            parts.push(Part { open, range });
-            at += part.len();
-        }
-    }
-    parts
 }
 
 /// The citation that `part` is, if it is one; `before` is the id before it in its list.
@@ -167,6 +132,7 @@ mod tests {
     use ctx_model::{BuildOptions, Chunk, Relevance};
 
     use super::*;
+    use crate::brackets::LONGEST_LIST;
     use crate::known::{KEPT, KEPT_BESIDES, LOOKS};
     use crate::shown::Shown;
 

@@ -56,9 +56,10 @@ pub(crate) struct BuildRequest {
     pub(crate) message: String,
     /// What the context must include: paths, `path:10-20`, names, ids of messages of the thread,
     /// and ids of parts of files that the thread was shown, as long as the context that showed them
-    /// is kept and they are unchanged. References in the message, which follow an `@`, are
-    /// included, too: `@src/price.rs:10-20`, `@"my notes.md"`. Each has at most 1,024 bytes in
-    /// UTF-8.
+    /// is kept and they are unchanged. Ids may have brackets and lines, as answers cite them:
+    /// `[fil-9f2a1c:3]` names the part that the id was given to. References in the message, which
+    /// follow an `@` or are such ids in brackets, are included, too: `@src/price.rs:10-20`,
+    /// `@"my notes.md"`. Each has at most 1,024 bytes in UTF-8.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,

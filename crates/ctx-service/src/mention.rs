@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use ctx_citations::{is_label, label_origin, path_and_lines};
+use ctx_citations::{cited_labels, is_label, label_list, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside};
 
@@ -146,7 +146,17 @@ impl List {
         list
     }
 
+    /// Adds what `name` names: a list of labels, as it is cited, names each of them.
     fn add(&mut self, name: String) {
+        match label_list(&name) {
+            Some(labels) => labels
+                .into_iter()
+                .for_each(|it| self.add_one(it.to_owned())),
+            None => self.add_one(name),
+        }
+    }
+
+    fn add_one(&mut self, name: String) {
         if self.seen.contains(&name) {
             return;
         }
@@ -222,8 +232,8 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     Some((path, why))
 }
 
-/// What `message` names: words after an `@` that begins a word, and labels in brackets; each once, in their
-/// order. What stands in fenced blocks of code is code: decorators and annotations name nothing. O(bytes).
+/// What `message` names: words after an `@` that begins a word, and the labels that it cites, as answers cite them; each
+/// once, in their order. What stands in fenced blocks of code is code: decorators and annotations name nothing. O(bytes).
 fn mentions(message: &str) -> List {
     let mut found = List::default();
     let mut is_code = false;
@@ -241,27 +251,15 @@ fn mentions(message: &str) -> List {
 }
 
 fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    line.match_indices(['@', '[']).filter_map(|(at, mark)| {
-        let rest = &line[at + 1..];
-        let name = if mark == "[" {
-            in_brackets(rest)
-                .filter(|it| is_label(it))
-                .map(Cow::Borrowed)
-        } else if begins_name(&line[..at]) {
-            Some(placed(&line[..at], rest))
-        } else {
-            None
-        };
-        name.filter(|it| !it.trim().is_empty())
-    })
-}
-
-/// What stands at the beginning of `rest` up to the end of the brackets, or of the line. No label has a bracket in
-/// it: to look for the end past another one would take the square of the time.
-fn in_brackets(rest: &str) -> Option<&str> {
-    let end = rest.find(['[', ']']).unwrap_or(rest.len());
-    let is_in_others = rest[end..].starts_with('[');
-    (!is_in_others).then(|| rest[..end].trim())
+    let after_signs = line.match_indices('@').filter_map(|(at, _)| {
+        let (before, rest) = (&line[..at], &line[at + 1..]);
+        begins_name(before).then(|| (at, placed(before, rest)))
+    });
+    let labels = cited_labels(line).map(|(at, label)| (at, Cow::Borrowed(label)));
+    let mut names: Vec<(usize, Cow<'_, str>)> = after_signs.chain(labels).collect();
+    names.sort_by_key(|it| it.0);
+    let names = names.into_iter().map(|it| it.1);
+    names.filter(|it| !it.trim().is_empty())
 }
 
 /// Whether an `@` after `before` begins a name. It does not after a character that may stand there in an address of
@@ -493,10 +491,43 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_read_as_answers_cite_them() {
+        let both = &["fil-9f2a1c", "mes-9f2a1c-2"][..];
+        for (message, expected) in [
+            ("what of [fil-9f2a1c:3]?", &both[..1]),
+            ("what of [fil-9f2a1c:3-9]?", &both[..1]),
+            ("what of [fil-9f2a1c#L3-L9]?", &both[..1]),
+            ("what of [fil-9f2a1c, lines 3-9]?", &both[..1]),
+            ("what of [fil-9f2a1c:0]?", &both[..1]),
+            ("what of @fil-9f2a1c:3?", &both[..1]),
+            ("what of @[fil-9f2a1c:3]?", &both[..1]),
+            ("what of [fil-9f2a1c, mes-9f2a1c-2]?", both),
+            ("what of [fil-9f2a1c:3, 7; mes-9f2a1c-2:1]?", both),
+            ("[fil-9f2a1c] [fil-9f2a1c:3] @mes-9f2a1c-2", both),
+            ("what of [docs/fil-9f2a1c.md, fil-9f2a1c.md, a[0]]?", &[]),
+        ] {
+            names(message, expected);
+        }
+        for (reference, expected) in [
+            ("fil-9f2a1c:27", &both[..1]),
+            ("[fil-9f2a1c]", &both[..1]),
+            ("@[fil-9f2a1c:3-9]", &both[..1]),
+            ("[fil-9f2a1c; mes-9f2a1c-2:1]", both),
+        ] {
+            let told = Mentioned::of(&[], &[reference.to_owned()], "");
+            let labels: Vec<&str> = told.all.iter().map(|it| it.text.as_str()).collect();
+            assert_eq!(labels, expected, "{reference}");
+            assert!(told.all.iter().all(|it| it.what == What::Label));
+            assert_eq!(told.required().count(), expected.len());
+        }
+    }
+
+    #[test]
     fn brackets_in_brackets_name_what_is_innermost() {
         names("[a [fil-9f2a1c] b]", &["fil-9f2a1c"]);
         names("[fil-9f2a1c[", &[]);
         names("[[ fil-9f2a1c", &["fil-9f2a1c"]);
+        names("[fil-9f2a1c, mes-9f2a1c:3", &["fil-9f2a1c", "mes-9f2a1c"]);
     }
 
     #[test]

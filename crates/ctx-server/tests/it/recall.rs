@@ -47,6 +47,29 @@ fn labels_are_recalled(server: &Running) {
     let again = again.iter().find(|it| it["id"] == *label).unwrap();
     assert_eq!(again["relevance"], 1.0);
     assert!(found["context"].as_str().unwrap().contains("moon(3)"));
+    // It is named as answers cite it, too.
+    let label = label.as_str().unwrap();
+    for cited in [
+        "[{}:2]",
+        "[{}:1-3]",
+        "[{}#L2, 3]",
+        "[{}; {}:2]",
+        "[gull, {}]",
+    ] {
+        let cited = cited.replace("{}", label);
+        let mut wanted = vec![json!({"message": format!("gull, and {cited}?"), "threadId": "t"})];
+        if !cited.contains("gull") {
+            let bare = cited.trim_matches(['[', ']']);
+            let named = |it: &str| json!({"message": "gull", "threadId": "t", "references": [it]});
+            wanted.extend([named(&cited), named(bare)]);
+        }
+        for wanted in wanted {
+            let data = build(server, &wanted);
+            assert!(data["warnings"].is_null(), "{wanted}: {data}");
+            assert_eq!(data["stats"]["explicitCount"], 1, "{wanted}");
+            assert!(data["context"].as_str().unwrap().contains("moon(3)"));
+        }
+    }
     // The same lines may be named beside it.
     let both = json!({"message": "gull", "threadId": "t", "references": ["tides.rs:1-3", label]});
     let both = build(server, &both);
