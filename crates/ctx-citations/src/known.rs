@@ -3,7 +3,6 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use crate::brackets::taken_apart;
 use crate::cited::Cited;
 use crate::compare::{says, words};
 use crate::mark::Verdict;
@@ -87,11 +86,6 @@ impl<'c> Known<'c> {
             }
             None => Quote::TooMuch,
         }
-    }
-
-    /// The id that `text` is or begins with, and what it says of lines.
-    pub(crate) fn taken_apart<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
-        taken_apart(text, |id| self.of(id).is_some())
     }
 
     pub(crate) fn of(&self, id: &str) -> Option<&'c Cited> {

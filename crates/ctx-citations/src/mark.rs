@@ -44,7 +44,7 @@ impl Verdict {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Mark {
-    /// Where it stands in the answer, in bytes, without its brackets.
+    /// Where it stands in the answer, in bytes: its id and its lines, without brackets and other words between them.
     pub range: Range<usize>,
     /// The id, as it is written.
     pub id: String,

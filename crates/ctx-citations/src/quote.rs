@@ -50,7 +50,7 @@ const FENCE: usize = 3;
 /// A block of quotation begins at most so far in, in bytes.
 const DEEPEST: usize = 64;
 /// Quotation marks: those of a row go together.
-const MARKS: [&[char]; 6] = [
+pub(crate) const MARKS: [&[char]; 6] = [
     &['"', '„', '“', '”', '＂'],
     &['«', '»'],
     &['‹', '›'],

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use ctx_model::LineSpan;
 
-use crate::brackets::{Part, Unclosed, parts};
+use crate::brackets::{Cite, Lines, Reader, Unclosed, parts};
 use crate::cited::Cited;
 use crate::known::Known;
-use crate::label::{is_label, resembles_label};
-use crate::lines::{cited_lines, ends, more_lines};
+use crate::label::is_label;
+use crate::lines::ends;
 use crate::mark::{Mark, Resolved, Verdict};
 use crate::quote::Quote;
 
@@ -23,7 +23,8 @@ pub const CITING: &str = "Cite what you use by its id in square brackets, as in 
 /// quotations once four times the bytes of the answer and 1 MiB of them are kept: many citations may
 /// follow the same words, and each has them.
 ///
-/// An id that is none of theirs is unknown where it has the form of a label ([`is_label`]). Other words between brackets are text.
+/// An id that is none of theirs is unknown where it has the form of a label ([`is_label`]). Other words between brackets are text;
+/// so is what is between round ones, but for labels that are theirs.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
 }
@@ -40,68 +41,58 @@ pub fn resolve_while(
 
 fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     let mut resolved = Resolved::default();
+    let is_known = |id: &str| known.of(id).is_some();
+    let reader = Reader {
+        text: answer,
+        is_known: &is_known,
+    };
     let mut from = 0;
     let mut list = None;
     for part in parts(answer, Unclosed::Text) {
         if !(known.is_awaited)() {
             return None;
         }
-        let open = part.open;
-        let before = list.as_ref().filter(|(its, _)| *its == open);
-        let Some(mark) = mark(answer, part, before.map(|(_, id)| id), known) else {
-            continue;
-        };
-        // What is no id leads no list.
-        if known.of(&mark.id).is_some() || is_label(&mark.id) {
-            list = Some((open, mark.id.clone()));
+        let before = list.filter(|(its, _)| *its == part.open);
+        for cite in reader.read(&part, before.map(|(_, id)| id)) {
+            // What is no id leads no list.
+            if is_known(cite.id) || is_label(cite.id) {
+                list = Some((part.open, cite.id));
+            }
+            let used = known.of(cite.id).map(|it| &it.id);
+            if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
+                resolved.used.push(id.clone());
+            }
+            let mark = mark(&answer[..part.open], cite, known);
+            resolved.text.push_str(&answer[from..mark.range.end]);
+            from = mark.range.end;
+            if mark.verdict != Verdict::Sound {
+                let _ = write!(resolved.text, ": {}", mark.verdict.words());
+            }
+            resolved.marks.push(mark);
         }
-        let used = known.of(&mark.id).map(|it| &it.id);
-        if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
-            resolved.used.push(id.clone());
-        }
-        resolved.text.push_str(&answer[from..mark.range.end]);
-        from = mark.range.end;
-        if mark.verdict != Verdict::Sound {
-            let _ = write!(resolved.text, ": {}", mark.verdict.words());
-        }
-        resolved.marks.push(mark);
     }
     resolved.text.push_str(&answer[from..]);
     // The last source may have been read in part.
     (known.is_awaited)().then_some(resolved)
 }
 
-/// The citation that `part` is, if it is one; `before` is the id before it in its list.
-fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) -> Option<Mark> {
-    let Part { open, range } = part;
-    let text = &answer[range.clone()];
-    let (id, lines) = known.taken_apart(text);
-    let mut mark = Mark {
-        range,
-        id: id.to_owned(),
+/// What is said of `cite`, in brackets after `before`.
+fn mark(before: &str, cite: Cite<'_>, known: &Known<'_>) -> Mark {
+    let mark = Mark {
+        range: cite.range,
+        id: cite.id.to_owned(),
         lines: None,
         quote: None,
         verdict: Verdict::Malformed,
     };
-    if known.of(id).is_none() && !is_label(id) {
-        if let Some((before, lines)) = before.zip(more_lines(text)) {
-            before.clone_into(&mut mark.id);
-            return Some(match cited_lines(lines) {
-                Some(span) => judged(mark, Some(span), Quote::Nothing, known),
-                None => mark,
-            });
-        }
-        return resembles_label(id).then_some(mark);
+    if cite.lines == Lines::Malformed {
+        return mark;
     }
-    let span = lines.map(cited_lines);
-    if span == Some(None) {
-        return Some(mark);
-    }
-    let quote = match known.of(id) {
-        Some(_) => known.quote(&answer[..open]),
-        None => Quote::Nothing,
+    let quote = match known.of(cite.id) {
+        Some(_) if !cite.is_more => known.quote(before),
+        _ => Quote::Nothing,
     };
-    Some(judged(mark, span.flatten(), quote, known))
+    judged(mark, cite.lines.span(), quote, known)
 }
 
 /// `mark`, with what is to be said of it, of the lines in `span` that it cites and of the `quote` before it.

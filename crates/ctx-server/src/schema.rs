@@ -490,7 +490,8 @@ pub(crate) struct Resolved {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Mark {
-    /// Its position in the answer, without its brackets.
+    /// The position of its id and its lines in the answer, without brackets and other words between
+    /// them.
     range: ByteRange,
     /// The id, as written.
     id: String,

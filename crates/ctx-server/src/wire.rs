@@ -314,7 +314,7 @@ impl Input for FeedbackRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"answer": "A price is rounded down to five cents [fil-9f2a1c]."}))]
 pub(crate) struct ResolveRequest {
-    /// The answer, with its citations: ids of items in brackets.
+    /// The answer, with its citations: ids of items in brackets, alone or among other words.
     #[schema(min_length = 1, max_length = 262_144)]
     pub(crate) answer: String,
 }

@@ -504,7 +504,13 @@ mod tests {
             ("what of [fil-9f2a1c, mes-9f2a1c-2]?", both),
             ("what of [fil-9f2a1c:3, 7; mes-9f2a1c-2:1]?", both),
             ("[fil-9f2a1c] [fil-9f2a1c:3] @mes-9f2a1c-2", both),
-            ("what of [docs/fil-9f2a1c.md, fil-9f2a1c.md, a[0]]?", &[]),
+            ("what of [see fil-9f2a1c and mes-9f2a1c-2]?", both),
+            ("what of [as `fil-9f2a1c` says], 【mes-9f2a1c-2】?", both),
+            (
+                "what of [docs/fil-9f2a1c.md, fil-9f2a1c.md, x=fil-9f2a1c]?",
+                &[],
+            ),
+            ("what of [a](fil-9f2a1c), f(fil-9f2a1c) and a[0]?", &[]),
         ] {
             names(message, expected);
         }

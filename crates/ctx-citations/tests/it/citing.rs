@@ -55,6 +55,112 @@ fn ids_in_brackets_are_used() {
     assert_eq!(resolved.marks[0].range, 5..5 + a.len());
 }
 
+/// The first source has lines 10 and 11.
+#[test]
+fn a_shown_label_is_used_in_whatever_way_it_stands_in_brackets() {
+    use Verdict::{Malformed, Misquoted, OutOfRange, Sound, Unknown};
+    for (answer, verdicts) in [
+        ("[see {A}]", &[Sound][..]),
+        ("[See also: {A}:10]", &[Sound]),
+        ("[source: {A}]", &[Sound]),
+        ("[id: {A}]", &[Sound]),
+        ("[`{A}`]", &[Sound]),
+        ("[`{A}`:12]", &[OutOfRange]),
+        ("[**{A}**]", &[Sound]),
+        ("[__{A}__]", &[Sound]),
+        ("[“{A}”]", &[Sound]),
+        ("[{A}.]", &[Sound]),
+        ("\\[{A}\\]", &[Sound]),
+        ("[^{A}]", &[Sound]),
+        ("[{A}†source]", &[Sound]),
+        ("[{A}†L12]", &[OutOfRange]),
+        ("【{A}】", &[Sound]),
+        ("【{A}:12】", &[OutOfRange]),
+        ("［{A}、{B}］", &[Sound, Sound]),
+        ("({A})", &[Sound]),
+        ("(see {A}:10, {B})", &[Sound, Sound]),
+        ("如此（{A}）", &[Sound]),
+        ("[{A} and {B}]", &[Sound, Sound]),
+        ("[{A} & {B}]", &[Sound, Sound]),
+        ("[{A} / {B}]", &[Sound, Sound]),
+        ("[{A}/{B}]", &[Sound, Sound]),
+        ("[{A}|{B}]", &[Sound, Sound]),
+        ("[{A} {B}]", &[Sound, Sound]),
+        ("[{A}:10 and {B}:1]", &[Sound, OutOfRange]),
+        ("[{A}:10 and 12]", &[Sound, OutOfRange]),
+        ("[{A}, lines 10 and 12]", &[Sound, Sound, OutOfRange]),
+        ("[{A}:9-3 and {B}]", &[Malformed, Sound]),
+        ("[{A}: see {B}]", &[Sound, Sound]),
+        ("[as {A} (lines 10-11) says]", &[Sound]),
+        ("[as {A} lines 10-12 says]", &[OutOfRange]),
+        ("[so {A}#L12 says, and {B} too]", &[OutOfRange, Sound]),
+        ("[{A} has ten of them]", &[Sound]),
+        ("[see chu-000000]", &[Unknown]),
+        ("[{A} and chu-000000]", &[Sound, Unknown]),
+        ("[as chu-000000 says]", &[Unknown]),
+        ("[see FIL-9F2A1C]", &[Malformed]),
+    ] {
+        is(answer, verdicts);
+        let (resolved, a, b) = resolved(answer);
+        let used = |label: &str, id: String| Some(id).filter(|_| answer.contains(label));
+        let used: Vec<String> = used("{A}", a).into_iter().chain(used("{B}", b)).collect();
+        assert_eq!(resolved.used, used, "{answer}");
+    }
+    let (resolved, a, _) = resolved("x [see {A}:12 and `chu-000000`] (in {A}:10) y");
+    assert_eq!(
+        resolved.text,
+        format!("x [see {a}:12: no such lines and `chu-000000: unknown`] (in {a}:10) y")
+    );
+    // Words that are quoted before it are held against it.
+    is("\"the tide follows the sun\" ({B})", &[Misquoted]);
+    is("「the tide follows the moon」【see {B}】", &[Sound]);
+}
+
+#[test]
+fn what_code_and_links_have_in_brackets_is_no_citation() {
+    for answer in [
+        "f({A}), f ()({A}) and x[0]({A})",
+        "[a link]({A}), [another](see {A})",
+        "`f ({A})` and ``({A})``",
+        "```\nif ({A}) {}\n```",
+        "~~~\n({A})\n~~~",
+        "({A}\n)",
+        "(fil-9f2a1c), (see fil-9f2a1c)",
+        "[docs/fil-9f2a1c.md] [the fil-9f2a1c.md] [x=fil-9f2a1c] [a/fil-9f2a1c]",
+        "[^1] and [^note], [the ref-counted one], [see above], [source: the docs]",
+    ] {
+        is(answer, &[]);
+    }
+}
+
+/// One that may be a word of prose or code is one alone, or among words that lead to it.
+#[test]
+fn an_id_of_another_form_is_all_that_stands_in_brackets() {
+    use Verdict::{OutOfRange, Sound};
+    let cited = [
+        Cited::whole(&lines("doc-1", 3, "one of ten\ntwo of ten", 1.0)),
+        Cited::whole(&lines("a", 1, "a of ten", 1.0)),
+    ];
+    for (answer, verdicts) in [
+        ("[see doc-1]", &[Sound][..]),
+        ("[Source: doc-1:4]", &[Sound]),
+        ("[`doc-1`] [**doc-1**] 【doc-1】", &[Sound; 3]),
+        (
+            "[doc-1 and a] [doc-1:3 & 9]",
+            &[Sound, Sound, Sound, OutOfRange],
+        ),
+        (
+            "[a doc-1 b] [doc-1 | a] [a/doc-1] [for a in b] [a or b]",
+            &[],
+        ),
+        ("(doc-1) (see a) [^a]", &[]),
+    ] {
+        let resolved = resolve(answer, &cited);
+        let found: Vec<Verdict> = resolved.marks.iter().map(|it| it.verdict).collect();
+        assert_eq!(found, verdicts, "{answer}");
+    }
+}
+
 #[test]
 fn ids_that_nobody_gave_out_are_unknown() {
     use Verdict::{Sound, Unknown};

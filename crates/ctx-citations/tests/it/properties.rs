@@ -5,7 +5,7 @@ use ctx_model::{Chunk, LineSpan, Relevance};
 use proptest::prelude::*;
 
 /// What answers are made of here: ids that are known and are not, lines, marks of all kinds, words of the sources and others.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 51] = [
     "[",
     "]",
     "[a]",
@@ -39,6 +39,17 @@ const PIECES: [&str; 40] = [
     "one two three",
     "two three four",
     "see also",
+    "see ",
+    " and ",
+    "/",
+    "^",
+    "【",
+    "】",
+    "（",
+    "）",
+    "(chu-00000a)",
+    "chu-00000a",
+    "chu-00000b",
     "設定は一行に一つ",
     "é",
     "\u{ad}",
@@ -53,7 +64,8 @@ fn sources() -> Vec<Cited> {
         .with_path("a.md")
         .with_span(LineSpan::new(1, 2).unwrap());
     let note = Chunk::new("b", "設定は一行に一つだけ", Relevance::ONE);
-    vec![Cited::whole(&file), Cited::whole(&note)]
+    let label = Chunk::new("chu-00000a", "one two three", Relevance::ONE);
+    [&file, &note, &label].map(Cited::whole).into()
 }
 
 /// What is added behind a citation.
