@@ -2,6 +2,9 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ctx_model::LineSpan;
 
 use crate::cited::Cited;
 use crate::compare::{says, words};
@@ -34,8 +37,10 @@ struct Source<'c> {
     text: OnceCell<String>,
     /// The same text without its marks, for prose.
     plain: OnceCell<String>,
-    /// What was said of the quotations that were looked for.
-    quotes: RefCell<BTreeMap<String, Verdict>>,
+    /// Where its lines are in what is shown, once some are cited with a quotation.
+    rows: OnceCell<Vec<(u32, Range<usize>)>>,
+    /// What was said of the quotations that were looked for in some of its lines, or, without lines, in all of it.
+    quotes: RefCell<BTreeMap<Vec<LineSpan>, BTreeMap<String, Verdict>>>,
 }
 
 impl<'c> Known<'c> {
@@ -50,6 +55,7 @@ impl<'c> Known<'c> {
                 cited,
                 text: OnceCell::new(),
                 plain: OnceCell::new(),
+                rows: OnceCell::new(),
                 quotes: RefCell::default(),
             };
             (id.as_str(), source)
@@ -92,43 +98,98 @@ impl<'c> Known<'c> {
         self.sources.get(id).map(|it| it.cited)
     }
 
-    /// Whether the source of this id has the words of `quote`. A quotation that was looked for before is not again.
-    pub(crate) fn verdict(&self, id: &str, quote: &str) -> Verdict {
+    /// Whether the source of this id has the words of `quote`, and has them in `lines`, if some are cited. A quotation that was
+    /// looked for before is not again.
+    pub(crate) fn verdict(&self, id: &str, quote: &str, lines: &[LineSpan]) -> Verdict {
         let Some(source) = self.sources.get(id) else {
             return Verdict::Unknown;
         };
-        if let Some(verdict) = source.quotes.borrow().get(quote) {
+        let quotes = source.quotes.borrow();
+        if let Some(verdict) = quotes.get(lines).and_then(|it| it.get(quote)) {
             return *verdict;
         }
-        let text = source
-            .text
-            .get_or_init(|| words(&source.cited.shown.text, self.is_awaited));
-        let left = self.left.get();
-        let verdict = if text.len() > left {
-            Verdict::Unchecked
+        drop(quotes);
+        let verdict = if lines.is_empty() {
+            let text = || words(&source.cited.shown.text, self.is_awaited);
+            let text = source.text.get_or_init(text);
+            self.looked_for(quote, text, &source.plain, source.cited)
         } else {
-            let (is_there, looked_through) = says(text, quote, |it| it);
-            let mut left = left - looked_through;
-            let verdict = if is_there {
-                Verdict::Sound
-            } else if !is_prose(source.cited) {
-                Verdict::Misquoted
-            } else if text.len() > left {
-                Verdict::Unchecked
-            } else {
-                let plain = source.plain.get_or_init(|| unmarked(text));
-                left -= text.len();
-                if says(plain, quote, |it| unmarked(&it)).0 {
-                    Verdict::Sound
-                } else {
-                    Verdict::Misquoted
-                }
-            };
-            self.left.set(left);
-            verdict
+            match self.in_lines(source, quote, lines) {
+                Some(Verdict::Misquoted) => match self.verdict(id, quote, &[]) {
+                    Verdict::Sound => Verdict::OtherLines,
+                    other => other,
+                },
+                Some(verdict) => verdict,
+                None => self.verdict(id, quote, &[]),
+            }
         };
         let mut quotes = source.quotes.borrow_mut();
+        let quotes = quotes.entry(lines.to_vec()).or_default();
         quotes.insert(quote.to_owned(), verdict);
         verdict
+    }
+
+    /// Whether what is shown of `lines`, which are all there, has the words of `quote`; `None` where it is not known what that is.
+    fn in_lines(&self, source: &Source<'_>, quote: &str, lines: &[LineSpan]) -> Option<Verdict> {
+        let ranges = source.ranges(lines)?;
+        let bytes: usize = ranges.iter().map(Range::len).sum();
+        let Some(left) = self.left.get().checked_sub(bytes) else {
+            return Some(Verdict::Unchecked);
+        };
+        self.left.set(left);
+        let shown = &source.cited.shown.text;
+        let texts: Option<Vec<&str>> = ranges.into_iter().map(|it| shown.get(it)).collect();
+        let text = words(&texts?.join("\n"), self.is_awaited);
+        Some(self.looked_for(quote, &text, &OnceCell::new(), source.cited))
+    }
+
+    /// Whether `text`, some of `cited`, has the words of `quote`; `plain` is the same text without its marks.
+    fn looked_for(
+        &self,
+        quote: &str,
+        text: &str,
+        plain: &OnceCell<String>,
+        cited: &Cited,
+    ) -> Verdict {
+        let left = self.left.get();
+        if text.len() > left {
+            return Verdict::Unchecked;
+        }
+        let (is_there, looked_through) = says(text, quote, |it| it);
+        let mut left = left - looked_through;
+        let verdict = if is_there {
+            Verdict::Sound
+        } else if !is_prose(cited) {
+            Verdict::Misquoted
+        } else if text.len() > left {
+            Verdict::Unchecked
+        } else {
+            let plain = plain.get_or_init(|| unmarked(text));
+            left -= text.len();
+            if says(plain, quote, |it| unmarked(&it)).0 {
+                Verdict::Sound
+            } else {
+                Verdict::Misquoted
+            }
+        };
+        self.left.set(left);
+        verdict
+    }
+}
+
+impl Source<'_> {
+    /// Where `lines`, which are all there, stand in what is shown, with what stands beside them and may be a part of them;
+    /// `None` where that is not known.
+    fn ranges(&self, lines: &[LineSpan]) -> Option<Vec<Range<usize>>> {
+        let shown = &self.cited.shown;
+        let rows = self.rows.get_or_init(|| shown.rows());
+        let range = |span: &LineSpan| {
+            let first = rows.partition_point(|it| it.0 < span.start());
+            let after = rows.partition_point(|it| it.0 <= span.end());
+            let start = first.checked_sub(1).map_or(0, |it| rows[it].1.end);
+            let end = rows.get(after).map_or(shown.text.len(), |it| it.1.start);
+            (first < after && start <= end).then_some(start..end)
+        };
+        lines.iter().map(range).collect()
     }
 }

@@ -19,6 +19,9 @@ pub enum Verdict {
     OutOfRange,
     /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
+    /// The words quoted before it are among those that the context shows of the source, but not in the lines that are cited
+    /// with them.
+    OtherLines,
     /// The answer quotes so much that the words before it were not looked for, or not even kept: more than 4,000 bytes before
     /// this citation, or too much of all. Or no text of the source has the hash in the receipt, so that its words and lines could
     /// not be looked at.
@@ -34,6 +37,7 @@ impl Verdict {
             Verdict::Malformed => "malformed",
             Verdict::OutOfRange => "no such lines",
             Verdict::Misquoted => "not a quotation",
+            Verdict::OtherLines => "not in these lines",
             Verdict::Unchecked => "not checked",
         }
     }

@@ -46,42 +46,53 @@ fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
         text: answer,
         is_known: &is_known,
     };
-    let mut from = 0;
-    let mut list = None;
-    for part in parts(answer, Unclosed::Text) {
-        if !(known.is_awaited)() {
-            return None;
-        }
-        let before = list.filter(|(its, _)| *its == part.open);
-        for cite in reader.read(&part, before.map(|(_, id)| id)) {
-            // What is no id leads no list.
-            if is_known(cite.id) || is_label(cite.id) {
-                list = Some((part.open, cite.id));
+    let parts = parts(answer, Unclosed::Text);
+    for list in parts.chunk_by(|a, b| a.open == b.open) {
+        let (mut cites, mut before) = (Vec::new(), None);
+        for part in list {
+            if !(known.is_awaited)() {
+                return None;
             }
+            for cite in reader.read(part, before) {
+                // What is no id leads no list.
+                if is_known(cite.id) || is_label(cite.id) {
+                    before = Some(cite.id);
+                }
+                cites.push(cite);
+            }
+        }
+        for cite in &cites {
             let used = known.of(cite.id).map(|it| &it.id);
             if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
                 resolved.used.push(id.clone());
             }
-            let mark = mark(&answer[..part.open], cite, known);
-            resolved.text.push_str(&answer[from..mark.range.end]);
-            from = mark.range.end;
-            if mark.verdict != Verdict::Sound {
-                let _ = write!(resolved.text, ": {}", mark.verdict.words());
-            }
+            let mark = mark(&answer[..list[0].open], cite, &cites, known);
             resolved.marks.push(mark);
         }
     }
-    resolved.text.push_str(&answer[from..]);
+    resolved.text = marked(answer, &resolved.marks);
     // The last source may have been read in part.
     (known.is_awaited)().then_some(resolved)
 }
 
-/// What is said of `cite`, in brackets after `before`.
-fn mark(before: &str, cite: Cite<'_>, known: &Known<'_>) -> Mark {
+/// `answer` with what is wrong with each of `marks` behind it.
+fn marked(answer: &str, marks: &[Mark]) -> String {
+    let (mut text, mut from) = (String::with_capacity(answer.len()), 0);
+    for mark in marks.iter().filter(|it| it.verdict != Verdict::Sound) {
+        text.push_str(&answer[from..mark.range.end]);
+        from = mark.range.end;
+        let _ = write!(text, ": {}", mark.verdict.words());
+    }
+    text.push_str(&answer[from..]);
+    text
+}
+
+/// What is said of `cite`, one of `list` in brackets after `before`.
+fn mark(before: &str, cite: &Cite<'_>, list: &[Cite<'_>], known: &Known<'_>) -> Mark {
     let mark = Mark {
-        range: cite.range,
+        range: cite.range.clone(),
         id: cite.id.to_owned(),
-        lines: None,
+        lines: cite.lines.span().map(ends),
         quote: None,
         verdict: Verdict::Malformed,
     };
@@ -92,13 +103,19 @@ fn mark(before: &str, cite: Cite<'_>, known: &Known<'_>) -> Mark {
         Some(_) if !cite.is_more => known.quote(before),
         _ => Quote::Nothing,
     };
-    judged(mark, cite.lines.span(), quote, known)
+    judged(mark, cite, list, quote, known)
 }
 
-/// `mark`, with what is to be said of it, of the lines in `span` that it cites and of the `quote` before it.
-fn judged(mut mark: Mark, span: Option<LineSpan>, quote: Quote, known: &Known<'_>) -> Mark {
-    mark.lines = span.map(ends);
-    mark.verdict = match (known.of(&mark.id), &quote) {
+/// `mark`, with what is to be said of `cite`, one of `list`, and of the `quote` before that.
+fn judged(
+    mut mark: Mark,
+    cite: &Cite<'_>,
+    list: &[Cite<'_>],
+    quote: Quote,
+    known: &Known<'_>,
+) -> Mark {
+    let span = cite.lines.span();
+    mark.verdict = match (known.of(cite.id), &quote) {
         (None, _) => Verdict::Unknown,
         (Some(cited), quote) if cited.shown.is_unknown => match (span, quote) {
             (None, Quote::Nothing) => Verdict::Sound,
@@ -106,7 +123,13 @@ fn judged(mut mark: Mark, span: Option<LineSpan>, quote: Quote, known: &Known<'_
         },
         (Some(cited), _) if span.is_some_and(|it| !cited.shown.has(it)) => Verdict::OutOfRange,
         (_, Quote::Nothing) => Verdict::Sound,
-        (_, Quote::Words(quote)) => known.verdict(&mark.id, quote),
+        (Some(cited), Quote::Words(quote)) => {
+            // It may be in any lines that the list cites of the source.
+            let same = list.iter().filter(|it| span.is_some() && it.id == cite.id);
+            let lines = same.filter_map(|it| it.lines.span());
+            let lines: Vec<LineSpan> = lines.filter(|it| cited.shown.has(*it)).collect();
+            known.verdict(cite.id, quote, &lines)
+        }
         (_, Quote::TooMuch) => Verdict::Unchecked,
     };
     if let Quote::Words(quote) = quote {

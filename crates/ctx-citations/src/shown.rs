@@ -1,17 +1,21 @@
 //! What a context shows of a source: its text, and which lines that is.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use ctx_model::{Chunk, Citation, ELISION, LineSpan, Rendition};
+use ctx_model::{Chunk, Citation, ELISION, LineSpan, Rendition, without_line_end};
 
 /// What is shown of a source.
-// Invariant: the runs of `lines` are in order, and no two touch.
+// Invariant: the runs of `lines` are in order, and no two touch; `numbers` has none or one for each line of `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// What an answer may quote.
     pub(crate) text: Arc<str>,
     /// The lines of the source that are there.
     pub(crate) lines: Vec<LineSpan>,
+    /// The number in the source of each line of the text; `None` for a mark and a part of an unknown one. Empty where the
+    /// text is all of `lines`.
+    pub(crate) numbers: Vec<Option<u32>>,
     /// Whether that could not be found out, so that nothing can be held against it.
     pub(crate) is_unknown: bool,
 }
@@ -49,7 +53,33 @@ impl Shown {
         Shown {
             text: Arc::from(text),
             lines: lines.into_iter().collect(),
+            numbers: Vec::new(),
             is_unknown: false,
+        }
+    }
+
+    /// Where each line of the text that has a number stands, without its end, in order. Empty where the numbers are not
+    /// known. O(bytes).
+    pub(crate) fn rows(&self) -> Vec<(u32, Range<usize>)> {
+        let mut start = 0;
+        let rows: Vec<Range<usize>> = self
+            .text
+            .split_inclusive('\n')
+            .map(|line| {
+                let range = start..start + without_line_end(line).len();
+                start += line.len();
+                range
+            })
+            .collect();
+        if !self.numbers.is_empty() {
+            let numbered = self.numbers.iter().zip(rows);
+            let numbered = numbered.filter_map(|(number, row)| Some(((*number)?, row)));
+            return numbered.collect();
+        }
+        match self.lines.as_slice() {
+            // An empty line may be left out at the end.
+            [all] if rows.len() <= all.line_count() as usize => (all.start()..).zip(rows).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -67,16 +97,16 @@ impl Shown {
         let source = Source::of(chunk);
         let ends = ends(rendition.lines(), source.end());
         let mut from = source.first;
-        let (mut text, mut numbers) = (String::new(), Vec::new());
+        let (mut text, mut numbers): (String, Vec<Option<u32>>) = (String::new(), Vec::new());
         let shown = rendition.text().lines().zip(rendition.lines()).zip(ends);
         for ((line, number), end) in shown {
             if let Some(number) = *number {
-                numbers.push(number);
+                numbers.push(Some(number));
                 from = number.saturating_add(1);
                 text.push_str(line);
             } else {
                 let (is_there, number) = source.find(line, from, end);
-                numbers.extend(number);
+                numbers.push(number);
                 // The next may be a part of the same.
                 from = number.unwrap_or(from);
                 // No quotation has it in it: there it stands for what the quoter left out.
@@ -86,7 +116,8 @@ impl Shown {
         }
         Shown {
             text: Arc::from(text),
-            lines: runs(numbers),
+            lines: runs(numbers.iter().copied().flatten().collect()),
+            numbers,
             is_unknown: false,
         }
     }
@@ -199,6 +230,35 @@ mod tests {
         );
         assert_eq!(shown.lines, [span(11, 12), span(14, 14), span(16, 16)]);
         assert!(shown.has(span(11, 12)) && !shown.has(span(11, 13)));
+        let rows = shown.rows();
+        let rows: Vec<(u32, &str)> = rows
+            .iter()
+            .map(|it| (it.0, &shown.text[it.1.clone()]))
+            .collect();
+        let expected = [
+            (11, "Two begins"),
+            (12, "and ends."),
+            (14, "and longer."),
+            (16, "Five."),
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn lines_of_a_whole_text_follow_each_other() {
+        for (text, lines, numbers) in [
+            ("a\r\nb\n", Some(span(5, 6)), &[5, 6][..]),
+            ("a\n\nb", Some(span(5, 7)), &[5, 6, 7]),
+            // Its last line is empty.
+            ("a\n", Some(span(5, 6)), &[5]),
+            ("a\nb\nc", Some(span(5, 6)), &[]),
+            ("a\nb", None, &[]),
+            ("", None, &[]),
+        ] {
+            let rows = Shown::whole(text, lines).rows();
+            let found: Vec<u32> = rows.iter().map(|it| it.0).collect();
+            assert_eq!(found, numbers, "{text:?}");
+        }
     }
 
     #[test]

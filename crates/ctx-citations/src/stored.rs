@@ -39,6 +39,10 @@ pub struct StoredSource {
     /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<(u32, u32)>>,
+    /// The number in the source of each line of the text, where it has one; empty where the text is all of the lines, or, in what
+    /// was stored before there were numbers, where they are not known: then quotations are held against all of the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<Option<u32>>,
     /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
     /// against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -58,6 +62,7 @@ impl From<&Cited> for StoredSource {
             also: cited.also.clone(),
             text: cited.shown.text.to_string(),
             lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
+            numbers: cited.shown.numbers.clone(),
             is_unknown: cited.shown.is_unknown,
         }
     }
@@ -73,6 +78,7 @@ impl From<&StoredSource> for Cited {
         let shown = Shown {
             text: Arc::from(stored.text.as_str()),
             lines,
+            numbers: stored.numbers.clone(),
             is_unknown: stored.is_unknown,
         };
         Cited {

@@ -2,7 +2,9 @@
 
 use ctx_assemble::{Control, assemble};
 use ctx_citations::{Cited, Resolved, StoredSource, Verdict, format_citations, resolve};
-use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Tokens};
+use ctx_model::{
+    BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Rendition, RenditionKind, Tokens,
+};
 
 /// Two sources, and the ids that they are cited by.
 fn cited() -> (Vec<Cited>, String, String) {
@@ -436,6 +438,78 @@ fn lines_in_a_list_are_of_the_id_before_them() {
     assert_eq!(resolved.text, format!("x [{a}:10, 999: no such lines] y"));
     assert_eq!(resolved.marks[1].id, a);
     assert_eq!(resolved.marks[1].lines, Some((999, 999)));
+}
+
+/// The first source has lines 10 and 11.
+#[test]
+fn a_quotation_is_of_the_lines_that_are_cited_with_it() {
+    use Verdict::{Misquoted, OtherLines, OutOfRange, Sound};
+    for (answer, verdicts) in [
+        ("\"let ten = 10\" [{A}:10]", &[Sound][..]),
+        ("\"let ten = 10\" [{A}:11]", &[OtherLines]),
+        ("\"let ten = 10\" [{A}:10-11]", &[Sound]),
+        ("\"let ten = 10\" [{A}]", &[Sound]),
+        ("\"let ten = 10\" [{A}:11, 10]", &[Sound, Sound]),
+        ("\"let ten = 10\" [{A}:11 and {A}:10]", &[Sound, Sound]),
+        ("\"let ten = 10\" [{A}:11, {B}]", &[OtherLines, Misquoted]),
+        ("\"let ten = 10\" [{A}:11, 99]", &[OtherLines, OutOfRange]),
+        ("\"let ten = 10\" [{A}:9-10]", &[OutOfRange]),
+        ("\"let ten = 11\" [{A}:10]", &[Misquoted]),
+        ("\"let ten = 10; let you're\" [{A}:10]", &[OtherLines]),
+        ("\"let ten = 10; let you're\" [{A}:10-11]", &[Sound]),
+        ("\"let ten = 10; let you're\" [{A}:10, 11]", &[Sound, Sound]),
+        ("`let ten … eleven` [{A}:11]", &[OtherLines]),
+        ("> let ten = 10\n\n[see {A}:11]", &[OtherLines]),
+    ] {
+        is(answer, verdicts);
+    }
+    let (resolved, a, _) = resolved("\"let ten = 10\" [{A}:11].");
+    let expected = format!("\"let ten = 10\" [{a}:11: not in these lines].");
+    assert_eq!(resolved.text, expected);
+    assert_eq!(resolved.marks[0].lines, Some((11, 11)));
+}
+
+/// Also where a part of them is shown, and once it was stored.
+#[test]
+fn lines_of_an_excerpt_are_its_own() {
+    let excerpt = "One of ten\nis **here**.\n… 2 lines left out\nFive of ten\n";
+    let excerpt = Rendition::new(RenditionKind::Excerpt, excerpt, 0.5)
+        .and_then(|it| it.with_lines(vec![Some(1), Some(2), None, Some(5)]))
+        .unwrap();
+    let long = "is long ".repeat(20);
+    let text = format!("One of ten\nis **here**.\nThree of ten\n{long}\nFive of ten\nis longer.");
+    let chunk = Chunk::new("a", text, Relevance::ONE)
+        .with_path("a.md")
+        .with_span(LineSpan::new(1, 6).unwrap())
+        .with_renditions(vec![excerpt]);
+    let chunks = [chunk.with_pin()];
+    let options = BuildOptions::default().with_max_tokens(Tokens::new(34));
+    let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+    assert!(!built.context.contains("Three"), "{}", built.context);
+    let cited = Cited::by_chunk_id(&built, &chunks);
+    let stored = serde_json::to_string(&StoredSource::from(&cited[0])).unwrap();
+    let stored: StoredSource = serde_json::from_str(&stored).unwrap();
+    let mut before = stored.clone();
+    before.numbers.clear();
+    for (quotation, verdict) in [
+        ("\"One of ten is here\" [a:1-2]", Verdict::Sound),
+        ("\"Five of ten\" [a:5]", Verdict::Sound),
+        ("\"Five of ten\" [a:1]", Verdict::OtherLines),
+        ("\"One of ten is here\" [a:2]", Verdict::OtherLines),
+        ("\"One of ten\" [a:4]", Verdict::OutOfRange),
+    ] {
+        for cited in [&cited[..], &[Cited::from(&stored)]] {
+            let marks = resolve(quotation, cited).marks;
+            assert_eq!(marks[0].verdict, verdict, "{quotation}");
+        }
+        // Of what was stored without them, words are held against all of it.
+        let verdict = match verdict {
+            Verdict::OtherLines => Verdict::Sound,
+            other => other,
+        };
+        let marks = resolve(quotation, &[Cited::from(&before)]).marks;
+        assert_eq!(marks[0].verdict, verdict, "{quotation}");
+    }
 }
 
 #[test]

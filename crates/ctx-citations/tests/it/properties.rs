@@ -76,6 +76,7 @@ fn told(verdict: Verdict) -> &'static str {
         Verdict::Malformed => ": malformed",
         Verdict::OutOfRange => ": no such lines",
         Verdict::Misquoted => ": not a quotation",
+        Verdict::OtherLines => ": not in these lines",
         Verdict::Unchecked => ": not checked",
         other => panic!("nobody told how {other:?} is told"),
     }

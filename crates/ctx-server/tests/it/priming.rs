@@ -448,7 +448,7 @@ fn an_answer_is_held_to_the_context_it_was_given() {
     }
     let answer = format!(
         "It is \"let pull = moon * 0.46\" [{tides}:2], \"as the moon does\" [{tides}]. \
-         See [{tides}:2-9], [ref-000000] and [{locks}, fil-12]."
+         See [{tides}:2-9], [ref-000000] and [{locks}, fil-12]. \"let pull = moon * 0.46\" [see {tides}:1]."
     );
     let path = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
     let reply = server.post(ADA, &path, &json!({"answer": answer}));
@@ -467,7 +467,8 @@ fn an_answer_is_held_to_the_context_it_was_given() {
             "outOfRange",
             "unknown",
             "sound",
-            "malformed"
+            "malformed",
+            "otherLines"
         ]
     );
     assert_eq!(resolved["used"], json!([tides, locks]));
@@ -475,7 +476,8 @@ fn an_answer_is_held_to_the_context_it_was_given() {
         resolved["text"],
         format!(
             "It is \"let pull = moon * 0.46\" [{tides}:2], \"as the moon does\" [{tides}: not a quotation]. \
-             See [{tides}:2-9: no such lines], [ref-000000: unknown] and [{locks}, fil-12: malformed]."
+             See [{tides}:2-9: no such lines], [ref-000000: unknown] and [{locks}, fil-12: malformed]. \
+             \"let pull = moon * 0.46\" [see {tides}:1: not in these lines]."
         )
     );
     let sources = resolved["sources"].as_str().unwrap();
@@ -484,7 +486,7 @@ fn an_answer_is_held_to_the_context_it_was_given() {
         sources.contains(&format!("[{tides}]: tides.rs")),
         "{sources}"
     );
-    let meta = json!({"citationCount": 6, "soundCount": 2});
+    let meta = json!({"citationCount": 7, "soundCount": 2});
     assert_eq!(reply.json()["meta"], meta);
     let range = &resolved["marks"][0]["range"];
     let at = |end: &str| usize::try_from(range[end].as_u64().unwrap()).unwrap();
