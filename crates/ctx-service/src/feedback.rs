@@ -2,7 +2,6 @@
 //! them.
 
 use ctx_citations::Cited;
-use ctx_model::BuiltContext;
 use ctx_retrieve::{PortError, REMEMBERED, TaskScope, Usefulness, Vote};
 
 use crate::Service;
@@ -58,7 +57,7 @@ const LONGEST: usize = 16 << 10;
 /// The subject of feedback: a file that one context showed to one owner, or all files of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown<'a> {
-    /// The digest of the context.
+    /// The id of the context. Equal texts for other questions are other contexts.
     context: &'a str,
     /// Its label in the context.
     label: &'a str,
@@ -184,24 +183,29 @@ impl Service {
         }
     }
 
-    /// Adds a feedback handle, issued at `now`, to each citation of a file.
+    /// Adds a feedback handle, issued at `now`, to each citation of a file in `context`.
     pub(crate) fn with_handles(
         &self,
         mut citations: Vec<Cited>,
-        digest: &str,
+        context: &str,
         now: i64,
     ) -> Vec<Cited> {
         for cited in &mut citations {
             let path = cited.citation.file_path.as_deref();
-            cited.feedback = path.and_then(|path| self.handle(digest, &cited.id, path, now));
+            cited.feedback = path.and_then(|path| self.handle(context, &cited.id, path, now));
         }
         citations
     }
 
-    /// The handle for feedback on all files that `built` shows; `None` if it shows none.
-    pub(crate) fn context_handle(&self, built: &BuiltContext, now: i64) -> Option<String> {
+    /// The handle for feedback on all `files` that `context` shows; `None` if it shows none.
+    pub(crate) fn context_handle(
+        &self,
+        context: &str,
+        files: &[String],
+        now: i64,
+    ) -> Option<String> {
         let mut paths = String::new();
-        for path in built.files.iter().filter(|it| !it.contains(BETWEEN)) {
+        for path in files.iter().filter(|it| !it.contains(BETWEEN)) {
             if paths.len() + BETWEEN.len() + path.len() > LONGEST {
                 break;
             }
@@ -213,7 +217,7 @@ impl Service {
         if paths.is_empty() {
             return None;
         }
-        self.handle(&built.digest, ALL, &paths, now)
+        self.handle(context, ALL, &paths, now)
     }
 
     fn handle(&self, context: &str, label: &str, path: &str, now: i64) -> Option<String> {

@@ -504,10 +504,11 @@ impl Making {
         let files = files.collect();
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
         let citations = citations(&built, &candidates, &gathered.found, &asked);
+        let id = service.context_id(&self.thread, &mut built);
         Ok(PrimeContext {
-            id: service.context_id(&self.thread, &mut built),
-            feedback: service.context_handle(&built, now),
-            citations: service.with_handles(citations, &built.digest, now),
+            feedback: service.context_handle(&id, &built.files, now),
+            citations: service.with_handles(citations, &id, now),
+            id,
             files,
             unresolved: std::mem::take(&mut candidates.unresolved),
             built: Arc::new(built),

@@ -165,6 +165,38 @@ pub(crate) fn replays_count_once(server: &Running, callers: usize, each: usize) 
     assert_eq!(answer.data(200)["counted"], false);
 }
 
+/// A file is voted on once per context, also where the contexts of several messages have the same text. For any store.
+pub(crate) fn each_context_counts_once(server: &Running) {
+    let pool = "The pool waits for a connection, and then fails.\n";
+    let files = json!({"files": [{"path": "pool.md", "content": pool}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let vote = |handle: &Value| {
+        let vote = json!({"handle": handle, "useful": true});
+        server.post(ADA, "/v1/context/feedback", &vote).data(200)["counted"] == true
+    };
+    let (mut ids, mut digests) = (BTreeSet::new(), BTreeSet::new());
+    for message in [
+        "how long does the pool wait?",
+        "why does the pool fail?",
+        "what is a connection?",
+    ] {
+        let built = server
+            .post(ADA, "/v1/context/build", &json!({"message": message}))
+            .data(200);
+        ids.insert(built["id"].to_string());
+        digests.insert(built["digest"].to_string());
+        let (of_item, of_all) = (&built["items"][0]["handle"], &built["handle"]);
+        assert!(vote(of_item), "{message}");
+        assert!(!vote(of_item) && !vote(of_all), "{message}");
+    }
+    assert_eq!((ids.len(), digests.len()), (3, 1));
+}
+
+#[test]
+fn each_context_of_the_embedded_store_counts_once() {
+    each_context_counts_once(&Running::embedded());
+}
+
 #[test]
 fn every_route_of_the_embedded_store_is_closed_to_others() {
     every_route_is_closed(&Running::embedded());

@@ -220,6 +220,11 @@ fn replays_of_a_vote_count_once() {
 }
 
 #[test]
+fn each_context_of_the_database_counts_once() {
+    crate::matrix::each_context_counts_once(&running!());
+}
+
+#[test]
 fn a_file_of_the_database_that_says_what_is_quoted_is_worth_most() {
     crate::priming::what_is_quoted_is_worth_most(&running!());
 }
