@@ -19,7 +19,7 @@ use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
 
 /// The layout of the tables. A manifest of another layout is rebuilt.
-pub(crate) const LAYOUT: u32 = 5;
+pub(crate) const LAYOUT: u32 = 6;
 /// Manifests of earlier layouts also held the remembered data.
 pub(crate) const APART: u32 = 4;
 
@@ -33,8 +33,9 @@ const WRITTEN_AT: &str = "written_at";
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS files (
-        path TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, hash BLOB NOT NULL,
-        parts INTEGER NOT NULL, lines INTEGER NOT NULL, generated INTEGER NOT NULL, seal BLOB NOT NULL
+        path TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+        changed INTEGER NOT NULL, hash BLOB NOT NULL, parts INTEGER NOT NULL, lines INTEGER NOT NULL,
+        generated INTEGER NOT NULL, seal BLOB NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file as it was indexed.
@@ -43,6 +44,9 @@ pub(crate) struct FileRow {
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: i64,
+    /// When the system last changed it, in nanoseconds since 1970. Programs that copy or unpack
+    /// files set `modified`, and nobody can set this.
+    pub(crate) changed: i64,
     pub(crate) hash: [u8; 32],
     pub(crate) parts: u32,
     pub(crate) lines: u32,
@@ -102,6 +106,7 @@ impl FileRow {
         FileRow {
             size: u64::MAX,
             modified: 0,
+            changed: 0,
             hash: same.unwrap_or(NO_TEXT),
             parts: known.map_or(0, |it| it.parts),
             lines: known.map_or(0, |it| it.lines),
@@ -138,6 +143,7 @@ impl FileRow {
         hasher.update(path.as_bytes());
         hasher.update(&self.size.to_le_bytes());
         hasher.update(&self.modified.to_le_bytes());
+        hasher.update(&self.changed.to_le_bytes());
         hasher.update(&self.hash);
         hasher.update(&self.parts.to_le_bytes());
         hasher.update(&self.lines.to_le_bytes());
@@ -259,7 +265,7 @@ impl Manifest {
         let mut sum = Sum::default();
         {
             let mut statement = transaction.prepare(
-                "SELECT path, size, modified, hash, parts, lines, generated, seal FROM files",
+                "SELECT path, size, modified, changed, hash, parts, lines, generated, seal FROM files",
             )?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
@@ -306,14 +312,16 @@ impl Manifest {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut put = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO files (path, size, modified, hash, parts, lines, generated, seal)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT OR REPLACE INTO files
+                 (path, size, modified, changed, hash, parts, lines, generated, seal)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?;
             for (path, row) in rows {
                 put.execute(params![
                     path,
                     row.size.cast_signed(),
                     row.modified,
+                    row.changed,
                     row.hash,
                     row.parts,
                     row.lines,
@@ -488,12 +496,13 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), Fault> {
     let file = FileRow {
         size: row.get::<_, i64>(1)?.cast_unsigned(),
         modified: row.get(2)?,
-        hash: row.get(3)?,
-        parts: row.get(4)?,
-        lines: row.get(5)?,
-        is_generated: row.get(6)?,
+        changed: row.get(3)?,
+        hash: row.get(4)?,
+        parts: row.get(5)?,
+        lines: row.get(6)?,
+        is_generated: row.get(7)?,
     };
-    let seal = row.get(7)?;
+    let seal = row.get(8)?;
     if seal != file.seal(&path) {
         let what = format!("the entry of {path:?} is not as it was written");
         return Err(Fault::Damaged { what });

@@ -155,6 +155,7 @@ mod tests {
         FileRow {
             size: 1,
             modified: 1,
+            changed: 1,
             hash,
             parts: 1,
             lines: 1,

@@ -21,6 +21,8 @@ pub(crate) struct Seen {
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: i64,
+    /// When the system last changed it, in nanoseconds since 1970; 0 where it keeps no such time.
+    pub(crate) changed: i64,
     /// Whether any later change will have another time.
     pub(crate) is_settled: bool,
 }
@@ -143,6 +145,7 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
     }
     let stamp = entry.stamp().map_err(|_| Reason::Unnamed)?;
     let modified = i64::try_from(stamp.modified()).map_err(|_| Reason::Unnamed)?;
+    let changed = i64::try_from(stamp.changed()).map_err(|_| Reason::Unnamed)?;
     if stamp.length() > wanted.max_file_bytes {
         return Err(Reason::TooLarge);
     }
@@ -150,6 +153,7 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
         path,
         size: stamp.length(),
         modified,
+        changed,
         is_settled: modified < settled,
     })
 }

@@ -16,7 +16,7 @@ use crate::error::Fault;
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::{FileRow, NO_TEXT, Snapshot};
 use crate::moves::Moves;
-use crate::options::{Progress, Updated, Wanted};
+use crate::options::{Pending, Progress, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
 use crate::store::{open_text, sweep};
 use crate::writer::{Read, Writer};
@@ -91,14 +91,21 @@ impl Index {
         self.store().catch_up()?;
         let known = self.store().manifest.snapshot()?;
         let work = self.work(wanted, &known.files, &scan);
-        let updated = if work.is_empty() {
-            let faults = work.faults;
-            let mut updated = Updated::of(&mut scan);
-            updated.note_unread(faults);
-            updated
-        } else {
-            self.write(wanted, scan, Extent::Changes, progress)?
-        };
+        let (is_nothing, faults) = (work.is_empty(), work.faults);
+        if !is_nothing {
+            match self.write(wanted, scan, Extent::Changes, progress) {
+                // Only metadata changed, as in a copy of the files and their index, and that cannot
+                // be recorded.
+                Err(error)
+                    if error.is_refusal() && self.pending().is_ok_and(Pending::is_nothing) =>
+                {
+                    scan = self.scan(wanted);
+                }
+                updated => return self.finish(updated?),
+            }
+        }
+        let mut updated = Updated::of(&mut scan);
+        updated.note_unread(faults);
         self.finish(updated)
     }
 
@@ -255,6 +262,7 @@ impl Index {
         let row = FileRow {
             size: seen.size,
             modified: seen.stamp(),
+            changed: seen.changed,
             hash: NO_TEXT,
             parts: 0,
             lines: 0,
@@ -386,7 +394,8 @@ impl<'s> Work<'s> {
     fn of(wanted: Wanted, known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
         let is_known = |it: &&Seen| {
             known.get(&it.path).is_some_and(|row| {
-                row.size == it.size && row.modified == it.modified && row.is_as_wanted(wanted)
+                (row.size, row.modified, row.changed) == (it.size, it.modified, it.changed)
+                    && row.is_as_wanted(wanted)
             })
         };
         Work {
@@ -449,6 +458,7 @@ mod tests {
         let row = FileRow {
             size: 1,
             modified: 1,
+            changed: 1,
             hash: [0; 32],
             parts: 1,
             lines: 1,

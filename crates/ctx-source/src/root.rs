@@ -29,6 +29,8 @@ pub struct Stamp {
     length: u64,
     /// Nanoseconds since 1970.
     modified: i128,
+    /// Nanoseconds since 1970; 0 where there is no such time.
+    changed: i128,
     /// Device and inode; zeros where there are none.
     node: (u64, u64),
 }
@@ -191,6 +193,7 @@ impl Stamp {
         Stamp {
             length: metadata.len(),
             modified: modified.unwrap_or(i128::MIN),
+            changed: changed(metadata),
             node: node(metadata),
         }
     }
@@ -200,15 +203,34 @@ impl Stamp {
         self.length
     }
 
-    /// When the file was last changed, in nanoseconds since 1970; `i128::MIN` if unknown.
+    /// When the file was last changed, in nanoseconds since 1970; `i128::MIN` if unknown. Whoever
+    /// writes a file may set it, as programs that unpack or copy files do.
     pub fn modified(self) -> i128 {
         self.modified
+    }
+
+    /// When the system last changed the content or the metadata of the file, in nanoseconds since
+    /// 1970; 0 where the system keeps no such time, as on Windows. Nobody can set it, so it differs
+    /// for another file of the same size and time, too.
+    pub fn changed(self) -> i128 {
+        self.changed
     }
 
     /// Device and inode, which identify a file under any name; zeros where there are none.
     pub fn node(self) -> (u64, u64) {
         self.node
     }
+}
+
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> i128 {
+    use cap_std::fs::MetadataExt as _;
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed(_: &Metadata) -> i128 {
+    0
 }
 
 #[cfg(unix)]

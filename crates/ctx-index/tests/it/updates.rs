@@ -2,6 +2,10 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt as _;
+#[cfg(unix)]
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, IndexError, Kept, Options, Reason};
@@ -106,6 +110,38 @@ fn a_file_that_changes_within_its_time_is_seen() {
     write(function("two"));
     assert_eq!(update(&index).changed, 1);
     assert_eq!(definitions(&index, "two"), ["a.rs:1"]);
+}
+
+/// As archives with fixed times are unpacked over each other, files copied with their times, and
+/// written in place.
+#[cfg(unix)]
+#[test]
+fn a_file_replaced_by_one_of_its_size_and_time_is_indexed_again() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let (path, other) = (fixture.path("a.rs"), fixture.path("b"));
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let write = |path: &Path, name: &str| {
+        fs::write(path, function(name)).unwrap();
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    let index = fixture.updated();
+    write(&other, "two");
+    fs::rename(&other, &path).unwrap();
+    assert_eq!(index.pending().unwrap().changed, 1);
+    assert_eq!(update(&index).changed, 1);
+    assert_eq!(definitions(&index, "two"), ["a.rs:1"]);
+    write(&path, "six");
+    assert_eq!(update(&index).changed, 1);
+    assert_eq!(definitions(&index, "six"), ["a.rs:1"]);
+    // Only its metadata change.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let before = index.status().unwrap().generation;
+    assert_eq!(update(&index).changed, 0);
+    let after = snapshot(&fixture);
+    assert_eq!(update(&index).changed, 0);
+    assert_eq!(index.status().unwrap().generation, before);
+    assert_eq!(snapshot(&fixture), after);
 }
 
 #[test]

@@ -56,6 +56,21 @@ fn a_file_put_in_its_place_shows_whatever_its_time() {
     assert_eq!(sources.text("a").unwrap().as_str(), "two");
 }
 
+/// As `rsync --inplace --times` does.
+#[cfg(unix)]
+#[test]
+fn a_file_rewritten_in_its_place_shows_whatever_its_time() {
+    let folder = super::folder(&[("a", b"one")]);
+    let path = folder.path().join("a");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let sources = super::sources(&folder);
+    assert_eq!(sources.text("a").unwrap().as_str(), "one");
+    fs::write(&path, "two").unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(time).unwrap();
+    assert_eq!(sources.text("a").unwrap().as_str(), "two");
+}
+
 #[test]
 fn many_threads_share_one_reading() {
     let folder = super::folder(&[("a", &vec![b'x'; 1 << 20])]);
