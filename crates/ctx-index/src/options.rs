@@ -162,7 +162,7 @@ pub struct Updated {
     /// Files that this update indexed by runs of lines, with the reason: parsing hit a limit.
     pub by_lines: Vec<String>,
     /// What could not be read and is tried again: folders that could not be listed, whose indexed
-    /// files are kept, and files that could not be read. Paths are relative to the root; the root
+    /// files are kept, and files that could not be read or looked at. Paths are relative to the root; the root
     /// itself is the empty path, which is also there if a walk ran out of time.
     pub unread: Vec<PathBuf>,
 }
@@ -196,7 +196,7 @@ pub enum Reason {
     Link,
     /// It is a pipe, a device or a socket.
     Special,
-    /// Its path is not UTF-8, or its time cannot be represented.
+    /// Its path is not UTF-8.
     Unnamed,
 }
 

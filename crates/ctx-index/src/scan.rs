@@ -1,11 +1,13 @@
 //! The files below the root, as a walk sees them.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ctx_model::error_chain;
 use ctx_rank::Role;
-use ctx_source::{Entry, EntryKind, Mark, Root, Step, WalkFault, WalkOptions};
+use ctx_source::{Entry, EntryKind, Mark, Root, SourceError, Step, WalkFault, WalkOptions};
 
 use crate::manifest::Moment;
 use crate::options::{Passed, Reason, Wanted};
@@ -49,12 +51,12 @@ pub(crate) struct Scan {
     pub(crate) passed: Vec<Passed>,
     /// Folders that were listed.
     pub(crate) folders: BTreeSet<PathBuf>,
-    /// Folders and files that could not be read, each as a sentence.
+    /// Folders and files that could not be read or looked at, each as a sentence.
     pub(crate) faults: Vec<String>,
     /// Lines of ignore files that have no effect, each as a sentence.
     pub(crate) unheeded: Vec<String>,
-    /// Existing folders that could not be listed, relative to the root: files in them may exist
-    /// though they were not met.
+    /// Existing folders that could not be listed, and files that could not be looked at, relative to
+    /// the root: these files, and those in the folders, may exist though they were not met.
     pub(crate) unlisted: BTreeSet<PathBuf>,
     /// Whether any file that was not met may exist.
     pub(crate) is_partial: bool,
@@ -87,6 +89,7 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     let mut options = WalkOptions::default();
     options.ignoring = wanted.ignoring;
     let mut scan = Scan::default();
+    let mut unseen = Vec::new();
     scan.folders.insert(root.path().to_owned());
     let faults = root.walk(&options, &mut |entry| {
         let path = entry.path();
@@ -99,13 +102,24 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
                 return Step::On;
             }
             EntryKind::File => seen(entry, settled, wanted),
-            EntryKind::Link => Err(Reason::Link),
-            EntryKind::Other => Err(Reason::Special),
+            EntryKind::Link => Err(Unseen::Passed(Reason::Link)),
+            EntryKind::Other => Err(Unseen::Passed(Reason::Special)),
         };
         let path = path.to_owned();
         match seen {
             Ok(seen) => scan.files.push(seen),
-            Err(reason) => scan.passed.push(Passed { path, reason }),
+            Err(Unseen::Passed(reason)) => scan.passed.push(Passed { path, reason }),
+            // It was removed since its folder was listed.
+            Err(Unseen::Fault(source)) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(Unseen::Fault(source)) => {
+                let shown = path.to_string_lossy().into_owned();
+                let error = SourceError::Io {
+                    path: shown,
+                    source,
+                };
+                unseen.push(error_chain(&error));
+                scan.unlisted.insert(path);
+            }
         }
         Step::On
     });
@@ -118,12 +132,26 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     let (unheeded, faults): (Vec<_>, Vec<_>) = faults.iter().partition(|it| it.is_of_rules());
     let told = |faults: Vec<&WalkFault>| faults.into_iter().map(ToString::to_string).collect();
     (scan.unheeded, scan.faults) = (told(unheeded), told(faults));
+    scan.faults.append(&mut unseen);
     scan.files.sort_unstable();
     scan.passed.sort_unstable();
     scan
 }
 
-fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason> {
+/// Why a file is not to be indexed, or not now.
+enum Unseen {
+    Passed(Reason),
+    /// It could not be looked at.
+    Fault(io::Error),
+}
+
+impl From<Reason> for Unseen {
+    fn from(reason: Reason) -> Self {
+        Unseen::Passed(reason)
+    }
+}
+
+fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Unseen> {
     let path = entry.path().to_str().ok_or(Reason::Unnamed)?;
     let path = if cfg!(windows) {
         path.replace('\\', "/")
@@ -131,7 +159,7 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
         path.to_owned()
     };
     if ctx_secrets::is_secret_file(&path) {
-        return Err(Reason::Secret);
+        return Err(Reason::Secret.into());
     }
     let role = match entry.mark() {
         Some(Mark::Environment) => Role::Vendored,
@@ -139,23 +167,29 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
         None => Role::of(&path),
     };
     match role {
-        Role::Generated if !wanted.include_generated => return Err(Reason::Generated),
-        Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored),
+        Role::Generated if !wanted.include_generated => return Err(Reason::Generated.into()),
+        Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored.into()),
         _ => {}
     }
-    let stamp = entry.stamp().map_err(|_| Reason::Unnamed)?;
-    let modified = i64::try_from(stamp.modified()).map_err(|_| Reason::Unnamed)?;
-    let changed = i64::try_from(stamp.changed()).map_err(|_| Reason::Unnamed)?;
+    let stamp = entry.stamp().map_err(Unseen::Fault)?;
+    let modified = within_range(stamp.modified());
     if stamp.length() > wanted.max_file_bytes {
-        return Err(Reason::TooLarge);
+        return Err(Reason::TooLarge.into());
     }
     Ok(Seen {
         path,
         size: stamp.length(),
         modified,
-        changed,
+        changed: within_range(stamp.changed()),
         is_settled: modified < settled,
     })
+}
+
+/// The time, or the nearest one that can be stored: between the years 1677 and 2262, and never the
+/// one that [`Seen::stamp`] has for none.
+fn within_range(nanoseconds: i128) -> i64 {
+    let clamped = nanoseconds.clamp(i128::from(i64::MIN) + 1, i128::from(i64::MAX));
+    i64::try_from(clamped).unwrap_or(i64::MAX)
 }
 
 /// Nanoseconds since 1970.

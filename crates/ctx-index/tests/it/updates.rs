@@ -145,6 +145,26 @@ fn a_file_replaced_by_one_of_its_size_and_time_is_indexed_again() {
 }
 
 #[test]
+fn a_file_of_any_time_is_indexed() {
+    let fixture = Fixture::new(&[("far.rs", &function("far")), ("old.rs", &function("old"))]);
+    let century = Duration::from_hours(100 * 366 * 24);
+    let set = |path: &str, time: SystemTime| {
+        let file = fs::File::options().write(true).open(fixture.path(path));
+        // Not every file system has such times.
+        let _ = file.unwrap().set_modified(time);
+    };
+    set("far.rs", SystemTime::UNIX_EPOCH + 5 * century);
+    set("old.rs", SystemTime::UNIX_EPOCH - century / 2);
+    let index = fixture.open();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.skipped), (2, 0));
+    assert_eq!(definitions(&index, "far"), ["far.rs:1"]);
+    let before = snapshot(&fixture);
+    assert_eq!(update(&index).changed, 0);
+    assert_eq!(snapshot(&fixture), before);
+}
+
+#[test]
 fn removed_and_renamed_files_are_followed() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
