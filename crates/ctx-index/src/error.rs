@@ -1,6 +1,7 @@
 //! Errors of an index.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -125,7 +126,7 @@ impl Fault {
         match self {
             Fault::Text(source) => IndexError::Text {
                 folder,
-                source: source.into(),
+                source: in_words(source),
             },
             Fault::Manifest(source) => IndexError::Manifest {
                 folder,
@@ -263,6 +264,29 @@ fn io_error_of(error: &TantivyError) -> Option<&io::Error> {
     }
 }
 
+/// The error of the text index, with the file and the cause in place of the names of types that it
+/// has for them.
+fn in_words(error: TantivyError) -> Box<dyn Error + Send + Sync> {
+    let of_file = |file: &Path, why: &dyn Display| format!("{}: {why}", file.display()).into();
+    match &error {
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            of_file(filepath, innermost(io_error))
+        }
+        TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(file)) => {
+            of_file(file, &"it is not there")
+        }
+        TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(file)) => {
+            of_file(file, &"it is there already")
+        }
+        TantivyError::LockFailure(LockError::IoError(error), _) => {
+            format!("its lock: {}", innermost(error)).into()
+        }
+        TantivyError::LockFailure(LockError::LockBusy, _) => "its lock is taken".into(),
+        _ => error.into(),
+    }
+}
+
 /// The innermost error that wraps no other I/O error: the one of the operating system.
 fn innermost(error: &io::Error) -> &io::Error {
     let mut innermost = error;
@@ -296,18 +320,34 @@ fn no_room(folder: &Path) -> Option<io::Error> {
     failed
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
+    #[test]
+    fn what_is_wrong_with_the_text_index_is_told_in_words() {
+        let damaged = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
+        let damaged = OpenReadError::wrap_io_error(damaged, "meta.json".into());
+        let gone = OpenReadError::FileDoesNotExist("a.store".into());
+        let closed = LockError::wrap_io_error(io::ErrorKind::PermissionDenied.into());
+        let closed = TantivyError::LockFailure(closed, Some("why".to_owned()));
+        for (error, words) in [
+            (damaged.into(), "meta.json: it is not as it was written"),
+            (gone.into(), "a.store: it is not there"),
+            (closed, "its lock: permission denied"),
+        ] {
+            let told = Fault::Text(error).describe(Path::new("index"));
+            assert_eq!(told, format!("use the text index in index: {words}"));
+        }
+    }
+
+    #[cfg(unix)]
     #[test]
     fn what_the_system_says_while_writing_keeps_its_number() {
         // Too many open files (24, EMFILE), for which there is no `ErrorKind`.
         let of_system = io::Error::from_raw_os_error(24);
         let wrapped = io::Error::new(of_system.kind(), of_system);
-        let fault = Fault::Text(TantivyError::IoError(Arc::new(wrapped)));
+        let fault = Fault::Text(TantivyError::IoError(std::sync::Arc::new(wrapped)));
         let fault = fault.while_writing(Path::new("index"));
         let Fault::Public(IndexError::Folder { source, .. }) = &fault else {
             panic!("{fault:?}");
@@ -315,6 +355,7 @@ mod tests {
         assert_eq!(source.raw_os_error(), Some(24));
     }
 
+    #[cfg(unix)]
     #[test]
     fn room_is_not_looked_for_through_a_link() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
