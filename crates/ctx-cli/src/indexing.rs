@@ -282,6 +282,11 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
             .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
         IndexError::Foreign { .. } => Failure::program(why(error))
             .with_hint("move what is there away, or set CTX_CACHE_DIR to another folder"),
+        IndexError::Watch { .. } => Failure::program(why(error)).with_hint(if cfg!(target_os = "linux") {
+            "raise fs.inotify.max_user_watches (folders) or fs.inotify.max_user_instances (programs that watch) with sysctl, end other watches, or have ignore files leave folders out"
+        } else {
+            "end other programs that watch folders, or have ignore files leave folders out"
+        }),
         other => Failure::program(why(other))
             .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
     }
@@ -306,6 +311,21 @@ pub(crate) fn why(error: &IndexError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_do_about_a_folder_that_cannot_be_watched_names_no_disk() {
+        let error = IndexError::Watch {
+            root: "/a".into(),
+            source: "it is enough".into(),
+        };
+        let failure = failure(&error);
+        assert_eq!(
+            failure.error.to_string(),
+            "failed to watch /a: it is enough"
+        );
+        let hint = failure.hint.unwrap();
+        assert!(hint.contains("watch") && !hint.contains("disk"), "{hint}");
+    }
 
     #[test]
     fn what_to_do_about_a_folder_that_cannot_be_written_depends_on_which_it_is() {

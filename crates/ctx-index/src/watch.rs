@@ -60,10 +60,7 @@ impl Index {
         options: &mut dyn FnMut() -> Options,
         on_update: &mut dyn FnMut(Result<Updated, IndexError>) -> ControlFlow<()>,
     ) -> Result<(), IndexError> {
-        let refused = |source: notify::Error| IndexError::Watch {
-            root: self.root().to_owned(),
-            source: source.into(),
-        };
+        let refused = |error| refused(self.root(), error);
         let (send, events) = channel();
         let watcher = notify::recommended_watcher(send).map_err(refused)?;
         let mut folders = Folders::new(watcher);
@@ -168,6 +165,23 @@ fn gone(root: &Path) -> IndexError {
             "it was removed or replaced while it was watched",
         ),
     })
+}
+
+/// The error of a system that cannot report changes below `root`, in words.
+fn refused(root: &Path, mut error: notify::Error) -> IndexError {
+    let paths = take(&mut error.paths);
+    let folder = paths.first().filter(|it| *it != root);
+    let why = match folder {
+        _ if matches!(error.kind, notify::ErrorKind::MaxFilesWatch) => {
+            "each folder takes a watch, and the system has no more to give".to_owned()
+        }
+        Some(folder) => format!("{}: {error}", folder.display()),
+        None => error.to_string(),
+    };
+    IndexError::Watch {
+        root: root.to_owned(),
+        source: why.into(),
+    }
 }
 
 /// Whether the update is to be reported, given the faults of the update before.
@@ -372,6 +386,23 @@ mod tests {
             [&updated(&[]), &Err(IndexError::Cancelled)].map(told),
             [false, true]
         );
+    }
+
+    #[test]
+    fn why_a_folder_cannot_be_watched_is_told_in_words() {
+        let told = |kind, folder: &str| {
+            let error = notify::Error::new(kind).add_path(folder.into());
+            ctx_model::error_chain(&refused(Path::new("/a"), error))
+        };
+        let closed = || notify::ErrorKind::Io(std::io::ErrorKind::PermissionDenied.into());
+        let no_more = "each folder takes a watch, and the system has no more to give";
+        for (told, why) in [
+            (told(notify::ErrorKind::MaxFilesWatch, "/a/b"), no_more),
+            (told(closed(), "/a/b"), "/a/b: permission denied"),
+            (told(closed(), "/a"), "permission denied"),
+        ] {
+            assert_eq!(told, format!("watch /a: {why}"));
+        }
     }
 
     /// Simulates the case that the system lost the event of a recreated folder among too many
