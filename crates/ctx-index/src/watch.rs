@@ -1,6 +1,6 @@
 //! Updates as files change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use ctx_source::SourceError;
+use ctx_source::{Ignoring, Root, SourceError, Stamp};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::options::Wanted;
@@ -24,6 +24,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const AGAIN_AT_MOST: Duration = Duration::from_mins(1);
 /// How often the files are scanned for new folders before an update, at most.
 const LOOKS: usize = 3;
+/// How often ignore files are looked at that no event is reported of.
+const LOOK: Duration = Duration::from_secs(1);
 /// How often `stop` is checked.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -34,7 +36,7 @@ impl Index {
     /// [`IndexError::Busy`], is tried again after a second, and files that could not be read
     /// ([`Updated::unread`]) after one, two, four seconds and so on, up to a minute. Changes within
     /// 100 ms of each other are handled together, for at most 2 s. Only indexed folders are
-    /// watched.
+    /// watched; ignore files beside them, such as git's `info/exclude`, are looked at each second.
     ///
     /// # Errors
     /// [`IndexError::Root`] once the root is removed or replaced by another folder;
@@ -64,6 +66,8 @@ impl Index {
         let (send, events) = channel();
         let watcher = notify::recommended_watcher(send).map_err(refused)?;
         let mut folders = Folders::new(watcher);
+        let mut rules = RuleFiles::default();
+        rules.note(&self.root, &BTreeSet::new());
         let mut is_first = true;
         let (mut again, mut faults) = (None, Vec::new());
         while !stop.load(Ordering::Relaxed) {
@@ -71,6 +75,7 @@ impl Index {
                 return Err(gone(self.root()));
             }
             let wanted = Wanted::of(&options(), self.kept()?);
+            rules.look_again();
             let scan = settled(stop, &mut || {
                 let scan = self.scan(wanted);
                 match folders.watch(self.root(), &scan.folders) {
@@ -82,6 +87,7 @@ impl Index {
             let Some(scan) = scan else {
                 break;
             };
+            rules.note(&self.root, &scan.folders);
             // The scan may have seen files that rely on settings changed meanwhile, so it is
             // repeated with these.
             if Wanted::of(&options(), self.kept()?) != wanted {
@@ -111,7 +117,8 @@ impl Index {
             }
             is_first = false;
             let is_over = || stop.load(Ordering::Relaxed) || !self.root.is_there();
-            wait(&events, &is_over, again, &mut |event| {
+            let has_changed = || wanted.ignoring == Ignoring::AsRulesSay && rules.have_changed();
+            wait(&events, &is_over, &has_changed, again, &mut |event| {
                 folders.note(&event);
                 self.is_relevant(&event)
             });
@@ -293,6 +300,36 @@ impl Folders {
     }
 }
 
+/// The ignore files in folders that are not watched, each with its state before the last scan. Most
+/// of these folders are not the root's, and may be busy with other files.
+#[derive(Default)]
+struct RuleFiles(BTreeMap<PathBuf, Option<Stamp>>);
+
+impl RuleFiles {
+    /// Takes in those of a scan that are new.
+    fn note(&mut self, root: &Root, folders: &BTreeSet<PathBuf>) {
+        let now = root.rules_elsewhere(folders.iter().map(|it| &**it));
+        self.0 = now
+            .into_iter()
+            .map(|file| {
+                let known = self.0.get(&file).copied();
+                let stamp = known.unwrap_or_else(|| Stamp::at(&file).ok());
+                (file, stamp)
+            })
+            .collect();
+    }
+
+    fn look_again(&mut self) {
+        for (file, stamp) in &mut self.0 {
+            *stamp = Stamp::at(file).ok();
+        }
+    }
+
+    fn have_changed(&self) -> bool {
+        (self.0.iter()).any(|(file, stamp)| Stamp::at(file).ok() != *stamp)
+    }
+}
+
 fn is_gone(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::PathNotFound => true,
@@ -304,16 +341,18 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// Waits until files changed and then were quiet, `again` has passed, or it is time to stop.
+/// Waits until files changed, as events or `has_changed` report, and then were quiet, `again` has
+/// passed, or it is time to stop.
 fn wait(
     events: &Receiver<notify::Result<Event>>,
     is_over: &dyn Fn() -> bool,
+    has_changed: &dyn Fn() -> bool,
     again: Option<Duration>,
     note: &mut dyn FnMut(Event) -> bool,
 ) {
     let began = Instant::now();
     let mut first: Option<Instant> = None;
-    let mut last = began;
+    let (mut last, mut looked) = (began, began);
     while !is_over() {
         match events.recv_timeout(TICK) {
             Ok(event) => {
@@ -325,6 +364,13 @@ fn wait(
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            if first.is_none() && has_changed() {
+                last = looked;
+                first = Some(looked);
+            }
         }
         let is_quiet = first.is_some() && last.elapsed() >= QUIET;
         let is_late = first.is_some_and(|it| it.elapsed() >= PATIENCE);

@@ -182,6 +182,15 @@ impl fmt::Debug for Root {
 }
 
 impl Stamp {
+    /// The state of what is at `path` of the file system, whatever links lead there.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn at(path: impl AsRef<Path>) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Stamp::of(&Metadata::from_just_metadata(metadata)))
+    }
+
     pub(crate) fn of(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok().map(|time| {
             let since = time.into_std().duration_since(std::time::UNIX_EPOCH);

@@ -344,6 +344,17 @@ impl Root {
     }
 }
 
+impl Root {
+    /// The ignore files that a walk which follows ignore rules heeds and that are in no folder it
+    /// lists, whether or not they exist: those of the folders above this one, and the
+    /// `info/exclude` of its git repository and of those that begin at `folders`, which are the
+    /// listed ones. Absolute paths, sorted. For whoever wants to know when a walk would find other
+    /// files. O(folders).
+    pub fn rules_elsewhere<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Vec<PathBuf> {
+        rules::elsewhere(self, folders)
+    }
+}
+
 fn is_hidden(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b".")

@@ -78,6 +78,43 @@ fn changes_are_followed() {
 }
 
 #[test]
+fn rules_beside_the_watched_folders_are_followed() {
+    let fixture = Fixture::new(&[
+        ("inner/a.rs", &function("one")),
+        ("inner/b.rs", &function("two")),
+        ("inner/c.rs", &function("three")),
+        (".git/info/exclude", ""),
+    ]);
+    let (root, folder) = (fixture.path("inner"), fixture.folder());
+    let (index, _) = Index::open(&root, &folder, Options::default()).unwrap();
+    let stop = AtomicBool::new(false);
+    let (send, told) = channel();
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            index.watch(&stop, &mut |updated| {
+                send.send(updated.unwrap()).unwrap();
+                ControlFlow::Continue(())
+            })
+        });
+        let stopping = SetOnDrop(&stop);
+        let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(first.files, 3);
+        for (rules, name) in [
+            (".gitignore", "a.rs"),
+            (".git/info/exclude", "b.rs"),
+            (".ctxignore", "!a.rs"),
+        ] {
+            fs::write(fixture.path(rules), name).unwrap();
+            let updated = told.recv_timeout(Duration::from_secs(20)).unwrap();
+            assert_eq!(updated.changed + updated.removed, 1, "{rules}");
+        }
+        drop(stopping);
+        watching.join().unwrap().unwrap();
+    });
+    assert_eq!(index.status().unwrap().files, 2);
+}
+
+#[test]
 fn a_root_that_is_removed_or_replaced_ends_it() {
     for is_replaced in [false, true] {
         let fixture = Fixture::new(&[("inner/a.rs", &function("one"))]);

@@ -14,6 +14,8 @@ use crate::{Root, SourceError};
 
 /// The names of ignore files, strongest first; git's `info/exclude` comes after them.
 const NAMES: [&str; 3] = [".ctxignore", ".ignore", ".gitignore"];
+/// The path of that within a git folder.
+const EXCLUDE: &str = "info/exclude";
 const KINDS: usize = NAMES.len() + 1;
 /// The index in [`NAMES`] from which files are git's: those have no effect beyond the repository.
 const OF_GIT: usize = 2;
@@ -68,19 +70,14 @@ pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Ru
     let Ok(path) = root.path().canonicalize() else {
         return (PathBuf::new(), None);
     };
-    let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
-    let repository = path.ancestors().find(|it| is_repository(it));
-    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
-    folders.reverse();
-    let top = folders.first().copied().unwrap_or(&path);
+    let top = path.ancestors().last().unwrap_or(&path);
     let below = |folder: &Path| folder.strip_prefix(top).unwrap_or(folder).to_owned();
     let mut rules = None;
-    for folder in folders {
+    for (folder, is_beyond) in folders_above(&path) {
         let Ok(root) = Root::open(folder) else {
             continue;
         };
-        let is_beyond = repository.is_some_and(|it| !folder.starts_with(it));
-        let has = |name: &str| !is_beyond || !(name == ".git" || NAMES[OF_GIT..].contains(&name));
+        let has = |name: &str| !is_beyond || !is_of_git(name);
         let here = Here {
             root: &root,
             folder: Path::new(""),
@@ -89,6 +86,60 @@ pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Ru
         rules = here.rules(&below(folder), rules, &has, faults);
     }
     (below(&path), rules)
+}
+
+/// The folders above the canonical `path`, the outermost first, and whether each is beyond the
+/// repository, so that its git files have no effect.
+fn folders_above(path: &Path) -> Vec<(&Path, bool)> {
+    let repository = path.ancestors().find(|it| is_repository(it));
+    let is_beyond = |folder: &Path| repository.is_some_and(|it| !folder.starts_with(it));
+    let above = path.ancestors().skip(1);
+    let mut folders: Vec<_> = above.map(|it| (it, is_beyond(it))).collect();
+    folders.reverse();
+    folders
+}
+
+fn is_repository(folder: &Path) -> bool {
+    folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// Whether a file or folder of this name is git's.
+fn is_of_git(name: &str) -> bool {
+    name == ".git" || NAMES[OF_GIT..].contains(&name)
+}
+
+/// The ignore files that count below `root` and lie in none of the walked `folders`, whether or not
+/// they exist: see [`Root::rules_elsewhere`].
+pub(super) fn elsewhere<'f>(
+    root: &Root,
+    folders: impl IntoIterator<Item = &'f Path>,
+) -> Vec<PathBuf> {
+    let Ok(path) = root.path().canonicalize() else {
+        return Vec::new();
+    };
+    let mut files = Vec::new();
+    for (folder, is_beyond) in folders_above(&path) {
+        let names = NAMES.into_iter().filter(|it| !is_beyond || !is_of_git(it));
+        files.extend(names.map(|it| folder.join(it)));
+        if !is_beyond && is_repository(folder) {
+            files.push(exclude_of(folder));
+        }
+    }
+    // A repository that is begun within the root has one soon.
+    files.push(exclude_of(&path));
+    let repositories = folders.into_iter().filter(|it| is_repository(it));
+    files.extend(repositories.map(exclude_of));
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
+/// The path of the `info/exclude` of the repository at `folder`.
+fn exclude_of(folder: &Path) -> PathBuf {
+    let git = folder.join(".git");
+    let pointer = Root::open(folder).and_then(|it| it.read(".git", MOST_POINTER));
+    let common = pointer.ok().and_then(|it| worktree(folder, &it));
+    common.map_or(git, |it| it.path().to_owned()).join(EXCLUDE)
 }
 
 /// The rules that apply to `folder` below `root`, whose path the rules see as `at`. `has` reports
@@ -150,13 +201,13 @@ impl Here<'_> {
         match self.root.read(self.folder.join(".git"), MOST_POINTER) {
             Ok(pointer) => {
                 let common = worktree(&self.root.path().join(self.folder), &pointer);
-                common.map_or(Ok(Vec::new()), |it| it.read("info/exclude", MOST_BYTES))
+                common.map_or(Ok(Vec::new()), |it| it.read(EXCLUDE, MOST_BYTES))
             }
             Err(SourceError::NotAFile {
                 what: "a folder", ..
             }) => self
                 .root
-                .read(self.folder.join(".git/info/exclude"), MOST_BYTES),
+                .read(self.folder.join(".git").join(EXCLUDE), MOST_BYTES),
             Err(error) => Err(error),
         }
     }

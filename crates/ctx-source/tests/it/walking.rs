@@ -185,6 +185,37 @@ fn a_worktree_leaves_out_what_its_repository_does() {
 }
 
 #[test]
+fn rules_that_no_walk_meets_are_told() {
+    let all = folder(&[
+        ("a/.git/info/exclude", b""),
+        ("a/b/root/sub/.git/config", b""),
+        ("a/b/root/other/z", b""),
+    ]);
+    let top = all.path().canonicalize().unwrap();
+    let root = Root::open(top.join("a/b/root")).unwrap();
+    let folders = [top.join("a/b/root/sub"), top.join("a/b/root/other")];
+    let told = root.rules_elsewhere(folders.iter().map(|it| &**it));
+    let below: Vec<_> = told
+        .iter()
+        .filter_map(|it| it.strip_prefix(&top).ok())
+        .collect();
+    let expected = [
+        ".ctxignore",
+        ".ignore",
+        "a/.ctxignore",
+        "a/.git/info/exclude",
+        "a/.gitignore",
+        "a/.ignore",
+        "a/b/.ctxignore",
+        "a/b/.gitignore",
+        "a/b/.ignore",
+        "a/b/root/.git/info/exclude",
+        "a/b/root/sub/.git/info/exclude",
+    ];
+    assert_eq!(below, expected.map(Path::new));
+}
+
+#[test]
 fn nothing_is_left_out_where_no_rules_are_wanted() {
     let all = folder(&[(".gitignore", b"*\n"), (".hidden/a", b""), ("b", b"")]);
     let mut options = WalkOptions::default();
