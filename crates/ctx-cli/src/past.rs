@@ -21,10 +21,10 @@ const FILE: &str = "changes";
 /// So long a question waits until commits are read: its files may answer it by then.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether the file of changes is called so, or one that it is written to first.
+/// Whether the file of changes is called so, or one that it is written to first, or its lock.
 pub(crate) fn is_file(name: &str) -> bool {
     name.strip_prefix(FILE)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(".tmp-"))
+        .is_some_and(|rest| matches!(rest, "" | ".lock") || rest.starts_with(".tmp-"))
 }
 
 /// The known changes of a repository.
@@ -111,11 +111,12 @@ pub(crate) fn up_to_date(
         return Ok(opened);
     };
     let progress = Progress::start("reading git history", 0, report);
-    // The list of commits is not stored, so it has the time that it takes.
+    // The list of commits is not stored, so it has the time that it takes. Another process that is
+    // reading them has as long as this one would.
     let mut began = None;
     let updated = changes.update(&mut |it| {
         progress.set(it.done, it.of);
-        let is_late = it.of > 0
+        let is_late = (it.of > 0 || it.is_waiting)
             && most.is_some_and(|most| began.get_or_insert_with(Instant::now).elapsed() > most);
         if cancel.is_cancelled() || is_late {
             ControlFlow::Break(())

@@ -1,13 +1,17 @@
 //! The stored changes of a repository, and their updates.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use ctx_retrieve::{Changes, PortError, PortResult, Touched};
+use ctx_source::{Lock, open_no_link};
 use gix::ObjectId;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -18,6 +22,8 @@ use crate::repository::{Opened, Source};
 /// Progress is saved whenever this many more changes are read: writing a file of 2,000 takes as
 /// long as reading some dozens.
 const STEP: usize = 256;
+/// The pause between attempts to take a lock that another process has.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The latest changes of a git repository, searched by their messages. Any number of queries may
 /// run during an update.
@@ -40,6 +46,18 @@ pub struct Progress {
     pub done: usize,
     /// The number of changes in all; 0 until it is known.
     pub of: usize,
+    /// Whether another process is reading the changes into the same file; reported every 50 ms.
+    pub is_waiting: bool,
+}
+
+impl Progress {
+    fn of(done: usize, of: usize) -> Self {
+        Progress {
+            done,
+            of,
+            is_waiting: false,
+        }
+    }
 }
 
 /// The result of an update.
@@ -125,7 +143,11 @@ impl GitChanges {
     /// cancel the update: what was read by then is kept, the latest first, and the next update
     /// continues from there, as it does after a killed process, which loses the last few hundred at
     /// most. Until the first are read, queries see the old state. O(commits inspected, and the
-    /// content of new changes). Concurrent updates run one after the other.
+    /// content of new changes).
+    ///
+    /// Concurrent updates run one after the other, also those of other processes with the same
+    /// file: the lock is a file beside it, whose name ends in `.lock`. What another one read is not
+    /// read again. Without permission to write there, nothing is waited for.
     ///
     /// # Errors
     /// The repository cannot be read: queries then return this error, until an update succeeds. Or
@@ -149,10 +171,19 @@ impl GitChanges {
         progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
     ) -> Result<Updated, GitError> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = self.past();
-        let opened = self.source.open()?;
-        let extent = opened.extent();
-        if past.extent == extent && !past.is_partial {
+        let mut opened = self.source.open()?;
+        // Held until the end.
+        let _lock = if self.past().is_all_of(&opened.extent()) {
+            None
+        } else {
+            let locked = self.lock(progress);
+            self.take_over(&mut saved);
+            let lock = locked?;
+            opened = self.source.open()?;
+            lock
+        };
+        let (past, extent) = (self.past(), opened.extent());
+        if past.is_all_of(&extent) {
             return Ok(Updated {
                 changes: past.len(),
                 read: 0,
@@ -161,7 +192,7 @@ impl GitChanges {
         }
         let mut known = past.known();
         let listed = opened.list(&|it| known.contains_key(it.as_slice()), &mut || {
-            progress(Progress { done: 0, of: 0 })
+            progress(Progress::of(0, 0))
         })?;
         let is_new = |it: &&(ObjectId, ObjectId)| !known.contains_key(it.0.as_slice());
         let new: Vec<_> = listed.iter().filter(is_new).copied().collect();
@@ -194,6 +225,48 @@ impl GitChanges {
                     unsaved,
                 });
             }
+        }
+    }
+
+    /// Waits until no other process reads the changes; `None` if that cannot be known.
+    fn lock(
+        &self,
+        progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    ) -> Result<Option<File>, GitError> {
+        let path = self.file.with_added_extension("lock");
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        loop {
+            let opened = open_no_link(&path, &options);
+            match opened.and_then(|mut file| Ok((ctx_source::lock(&mut file)?, file))) {
+                Ok((Lock::Ours, file)) => return Ok(Some(file)),
+                Ok((Lock::Theirs(_), _)) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "the changes are read without a lock");
+                    return Ok(None);
+                }
+            }
+            let waiting = Progress {
+                is_waiting: true,
+                ..Progress::of(0, 0)
+            };
+            if progress(waiting).is_break() {
+                return Err(GitError::Cancelled);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Goes on from what another process may have stored, unless this one knows what it could not
+    /// store.
+    fn take_over(&self, saved: &mut bool) {
+        if !*saved && self.count() > 0 {
+            return;
+        }
+        let is_ours = |it: &Past| it.extent.prefix == self.source.prefix;
+        if let Ok(Some(past)) = Past::read(&self.file).map(|it| it.filter(is_ours)) {
+            *self.past.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(past);
+            *saved = true;
         }
     }
 
@@ -246,7 +319,7 @@ impl Reading<'_> {
         // One thread at a time reports the progress, for all of them.
         if let Ok(mut progress) = self.progress.try_lock() {
             let (done, of) = (self.done.load(Ordering::Relaxed), self.of);
-            if progress(Progress { done, of }).is_break() {
+            if progress(Progress::of(done, of)).is_break() {
                 self.is_over.store(true, Ordering::Relaxed);
             }
         }

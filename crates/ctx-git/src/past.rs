@@ -151,6 +151,11 @@ impl Past {
         self
     }
 
+    /// Whether these are all changes of `extent`.
+    pub(crate) fn is_all_of(&self, extent: &Extent) -> bool {
+        self.extent == *extent && !self.is_partial
+    }
+
     /// The number of changes.
     pub(crate) fn len(&self) -> usize {
         self.changes.len()

@@ -4,6 +4,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ctx_git::{GitChanges, GitError, Progress, Updated};
 use ctx_rank::Query;
@@ -323,6 +324,59 @@ fn an_update_that_is_cancelled_midway_keeps_what_it_read() {
     assert_eq!(update(&again).read, 21 - known);
     bench.as_at_once();
     assert_eq!(update(&again).read, 0);
+}
+
+/// As questions do that are asked at once.
+#[test]
+fn updates_at_once_read_each_change_once() {
+    let mut bench = Bench::new();
+    bench.leak(40);
+    // All are opened before one reads, and each has its own file open, as in processes of their own.
+    let all: Vec<GitChanges> = (0..4).map(|_| bench.open()).collect();
+    let (sum, waited) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for changes in &all {
+            scope.spawn(|| {
+                let updated = changes.update(&mut |it| {
+                    waited.fetch_or(it.is_waiting, Ordering::Relaxed);
+                    if it.done < 20 && !it.is_waiting {
+                        // Long enough for all to have begun.
+                        std::thread::sleep(std::time::Duration::from_millis(2));
+                    }
+                    ControlFlow::Continue(())
+                });
+                sum.fetch_add(updated.unwrap().read, Ordering::Relaxed);
+                assert_eq!(changes.count(), 40);
+            });
+        }
+    });
+    assert_eq!(sum.into_inner(), 40);
+    assert!(waited.into_inner());
+    bench.as_at_once();
+}
+
+#[test]
+fn who_ends_to_wait_for_another_has_what_that_one_read() {
+    let mut bench = Bench::new();
+    bench.leak(300);
+    let (one, other) = (bench.open(), bench.open());
+    let mut told = None;
+    let updated = one.update(&mut |it| {
+        if it.done > 280 && told.is_none() {
+            let ended = other.update(&mut |it| {
+                assert!(it.is_waiting);
+                ControlFlow::Break(())
+            });
+            told = Some((ended, other.count()));
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(updated.unwrap().read, 300);
+    let (ended, known) = told.unwrap();
+    assert!(matches!(ended, Err(GitError::Cancelled)), "{ended:?}");
+    assert_eq!(known, 256);
+    assert_eq!(update(&other).read, 0);
+    assert_eq!(other.count(), 300);
 }
 
 #[test]
