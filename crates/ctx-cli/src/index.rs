@@ -99,8 +99,8 @@ fn look(
                 report::warning(loss);
             }
             settings.note_index(&status(&index)?, kept(&index)?);
-            let past = past::open(root, &settings.strategies(None), report)?;
-            past.iter().for_each(Past::warn);
+            let past = past::look(root, &settings.strategies(None), report)?;
+            past.iter().for_each(|(past, _)| past.warn());
             tell_status(&index, settings, past.as_ref(), json)
         }
     }
@@ -250,6 +250,9 @@ struct Totals {
     /// How many changes of a git repository are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<usize>,
+    /// Whether these are all; not told after an update, which reads them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes_complete: Option<bool>,
     /// Why no changes are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes_failure: Option<String>,
@@ -306,6 +309,7 @@ impl<'t> StatusJson<'t> {
                 max_file_bytes: status.max_file_bytes,
                 passed_generated: None,
                 changes: None,
+                changes_complete: None,
                 changes_failure: None,
                 written_at: status.written_at,
             },
@@ -387,13 +391,15 @@ fn table<const N: usize>(rows: [(&str, String); N]) -> Result<(), Failure> {
 fn tell_status(
     index: &Index,
     settings: &Settings,
-    past: Option<&Past>,
+    past: Option<&(Past, bool)>,
     json: bool,
 ) -> Result<(), Failure> {
     let status = &status(index)?;
     let pending = index.pending().map_err(|it| indexing::failure(&it))?;
     if json {
-        return emit::json(&StatusJson::of(status).with_past(past).with_pending(pending));
+        let mut told = StatusJson::of(status).with_past(past.map(|it| &it.0));
+        told.totals.changes_complete = told.totals.changes.and(past.map(|it| it.1));
+        return emit::json(&told.with_pending(pending));
     }
     let by = |key| clean(settings.origin(key)).into_owned();
     let generated = match pending.generated {
@@ -411,18 +417,7 @@ fn tell_status(
         ("parts", grouped(status.parts)),
         ("lines", grouped(status.lines)),
         ("index size", counted(status.bytes, "byte")),
-        (
-            "git commits",
-            match past.map(|it| (it.count(), it.failure())) {
-                None => "none".to_owned(),
-                Some((None, why)) => {
-                    let why = why.unwrap_or_default();
-                    format!("not searched: {}", clean(&why))
-                }
-                Some((Some(0), _)) => "0 (merges and a first commit are not searched)".to_owned(),
-                Some((Some(changes), _)) => grouped(changes as u64),
-            },
-        ),
+        ("git commits", commits(past)),
         ("generation", grouped(status.generation)),
         (
             "written",
@@ -442,6 +437,25 @@ fn tell_status(
             ),
         ),
     ])
+}
+
+/// What is known of a git history.
+fn commits(past: Option<&(Past, bool)>) -> String {
+    let Some((past, is_all)) = past else {
+        return "none".to_owned();
+    };
+    match (past.count(), is_all) {
+        (None, _) => {
+            let why = past.failure().unwrap_or_default();
+            format!("not searched: {}", clean(&why))
+        }
+        (Some(0), true) => "0 (merges and a first commit are not searched)".to_owned(),
+        (Some(0), false) => "not read yet; the next question reads them".to_owned(),
+        (Some(changes), true) => grouped(changes as u64),
+        (Some(changes), false) => {
+            format!("{}; the next question reads on", grouped(changes as u64))
+        }
+    }
 }
 
 fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Failure> {

@@ -95,6 +95,29 @@ pub(crate) fn open(
     })
 }
 
+/// Same as [`open`], and whether all changes are known. Nothing is changed; a repository that could
+/// not be read now is unreadable.
+///
+/// # Errors
+/// Those of [`open`].
+pub(crate) fn look(
+    root: &Path,
+    strategies: &[Strategy],
+    report: Report,
+) -> Result<Option<(Past, bool)>, Failure> {
+    let Some(past) = open(root, strategies, report)? else {
+        return Ok(None);
+    };
+    let is_all = match &past {
+        Past::Known(changes) => changes.is_up_to_date(),
+        Past::Unreadable(_) => Ok(false),
+    };
+    Ok(Some(match is_all {
+        Ok(is_all) => (past, is_all),
+        Err(error) => (Past::Unreadable((&error).into()), false),
+    }))
+}
+
 /// Same as [`open`], with the changes brought up to date.
 ///
 /// # Errors

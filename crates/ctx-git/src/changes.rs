@@ -138,6 +138,16 @@ impl GitChanges {
         self.past().len()
     }
 
+    /// Whether all changes up to `HEAD` are known, so that an update would read nothing. Only opens
+    /// the repository.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    pub fn is_up_to_date(&self) -> Result<bool, GitError> {
+        let opened = self.source.open()?;
+        Ok(self.past().is_all_of(&opened.extent()))
+    }
+
     /// Reads the changes that are not known yet, and forgets those that `HEAD` no longer has. If
     /// `HEAD` has not moved, only opens the repository. `progress` receives the progress, and may
     /// cancel the update: what was read by then is kept, the latest first, and the next update

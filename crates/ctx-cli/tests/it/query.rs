@@ -188,6 +188,22 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
     let message = "Mend the leak that timeouts of connections left";
     repository.commit(message, &[("src/pool.rs", Some(&mended))]);
     let question = "it leaks when a connection has a timeout";
+    let commits = |asked: &Asked| {
+        let status = asked.run(&["index", "--status"]);
+        let line = status.ok().lines().find(|it| it.starts_with("git commits"));
+        line.unwrap_or_default().to_owned()
+    };
+    let without = ["query", question, "--strategies", "text"];
+    asked.run(&without).ok();
+    assert_eq!(
+        commits(&asked),
+        "git commits  not read yet; the next question reads them"
+    );
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(
+        (&status["changes"], &status["changesComplete"]),
+        (&json!(0), &json!(false))
+    );
     let result = asked.run(&["query", question, "--json"]).json();
     assert_eq!(paths(&result), ["src/pool.rs"]);
     let item = &result["retrieval"]["items"][0];
@@ -199,7 +215,11 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
         "messages are not shown: {context}"
     );
     let status = asked.run(&["index", "--status", "--json"]).json();
-    assert_eq!(status["changes"], 1);
+    assert_eq!(
+        (&status["changes"], &status["changesComplete"]),
+        (&json!(1), &json!(true))
+    );
+    assert_eq!(commits(&asked), "git commits  1");
     let told = asked.run(&["index"]);
     assert!(told.ok().contains(", 1 git commit in "), "{told:?}");
     asked
@@ -209,6 +229,10 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
     fs::remove_file(asked.root.path().join("ctx.toml")).unwrap();
     // What is committed since has its say at once, and what is kept answers without a look.
     repository.commit("Tell of a timeout", &[("notes.md", Some("# Notes\n"))]);
+    assert_eq!(
+        commits(&asked),
+        "git commits  1; the next question reads on"
+    );
     asked.run(&["query", question]).ok();
     assert_eq!(
         asked.run(&["index", "--status", "--json"]).json()["changes"],

@@ -134,7 +134,9 @@ fn what_a_change_touched_is_found_by_what_was_said_of_it() {
     );
     bench.change("Let slots be given back twice", "return 2", "return 4");
     let changes = bench.open();
+    assert!(!changes.is_up_to_date().unwrap());
     let updated = update(&changes);
+    assert!(changes.is_up_to_date().unwrap());
     assert_eq!(
         (updated.changes, updated.read, updated.unsaved),
         (2, 2, None)
