@@ -459,11 +459,11 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "G" | "GB" | "GIB" => 30,
         _ => return Err(refused()),
     };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(1 << shift))
-        .ok_or_else(refused)
+    let size = digits.parse::<u64>().ok();
+    match size.and_then(|n| n.checked_mul(1 << shift)) {
+        Some(0) => Err("0 takes no file in; give at least 1".to_owned()),
+        size => size.ok_or_else(refused),
+    }
 }
 
 #[cfg(test)]
@@ -568,7 +568,8 @@ mod tests {
     #[test]
     fn sizes_are_read() {
         for (text, expected) in [
-            ("0", Some(0)),
+            ("0", None),
+            ("0K", None),
             ("500", Some(500)),
             ("2K", Some(2048)),
             ("64m", Some(64 << 20)),

@@ -401,7 +401,7 @@ fn tell_status(
         told.totals.changes_complete = told.totals.changes.and(past.map(|it| it.1));
         return emit::json(&told.with_pending(pending));
     }
-    let by = |key| clean(settings.origin(key)).into_owned();
+    let by = |key| clean(&settings.by(key)).into_owned();
     let generated = match pending.generated {
         _ if status.include_generated => "included".to_owned(),
         0 => "passed over".to_owned(),

@@ -244,9 +244,9 @@ pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Repo
             "{} that {are} there {are} no longer indexed: ignore files or settings leave {them} out ({} is set by {}, {} by {})",
             counted(updated.left_out as u64, "file"),
             settings::INCLUDE_GENERATED,
-            settings.origin(settings::INCLUDE_GENERATED),
+            settings.by(settings::INCLUDE_GENERATED),
             settings::MAX_FILE_SIZE,
-            settings.origin(settings::MAX_FILE_SIZE),
+            settings.by(settings::MAX_FILE_SIZE),
         ));
     }
 }

@@ -22,6 +22,10 @@ use crate::values::{Kinds, Strategies, Value};
 /// Keys that the index remembers.
 pub(crate) const INCLUDE_GENERATED: &str = "include-generated";
 pub(crate) const MAX_FILE_SIZE: &str = "max-file-size";
+/// Where values come from that the index remembers.
+const KEPT: &str = "the index, as a flag said before";
+/// The size of the largest file that is indexed where nothing is said.
+const DEFAULT_FILE_SIZE: u64 = 1 << 20;
 /// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_mins(1);
 
@@ -208,11 +212,7 @@ impl Settings {
     /// Records the values that were left to the index, as reported by `status`.
     pub(crate) fn note_index(&mut self, status: &index::Status, kept: index::Kept) {
         let origin = |is_kept: bool| {
-            if is_kept {
-                "the index, as a flag said before"
-            } else {
-                "the default"
-            }
+            if is_kept { KEPT } else { "the default" }
         };
         let is_told = |told: &[AppliedSetting], key| told.iter().any(|it| it.key == key);
         if !is_told(&self.told, INCLUDE_GENERATED) {
@@ -231,11 +231,26 @@ impl Settings {
         told.map_or("the default", |it| &it.origin)
     }
 
+    /// Where the value of `key` comes from, and, if the index remembers another than the default,
+    /// which flag undoes that.
+    pub(crate) fn by(&self, key: &str) -> String {
+        let origin = self.origin(key);
+        let told = self.told.iter().find(|it| it.key == key);
+        let value = told.map_or("", |it| &it.value);
+        let flag = match key {
+            _ if origin != KEPT => return origin.to_owned(),
+            INCLUDE_GENERATED if value == true.tell() => "--no-include-generated",
+            MAX_FILE_SIZE if value != DEFAULT_FILE_SIZE.tell() => "--max-file-size 1M",
+            _ => return origin.to_owned(),
+        };
+        format!("{origin}; {flag} undoes it")
+    }
+
     /// The value of `key`, and where it comes from.
     pub(crate) fn say(&self, key: &str) -> String {
         let told = self.told.iter().find(|it| it.key == key);
         let value = told.map_or("not known", |it| &it.value);
-        format!("{key} is {value} ({})", self.origin(key))
+        format!("{key} is {value} ({})", self.by(key))
     }
 
     /// The values picked so far, and where they come from.

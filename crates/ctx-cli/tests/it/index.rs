@@ -203,9 +203,9 @@ fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
     assert_eq!(status["includeGenerated"], true);
     let status = asked.run(&["index", "--status"]);
     assert!(
-        status
-            .ok()
-            .contains("included (the index, as a flag said before)"),
+        status.ok().contains(
+            "included (the index, as a flag said before; --no-include-generated undoes it)"
+        ),
         "{status:?}"
     );
     assert_eq!(index(&["--rebuild"])["files"], 2, "nor does a new index");
@@ -564,10 +564,19 @@ fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
     for part in [
         "there are no files with text",
         "of 3 files: it is too large, max-file-size is 1",
-        "(the index, as a flag said before)",
+        "(the index, as a flag said before; --max-file-size 1M undoes it)",
     ] {
         assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
     }
+    let status = asked.run(&["index", "--status"]);
+    let told = "1 bytes (the index, as a flag said before; --max-file-size 1M undoes it)";
+    assert!(status.ok().contains(told), "{status:?}");
+    asked
+        .run(&["query", "budget", "--max-file-size", "1M"])
+        .ok();
+    let status = asked.run(&["index", "--status"]);
+    let told = "1,048,576 bytes (the index, as a flag said before)";
+    assert!(status.ok().contains(told), "{status:?}");
 }
 
 #[cfg(unix)]
