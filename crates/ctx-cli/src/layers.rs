@@ -23,6 +23,9 @@ pub(crate) const NAME: &str = "ctx.toml";
 /// The most bytes of a settings file.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// An error of the parser that does not name its key.
+const DUPLICATE: &str = "duplicate key";
+
 /// The settings of one source. This is the schema of `ctx.toml`; [`environment`] has the names of
 /// the variables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -270,8 +273,14 @@ fn parse(text: &str) -> Result<Layer, (usize, String)> {
             format!("{key}{}", json_error(error.message().trim_end())),
         )
     };
-    let deserializer =
-        toml::Deserializer::parse(text).map_err(|error| located(&error, String::new()))?;
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| {
+        let (line, what) = located(&error, String::new());
+        let key = error.span().and_then(|span| text.get(span));
+        match key.filter(|_| error.message() == DUPLICATE) {
+            Some(key) => (line, format!("{what} {key}")),
+            None => (line, what),
+        }
+    })?;
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let key = match error.path().to_string().as_str() {
             "." => String::new(),

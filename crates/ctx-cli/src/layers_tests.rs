@@ -97,7 +97,12 @@ fn what_is_not_understood_is_named_with_its_line() {
             refused("limit", &["too large"]);
         }
     }
-    refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["duplicate"]);
+    refused(
+        "[query]\nlimit = 1\nlimit = 2\n",
+        3,
+        &["duplicate key limit"],
+    );
+    refused("[query]\n\n[query]\n", 3, &["duplicate key query"]);
     refused("[query\n", 1, &[]);
 }
 

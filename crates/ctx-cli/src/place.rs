@@ -147,6 +147,11 @@ pub(crate) fn repository_of(root: &Path) -> Option<&Path> {
     folders.find(|it| has(it, ".git"))
 }
 
+/// Whether `root` is a git repository without a work tree, or the git folder of one with one.
+pub(crate) fn is_bare(root: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|it| has(root, it))
+}
+
 fn has(folder: &Path, name: &str) -> bool {
     fs::symlink_metadata(folder.join(name)).is_ok()
 }

@@ -213,13 +213,31 @@ fn nothing_in(question: &str) -> String {
     if question.trim().is_empty() {
         return "the question is empty".to_owned();
     }
-    let nothing = "the question has nothing to look for: no name, no path, and no word but";
     let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
-    let mut words = question.split(|it| !is_of_word(it));
-    if words.any(|it| it.len() > LONGEST) {
-        format!("{nothing} the commonest and those of more than {LONGEST} bytes")
+    let words = question.split(|it| !is_of_word(it));
+    let words = words.filter(|it| it.contains(char::is_alphanumeric));
+    let is_digit = |it: &str| it.len() == 1 && it.starts_with(|it: char| it.is_ascii_digit());
+    let [mut common, mut digits, mut long] = [false; 3];
+    for word in words {
+        match word {
+            word if word.len() > LONGEST => long = true,
+            word if is_digit(word) => digits = true,
+            _ => common = true,
+        }
+    }
+    let long_ones = format!("those of more than {LONGEST} bytes");
+    let kinds = [
+        (common, "the commonest"),
+        (digits, "single digits"),
+        (long, &*long_ones),
+    ];
+    let kinds = kinds.iter().filter(|it| it.0).map(|it| it.1);
+    let kinds = kinds.collect::<Vec<_>>().join(" and ");
+    let nothing = "the question has nothing to look for: no name, no path, and no";
+    if kinds.is_empty() {
+        format!("{nothing} letter or digit")
     } else {
-        format!("{nothing} the commonest")
+        format!("{nothing} word but {kinds}")
     }
 }
 
@@ -426,8 +444,13 @@ fn warn(
                 emit::counted(n as u64, "file")
             ),
         };
+        let then = if place::is_bare(root) {
+            "it is a git repository without a work tree, and its files are in its history; ask in a clone, or in what `git worktree add` makes"
+        } else {
+            "try other words, or a name or path that is there (`ctx index --status` tells what is indexed)"
+        };
         report::warning(&format!(
-            "nothing in {} fits the question{others}{unread}; try other words, or a name or path that is there (`ctx index --status` tells what is indexed)",
+            "nothing in {} fits the question{others}{unread}; {then}",
             shown(root)
         ));
     }

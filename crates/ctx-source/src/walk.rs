@@ -165,7 +165,7 @@ pub enum WalkFault {
         why: io::Error,
     },
     /// A limit was reached: entries below this folder are missing, or the rest of the walk is, too.
-    #[error("{path:?} is left out: {limit}")]
+    #[error("{path:?}: {limit}")]
     Limit {
         /// The path, relative to the root.
         path: PathBuf,

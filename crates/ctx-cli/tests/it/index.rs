@@ -557,6 +557,21 @@ fn what_is_no_file_and_what_is_empty_is_named_as_pack_names_it() {
 }
 
 #[test]
+fn what_lies_too_deep_is_told_once() {
+    let asked = Asked::small();
+    let deep = asked.root.path().join("d/".repeat(130));
+    fs::create_dir_all(deep).unwrap();
+    let run = asked.run(&["index"]);
+    let told: Vec<_> = run.stderr.lines().collect();
+    let [told] = told[..] else {
+        panic!("{run:?}");
+    };
+    assert!(told.starts_with("warning: not indexed: \"d/d/"), "{told}");
+    let end = "/d\": it is more than 128 folders deep";
+    assert!(told.ends_with(end), "{told}");
+}
+
+#[test]
 fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
     let asked = Asked::small();
     asked.run(&["query", "budget", "--max-file-size", "1"]).ok();

@@ -1538,6 +1538,26 @@ fn a_question_of_words_that_are_too_long_is_refused_as_such() {
     let short = asked.run(&["query", "a"]);
     short.fails(3, &["no word but the commonest"]);
     assert!(!short.stderr.contains("bytes"), "{short:?}");
+    for (question, why) in [
+        ("\u{1f389}", "no letter or digit"),
+        ("0 7", "no word but single digits"),
+        ("the 0", "no word but the commonest and single digits"),
+    ] {
+        let refused = asked.run(&["query", question]);
+        refused.fails(3, &["nothing to look for", why]);
+    }
+}
+
+#[test]
+fn a_repository_without_a_work_tree_is_told_where_nothing_is_found() {
+    let asked = Asked::of([("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")]);
+    for folder in ["objects", "refs"] {
+        fs::create_dir(asked.root.path().join(folder)).unwrap();
+    }
+    let run = asked.run(&["query", "zebra"]);
+    let told = "it is a git repository without a work tree";
+    assert!(run.stderr.contains(told), "{run:?}");
+    assert!(!run.stderr.contains("other words"), "{run:?}");
 }
 
 #[test]
