@@ -7,6 +7,8 @@ pub mod budget;
 #[cfg(feature = "format")]
 pub mod format;
 pub mod growth;
+#[cfg(feature = "tokens")]
+mod run;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "tokens")]

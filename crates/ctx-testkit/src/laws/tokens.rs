@@ -7,7 +7,8 @@ use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
-use proptest::test_runner::{Config, TestRng, TestRunner};
+
+use super::run;
 
 /// The least number of texts for each law; `PROPTEST_CASES` may ask for more.
 const CASES: u32 = 512;
@@ -40,7 +41,7 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
     says_the_same_elsewhere(counter, &texts);
     if counter.additivity() == Additivity::AtSafeJoints {
         let joints = (text(), vec(select(BLANKS), 0..3), text());
-        run(&joints, |(left, blank, right)| {
+        on_each(&joints, |(left, blank, right)| {
             let left = left + "\n";
             let right = blank.concat() + &right;
             adds_up(counter, &left, &right);
@@ -54,7 +55,7 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
 /// # Panics
 /// If `check` does, with the smallest text found for which it does.
 pub fn on_texts(mut check: impl FnMut(&str)) {
-    run(&text(), |text| check(&text));
+    on_each(&text(), |text| check(&text));
 }
 
 /// Runs `check` on texts cut at random into pieces, always between characters.
@@ -63,25 +64,14 @@ pub fn on_texts(mut check: impl FnMut(&str)) {
 /// If `check` does, with the smallest pieces found for which it does.
 pub fn on_cut_texts(mut check: impl FnMut(&[String])) {
     let pieces = vec(prop_oneof![3 => fragment(), 1 => text()], 0..12);
-    run(&pieces, |pieces| check(&pieces));
+    on_each(&pieces, |pieces| check(&pieces));
 }
 
-fn run<S: Strategy>(strategy: &S, mut check: impl FnMut(S::Value)) {
-    let config = Config::default();
-    let config = Config {
-        cases: config.cases.max(CASES),
-        failure_persistence: None,
-        ..config
-    };
-    let rng = TestRng::deterministic_rng(config.rng_algorithm);
-    let check = std::cell::RefCell::new(&mut check);
-    let result = TestRunner::new_with_rng(config, rng).run(strategy, |value| {
-        (check.borrow_mut())(value);
+fn on_each<S: Strategy>(strategy: &S, mut check: impl FnMut(S::Value)) {
+    run::run(CASES, strategy, |value| {
+        check(value);
         Ok(())
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn empty_text_is_free<C: TokenCounter + ?Sized>(counter: &C) {
