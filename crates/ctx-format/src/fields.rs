@@ -246,16 +246,11 @@ pub(crate) fn read_notice(line: &str) -> Option<Notice> {
     })
 }
 
-/// Writes the name of a source on one line of a list. A name that could begin a construct of its
-/// own (a list, a fence, a heading) is put in quotes.
-pub(crate) fn push_label(
-    out: &mut String,
-    block: &Block<'_>,
-    options: &FormatOptions,
-    inline: Inline,
-) {
-    let label = block.source(options.states_id());
-    let label = neutralise(&label, Slot::Line);
+/// Writes the name of a source as an item of a list, on one line. A name that could begin a
+/// construct of its own (a list, a fence, a heading) is put in quotes.
+pub(crate) fn push_source(out: &mut String, label: &str, inline: Inline) {
+    out.push_str("- ");
+    let label = neutralise(label, Slot::Line);
     let digits = label.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = digits.len() < label.len() && digits.starts_with(['.', ')']);
     let begins_plain = label
@@ -269,6 +264,7 @@ pub(crate) fn push_label(
         push_quoted(&mut quoted, &label);
         inline.push(out, &quoted);
     }
+    out.push('\n');
 }
 
 pub(crate) fn read_label(line: &str, inline: Inline) -> String {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use ctx_model::Format;
 
 use crate::check::{self, joins_safely};
+use crate::fields::{self, Inline};
+use crate::plain::{self, Plain};
 use crate::{Block, FormatError, FormatOptions, Group, Notice};
-use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
+use crate::{json::Json, markdown::Markdown, xml::Xml};
 
 /// Writes documents in one format. Every method appends one *piece* to `out`. In order, the pieces
 /// are
@@ -35,64 +37,113 @@ use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
 /// **No text leaves its place.** Whatever comes from a block is neutralised
 /// ([`neutralise`](crate::neutralise)) and escaped, so that it cannot be taken for a piece.
 ///
+/// Implementors write [`block`](Formatter::block). What they do not write is as in plain text: the
+/// caller's own text, one line for each source and the notice, and nothing elsewhere.
+///
+/// ```
+/// use ctx_format::{Block, DocumentWriter, Formatter, Slot, neutralise};
+/// use ctx_model::{Chunk, Relevance};
+///
+/// /// The lines of each chunk, behind bars.
+/// #[derive(Debug)]
+/// struct Bars;
+///
+/// impl Formatter for Bars {
+///     fn block(&self, block: &Block<'_>, out: &mut String) {
+///         for line in neutralise(block.body, Slot::Text).lines() {
+///             out.extend(["| ", line, "\n"]);
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), ctx_format::FormatError> {
+/// let chunk = Chunk::new("a", "one\ntwo", Relevance::ONE);
+/// let mut text = String::new();
+/// let mut document = DocumentWriter::new(&Bars, &mut text);
+/// document.block(&Block::full(&chunk));
+/// document.finish(Some("End"))?;
+/// assert_eq!(text, "| one\n| two\nEnd\n");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// `ctx_testkit::laws::formatter` has property tests of these laws, but for the escapes, which only
 /// a reader of the format can judge. A formatter of your own
 /// that keeps them can be given to `ctx_assemble::assemble_with`.
 ///
 /// Each method takes time linear in the size of its arguments.
 pub trait Formatter: Debug + Send + Sync {
-    /// The format it writes. A formatter of another format names the one whose rules for the
-    /// caller's header and footer ([`check_text`](crate::check_text)) it shares: usually
-    /// [`Format::Plain`], which has none.
-    fn format(&self) -> Format;
+    /// The format it writes; [`Format::Plain`] unless overridden. A formatter of another format
+    /// names the one whose rules for the caller's header and footer
+    /// ([`check_text`](crate::check_text)) it shares: usually [`Format::Plain`], which has none.
+    fn format(&self) -> Format {
+        Format::Plain
+    }
 
     /// The group that the options assign to `block`, unless the writer of the document chooses it
     /// ([`DocumentWriter::group_by`](crate::DocumentWriter::group_by)), as an assembly does. In a
     /// document the block must be in that group, since a heading that the group shows is not
     /// repeated in the block. The group of a file may be opened within a group that the caller
-    /// chose.
-    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>>;
+    /// chose. None unless overridden.
+    fn group_of<'b>(&self, _block: &Block<'b>) -> Option<Group<'b>> {
+        None
+    }
 
     /// Writes one block that stands alone, outside any document: without separator or group, and
-    /// with only the heading, the lines, the language, the relevance and the text.
-    fn fragment(&self, block: &Block<'_>, out: &mut String);
+    /// with only the heading, the lines, the language, the relevance and the text. As in a document
+    /// unless overridden.
+    fn fragment(&self, block: &Block<'_>, out: &mut String) {
+        self.block(block, out);
+    }
 
     /// Opens the document; `header` is the caller's own text before the first block.
-    fn open(&self, header: Option<&str>, out: &mut String);
+    fn open(&self, header: Option<&str>, out: &mut String) {
+        fields::push_header(out, header.unwrap_or_default());
+    }
 
     /// Opens a group.
-    fn open_group(&self, group: &Group<'_>, out: &mut String);
+    fn open_group(&self, _group: &Group<'_>, _out: &mut String) {}
 
     /// Writes one block of a document.
     fn block(&self, block: &Block<'_>, out: &mut String);
 
     /// Writes the text between two blocks.
-    fn separator(&self, out: &mut String);
+    fn separator(&self, _out: &mut String) {}
 
     /// Closes a group.
-    fn close_group(&self, group: &Group<'_>, out: &mut String);
+    fn close_group(&self, _group: &Group<'_>, _out: &mut String) {}
 
     /// Closes the list of blocks.
-    fn close_chunks(&self, out: &mut String);
+    fn close_chunks(&self, _out: &mut String) {}
 
     /// Opens the list of sources.
-    fn open_sources(&self, out: &mut String);
+    fn open_sources(&self, out: &mut String) {
+        out.push_str(plain::SOURCES);
+        out.push('\n');
+    }
 
     /// Writes one source: the file or chunk that `block` comes from.
-    fn source(&self, block: &Block<'_>, out: &mut String);
+    fn source(&self, block: &Block<'_>, out: &mut String) {
+        fields::push_source(out, &block.label(), Inline::Plain);
+    }
 
     /// Writes the text between two sources.
-    fn source_separator(&self, out: &mut String);
+    fn source_separator(&self, _out: &mut String) {}
 
     /// Closes the list of sources.
-    fn close_sources(&self, out: &mut String);
+    fn close_sources(&self, _out: &mut String) {}
 
     /// States in one line how much was left out. Notices whose numbers have as many digits take as
     /// many tokens: an assembly prices one of each length.
-    fn notice(&self, notice: &Notice, out: &mut String);
+    fn notice(&self, notice: &Notice, out: &mut String) {
+        out.push_str(&fields::notice_line(notice));
+        out.push('\n');
+    }
 
     /// Closes the document; `footer` is the caller's own text after the last block.
-    fn close(&self, footer: Option<&str>, out: &mut String);
+    fn close(&self, footer: Option<&str>, out: &mut String) {
+        fields::push_footer(out, footer.unwrap_or_default());
+    }
 
     /// Whether every piece keeps the rule that prices add up, in documents that end with `footer`.
     /// If not, the whole document must be counted.

@@ -121,8 +121,6 @@ impl Formatter for Json {
         out.push_str("\"chunks\":[\n");
     }
 
-    fn open_group(&self, _: &Group<'_>, _: &mut String) {}
-
     fn block(&self, block: &Block<'_>, out: &mut String) {
         let mut object = self.object(block);
         if self.options.states_id() {
@@ -151,8 +149,6 @@ impl Formatter for Json {
     fn separator(&self, out: &mut String) {
         out.push_str(",\n");
     }
-
-    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
 
     fn close_chunks(&self, out: &mut String) {
         out.push_str("]\n");

@@ -51,10 +51,6 @@ impl Formatter for Markdown {
         push_fenced(out, block);
     }
 
-    fn open(&self, header: Option<&str>, out: &mut String) {
-        fields::push_header(out, header.unwrap_or_default());
-    }
-
     fn open_group(&self, group: &Group<'_>, out: &mut String) {
         match group {
             Group::Category(category) => {
@@ -99,22 +95,15 @@ impl Formatter for Markdown {
         out.push_str(&self.separator.piece);
     }
 
-    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
-
-    fn close_chunks(&self, _: &mut String) {}
-
     fn open_sources(&self, out: &mut String) {
         out.push_str(SOURCES);
         out.push_str("\n\n");
     }
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
-        out.push_str("- ");
-        fields::push_label(out, block, &self.options, Inline::Markdown);
-        out.push('\n');
+        let label = block.source(self.options.states_id());
+        fields::push_source(out, &label, Inline::Markdown);
     }
-
-    fn source_separator(&self, _: &mut String) {}
 
     /// Writes a rule, because text right after a list would be read as part of its last item.
     fn close_sources(&self, out: &mut String) {
@@ -126,10 +115,6 @@ impl Formatter for Markdown {
         out.push_str("> ");
         out.push_str(&fields::notice_line(notice));
         out.push_str("\n\n");
-    }
-
-    fn close(&self, footer: Option<&str>, out: &mut String) {
-        fields::push_footer(out, footer.unwrap_or_default());
     }
 }
 

@@ -1,7 +1,5 @@
 //! Plain text: a title, a rule of dashes, the text, and in a document the rule again.
 
-use ctx_model::Format;
-
 use crate::fields::Inline;
 use crate::markdown::push_repeated;
 use crate::neutral::{self, Slot};
@@ -51,10 +49,6 @@ impl Plain {
 }
 
 impl Formatter for Plain {
-    fn format(&self) -> Format {
-        Format::Plain
-    }
-
     fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
         Group::of(block, self.options.group_by)
     }
@@ -66,10 +60,6 @@ impl Formatter for Plain {
         }
         neutral::push(out, block.body, Slot::Text);
         out.push('\n');
-    }
-
-    fn open(&self, header: Option<&str>, out: &mut String) {
-        fields::push_header(out, header.unwrap_or_default());
     }
 
     fn open_group(&self, group: &Group<'_>, out: &mut String) {
@@ -101,22 +91,10 @@ impl Formatter for Plain {
         out.push_str(&self.separator.piece);
     }
 
-    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
-
-    fn close_chunks(&self, _: &mut String) {}
-
-    fn open_sources(&self, out: &mut String) {
-        out.push_str(SOURCES);
-        out.push('\n');
-    }
-
     fn source(&self, block: &Block<'_>, out: &mut String) {
-        out.push_str("- ");
-        fields::push_label(out, block, &self.options, Inline::Plain);
-        out.push('\n');
+        let label = block.source(self.options.states_id());
+        fields::push_source(out, &label, Inline::Plain);
     }
-
-    fn source_separator(&self, _: &mut String) {}
 
     fn close_sources(&self, out: &mut String) {
         push_rule(out, SHORTEST_RULE);
@@ -126,10 +104,6 @@ impl Formatter for Plain {
     fn notice(&self, notice: &Notice, out: &mut String) {
         out.push_str(&fields::notice_line(notice));
         out.push_str("\n\n");
-    }
-
-    fn close(&self, footer: Option<&str>, out: &mut String) {
-        fields::push_footer(out, footer.unwrap_or_default());
     }
 }
 

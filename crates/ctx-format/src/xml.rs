@@ -144,8 +144,6 @@ impl Formatter for Xml {
         }
     }
 
-    fn close_chunks(&self, _: &mut String) {}
-
     fn open_sources(&self, out: &mut String) {
         out.push_str("<sources>\n");
     }
@@ -157,8 +155,6 @@ impl Formatter for Xml {
         push_escaped(out, &label, Escapes::Text);
         out.push_str("</source>\n");
     }
-
-    fn source_separator(&self, _: &mut String) {}
 
     fn close_sources(&self, out: &mut String) {
         out.push_str("</sources>\n");

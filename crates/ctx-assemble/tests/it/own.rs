@@ -28,18 +28,6 @@ fn bars(text: &str, out: &mut String) {
 }
 
 impl Formatter for Bars {
-    fn format(&self) -> Format {
-        Format::Plain
-    }
-
-    fn group_of<'b>(&self, _: &Block<'b>) -> Option<Group<'b>> {
-        None
-    }
-
-    fn fragment(&self, block: &Block<'_>, out: &mut String) {
-        self.block(block, out);
-    }
-
     fn open(&self, header: Option<&str>, out: &mut String) {
         bars(header.unwrap_or_default(), out);
     }
@@ -59,12 +47,6 @@ impl Formatter for Bars {
         bars(block.body, out);
     }
 
-    fn separator(&self, _: &mut String) {}
-
-    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
-
-    fn close_chunks(&self, _: &mut String) {}
-
     fn open_sources(&self, out: &mut String) {
         out.push_str("Sources\n");
     }
@@ -72,10 +54,6 @@ impl Formatter for Bars {
     fn source(&self, block: &Block<'_>, out: &mut String) {
         bars(block.title(), out);
     }
-
-    fn source_separator(&self, _: &mut String) {}
-
-    fn close_sources(&self, _: &mut String) {}
 
     fn notice(&self, notice: &Notice, out: &mut String) {
         let Notice { omitted, total } = notice;

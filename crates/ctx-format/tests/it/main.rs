@@ -9,6 +9,7 @@ mod hostile;
 mod joints;
 mod linear;
 mod neutral;
+mod own;
 mod own_text;
 mod reads_back;
 mod support;
