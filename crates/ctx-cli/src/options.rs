@@ -211,7 +211,7 @@ const SWITCHES: [Switch; 13] = [
     Switch {
         name: "metadata",
         negation: "no-metadata",
-        help: "Add a line of metadata to each Markdown block",
+        help: "Show the id, kind and name of each chunk for programs",
         negated_help: "Leave the metadata out [default]",
         field: |options| &mut options.include_metadata,
     },

@@ -190,7 +190,8 @@ pub struct BuildOptions {
     /// Whether a chunk's id is shown, so that it can be cited: in Markdown and plain text as a line
     /// `[id]`, in XML and JSON as `id`. Metadata has it in any case.
     pub include_ids: bool,
-    /// Whether a Markdown block carries its metadata as one JSON line.
+    /// Whether a chunk has its id, kind and name for programs: in Markdown and plain text as one
+    /// line of JSON, in XML as attributes, in JSON as keys.
     pub include_metadata: bool,
     /// How text is escaped in XML.
     pub xml_content: XmlContent,
@@ -343,7 +344,7 @@ crate::setters! {
     with_notice: include_notice: bool;
     /// Shows or hides ids.
     with_ids: include_ids: bool;
-    /// Adds or leaves out a line of metadata per Markdown block.
+    /// Adds or leaves out id, kind and name for programs.
     with_metadata: include_metadata: bool;
     /// Sets how XML escapes text.
     with_xml_content: xml_content: XmlContent;

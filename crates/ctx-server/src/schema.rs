@@ -201,7 +201,8 @@ pub(crate) struct BuildOptions {
     /// `[id]`, in XML and JSON as `id`. Metadata has it in any case.
     #[schema(nullable = false)]
     include_ids: Option<bool>,
-    /// Whether a Markdown block carries its metadata as one JSON line.
+    /// Whether a chunk has its id, kind and name for programs: in Markdown and plain text as one
+    /// line of JSON, in XML as attributes, in JSON as keys.
     #[schema(nullable = false)]
     include_metadata: Option<bool>,
     /// How text is separated from markup in XML.
