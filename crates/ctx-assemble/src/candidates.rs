@@ -126,7 +126,7 @@ impl<'u> Candidates<'u> {
             item
         };
         let mut items: Vec<Item> = self.all.iter().map(item).collect();
-        if options.diversity.is_some_and(|diversity| diversity > 0.0) {
+        if options.diversity > 0.0 {
             let features = features(&self.all, options, control)?;
             for (item, features) in items.iter_mut().zip(features) {
                 item.features = features;

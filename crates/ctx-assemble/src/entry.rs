@@ -44,7 +44,7 @@ pub(crate) fn entry_budgets(
         return Ok(no_entries(plan));
     }
     let by_order_alone =
-        !plan.options.caps && plan.options.diversity.is_none() && plan.claimants.is_empty();
+        !plan.options.caps && plan.options.diversity == 0.0 && plan.claimants.is_empty();
     let is_first_fit = plan.options.selection == Selection::InOrder && plan.policy.is_none();
     let mut limits = if is_first_fit && by_order_alone {
         first_fit(plan)

@@ -251,7 +251,7 @@ impl Plan<'_, '_> {
         capacity.safe = room.map_or(capacity.loose, |it| it.safe);
         let is_worse = |some: &Outcome| {
             let bound = everything.bound(&capacity, some.certificate.lambda);
-            self.options.diversity.is_none() && bound < some.certificate.value * (1.0 - ROUNDING)
+            self.options.diversity == 0.0 && bound < some.certificate.value * (1.0 - ROUNDING)
         };
         if some.is_some_and(is_worse) {
             return Ok(None);

@@ -9,9 +9,8 @@ pub struct Settings {
     /// Whether `Optimal` may take sixteen times the time and memory to prove its answer the best.
     pub exact: bool,
     /// How much new information counts against relevance: at 0 relevance alone counts, at 1 only
-    /// what no other chosen item shows. `None` is 0. It has no effect without
-    /// [features](crate::Item::features).
-    pub diversity: Option<f64>,
+    /// what no other chosen item shows. It has no effect without [features](crate::Item::features).
+    pub diversity: f64,
 }
 
 impl Settings {
@@ -24,16 +23,15 @@ impl Settings {
 
     /// Sets how much new information counts against relevance.
     #[must_use]
-    pub fn with_diversity(mut self, diversity: Option<f64>) -> Self {
+    pub fn with_diversity(mut self, diversity: f64) -> Self {
         self.diversity = diversity;
         self
     }
 
-    /// The diversity as a number.
+    /// The diversity, if it is a share.
     pub(crate) fn diversity(&self) -> Result<f64, BudgetError> {
-        let share = self.diversity.unwrap_or(0.0);
-        if share.is_finite() && (0.0..=1.0).contains(&share) {
-            Ok(share)
+        if (0.0..=1.0).contains(&self.diversity) {
+            Ok(self.diversity)
         } else {
             Err(BudgetError::InvalidDiversity)
         }

@@ -125,7 +125,7 @@ impl OptionFlags {
         set_some(self.separator.as_ref(), &mut options.chunk_separator);
         set(self.xml_content.as_ref(), &mut options.xml_content);
         if let Some(diversity) = self.diversity {
-            options.diversity = Some(diversity.get());
+            options.diversity = diversity.get();
         }
         if let Some(path) = &self.previous {
             options.previous = Some(receipt::previous(path)?);

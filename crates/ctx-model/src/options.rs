@@ -215,9 +215,9 @@ pub struct BuildOptions {
     /// value, as suits probabilities. Scores that fall more slowly than usefulness need a higher
     /// power. 0 gives all chunks the same value.
     pub relevance_power: u8,
-    /// How much new information counts against relevance, from 0 to 1; `None` is 0. On the wire any
-    /// other number is refused, and NaN and infinity are not written.
-    pub diversity: Option<f64>,
+    /// How much new information counts against relevance, from 0 to 1. On the wire 0 may be absent or
+    /// null, any other number is refused, and NaN and infinity are written as null.
+    pub diversity: f64,
     /// Whether [`Selection::Optimal`] continues until it has proved its answer the best within the
     /// weight that fits for certain. With a counter whose weights round, as `characterBased` does,
     /// half a token more may fit, which is tried only for all chunks together and for what is
@@ -301,7 +301,7 @@ impl Default for BuildOptions {
             min_relevance: None,
             merge: true,
             relevance_power: 1,
-            diversity: None,
+            diversity: 0.0,
             exact: false,
             caps: false,
             previous: None,
@@ -363,7 +363,7 @@ crate::setters! {
     /// Sets the power to which relevance is raised.
     with_relevance_power: relevance_power: u8;
     /// Sets how much new information counts against relevance.
-    with_diversity: diversity: Option<f64>;
+    with_diversity: diversity: f64;
     /// Sets whether the optimum must be proved.
     with_exact: exact: bool;
     /// Sets whether chunks are capped at their shares.
@@ -446,9 +446,7 @@ impl TryFrom<UncheckedOptions> for BuildOptions {
             .min_relevance
             .map(|value| share("minRelevance", value))
             .transpose()?;
-        if let Some(value) = wire.diversity {
-            share("diversity", value)?;
-        }
+        let diversity = share("diversity", wire.diversity.unwrap_or_default())?.get();
         Ok(BuildOptions {
             max_tokens: wire.max_tokens,
             max_chunks: wire.max_chunks,
@@ -475,7 +473,7 @@ impl TryFrom<UncheckedOptions> for BuildOptions {
             min_relevance,
             merge: wire.merge,
             relevance_power: wire.relevance_power,
-            diversity: wire.diversity,
+            diversity,
             exact: wire.exact,
             caps: wire.caps,
             previous: wire.previous,
@@ -513,7 +511,7 @@ impl From<BuildOptions> for UncheckedOptions {
             min_relevance: options.min_relevance.map(Relevance::get),
             merge: options.merge,
             relevance_power: options.relevance_power,
-            diversity: options.diversity,
+            diversity: Some(options.diversity).filter(|&share| share != 0.0),
             exact: options.exact,
             caps: options.caps,
             previous: options.previous,

@@ -538,7 +538,7 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
                     .with_min_relevance(min_relevance)
                     .with_merge(policy.0)
                     .with_relevance_power(policy.1)
-                    .with_diversity(policy.2)
+                    .with_diversity(policy.2.unwrap_or(0.0))
                     .with_exact(policy.3)
                     .with_caps(policy.4)
                     .with_explain(policy.5)

@@ -22,7 +22,7 @@ pub(super) struct Policy {
     pub(super) name: &'static str,
     selection: Selection,
     group_by: GroupBy,
-    diversity: Option<f64>,
+    diversity: f64,
     relevance_power: u8,
 }
 
@@ -36,7 +36,7 @@ const fn policy(
         name,
         selection,
         group_by,
-        diversity: None,
+        diversity: 0.0,
         relevance_power,
     }
 }
@@ -47,7 +47,7 @@ pub(super) const POLICIES: [Policy; 9] = [
     policy("density", Selection::Density, GroupBy::File, 1),
     policy("optimal", Selection::Optimal, GroupBy::File, 1),
     Policy {
-        diversity: Some(0.3),
+        diversity: 0.3,
         ..policy(
             "optimal, diversity 0.3",
             Selection::Optimal,

@@ -416,7 +416,7 @@ fn chunks_with_renditions_that_are_shown_in_full_are_merged_too() {
 #[test]
 fn a_part_that_is_worth_nothing_is_shown_where_there_is_room_whatever_is_worth_something() {
     let chunks = [lines("a", 1.0, 4, 4), lines("b", 0.0, 1, 3)];
-    for diversity in [None, Some(0.0), Some(0.5), Some(1.0)] {
+    for diversity in [0.0, 0.5, 1.0] {
         for notice in [false, true] {
             let mut options = options(1_000).with_notice(notice);
             options.diversity = diversity;

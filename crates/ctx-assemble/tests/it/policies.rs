@@ -104,7 +104,7 @@ fn what_is_left_out_enters_at_the_budget_the_receipt_names() {
     enter_where_the_receipt_says(&chunks, &capped);
     let diverse = options(400)
         .with_selection(Selection::Optimal)
-        .with_diversity(Some(0.5));
+        .with_diversity(0.5);
     enter_where_the_receipt_says(&chunks, &diverse);
 }
 
@@ -135,8 +135,8 @@ fn diversity_prefers_what_is_new() {
             .map(|it| it.id)
             .collect()
     };
-    assert_eq!(ids(None), ["a1", "a2"]);
-    assert_eq!(ids(Some(1.0)), ["a1", "b1"]);
+    assert_eq!(ids(0.0), ["a1", "a2"]);
+    assert_eq!(ids(1.0), ["a1", "b1"]);
 }
 
 /// Lines of one file, of 10 each.
@@ -169,7 +169,7 @@ fn diversity_shows_all_there_is_room_for() {
         for selection in POLICIES {
             let options = options(20_000)
                 .with_selection(selection)
-                .with_diversity(Some(diversity));
+                .with_diversity(diversity);
             for chunks in [&merged, &rendered] {
                 let built = build(chunks, &options);
                 assert!(
@@ -189,9 +189,7 @@ fn with_diversity_a_merged_chunk_is_worth_what_its_parts_are() {
         chunk(&format!("z{n}"), 0.3, &text).with_path(format!("z{n}.rs"))
     }));
     for selection in [Selection::Density, Selection::Optimal] {
-        let options = options(620)
-            .with_selection(selection)
-            .with_diversity(Some(0.8));
+        let options = options(620).with_selection(selection).with_diversity(0.8);
         let value = |options: &BuildOptions| build(&chunks, options).certificate.value;
         let (merged, apart) = (value(&options), value(&options.clone().with_merge(false)));
         assert!(merged > 0.8 * apart, "{selection:?}: {merged} of {apart}");
@@ -214,7 +212,7 @@ fn what_the_chunks_are_worth_adds_up_to_the_certificate() {
         chunk.name = Some(format!("name{}", number % 4));
         chunk.matched_keywords = ["word".to_owned(), format!("word{}", number % 3)].into();
     }
-    for diversity in [None, Some(0.1), Some(0.5), Some(1.0)] {
+    for diversity in [0.0, 0.1, 0.5, 1.0] {
         for (selection, tokens) in POLICIES.into_iter().flat_map(|it| [(it, 100), (it, 700)]) {
             let options = options(tokens)
                 .with_selection(selection)
@@ -259,7 +257,7 @@ fn where_nothing_fits_the_receipt_names_the_smallest_budget_that_shows_something
 #[test]
 fn a_diversity_that_is_no_share_is_refused() {
     for diversity in [f64::NAN, -0.1, 1.1] {
-        let options = options(100).with_diversity(Some(diversity));
+        let options = options(100).with_diversity(diversity);
         assert!(try_build(&files(3), &options).is_err(), "{diversity}");
     }
 }
@@ -341,7 +339,7 @@ proptest! {
         }
         let roomy = options(1_000_000).with_selection(Selection::Optimal);
         let plain = build(&chunks, &roomy);
-        let diverse = build(&chunks, &roomy.with_diversity(Some(diversity)));
+        let diverse = build(&chunks, &roomy.with_diversity(diversity));
         prop_assert_eq!(&diverse.context, &plain.context);
         let (value, expected) = (diverse.certificate.value, plain.certificate.value);
         prop_assert!((value - expected).abs() < 1e-9, "{} for {}", value, expected);
@@ -356,7 +354,7 @@ proptest! {
         let [less, more] = if budgets[0] <= budgets[1] { budgets } else { [budgets[1], budgets[0]] };
         // With diversity the greedy choice may turn for the worse with more to spend: see ctx-budget.
         // And what was sent before is preferred to what is worth more.
-        let options = options.with_selection(Selection::Optimal).with_diversity(None).with_previous(None);
+        let options = options.with_selection(Selection::Optimal).with_diversity(0.0).with_previous(None);
         let value = |max_tokens| {
             let options = options.clone().with_max_tokens(Tokens::new(max_tokens));
             try_build(&chunks, &options).map(|built| built.certificate.value)

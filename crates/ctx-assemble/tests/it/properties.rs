@@ -283,7 +283,7 @@ proptest! {
             let built = build(&chunks, &options.clone().with_notice(true)).unwrap();
             let worth = all.certificate.value * (1.0 - 1e-9);
             prop_assert!(built.certificate.upper_bound >= worth);
-            if options.selection == Selection::Optimal && options.exact && options.diversity.is_none() {
+            if options.selection == Selection::Optimal && options.exact && options.diversity == 0.0 {
                 prop_assert!(built.certificate.value >= worth);
             }
         }

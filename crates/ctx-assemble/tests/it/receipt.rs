@@ -277,12 +277,7 @@ fn where_pieces_do_not_add_up_no_entry_is_named_and_the_smallest_budget_is_tried
 /// Where no weight is known to be too much, nothing is solved to know the value of everything.
 #[test]
 fn a_small_context_is_chosen_in_few_steps_beside_a_separator_with_a_slash() {
-    for (count, most, diversity) in [
-        (1, 14, None),
-        (2, 24, None),
-        (2, 24, Some(0.5)),
-        (20, 300, None),
-    ] {
+    for (count, most, diversity) in [(1, 14, 0.0), (2, 24, 0.0), (2, 24, 0.5), (20, 300, 0.0)] {
         let chunks: Vec<Chunk> = (0..count)
             .map(|n| {
                 let content = format!("beta {n} x let beta {n}");

@@ -49,7 +49,7 @@ fn an_item_whose_numbers_make_no_sense_is_named() {
 #[test]
 fn a_diversity_that_is_no_share_is_refused() {
     for share in [-0.1, 1.1, f64::NAN] {
-        let settings = Settings::default().with_diversity(Some(share));
+        let settings = Settings::default().with_diversity(share);
         let error = select(&singles(1, &[]), Selection::Optimal, &settings, &mut || {
             Poll::Continue
         });

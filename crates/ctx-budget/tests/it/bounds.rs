@@ -14,7 +14,7 @@ proptest! {
 
     #[test]
     fn with_diversity_too(problem in problems(6), diversity in 0.0..=1.0_f64) {
-        let settings = Settings::default().with_diversity(Some(diversity));
+        let settings = Settings::default().with_diversity(diversity);
         budget::policies(&problem, POLICIES, &settings);
     }
 }
@@ -27,7 +27,7 @@ fn among_a_dozen_items_too() {
     let problems = (problems(12), 0.0..=1.0_f64);
     let checked = runner.run(&problems, |(problem, diversity)| {
         budget::policies(&problem, POLICIES, &Settings::default());
-        let settings = Settings::default().with_diversity(Some(diversity));
+        let settings = Settings::default().with_diversity(diversity);
         budget::policies(&problem, POLICIES, &settings);
         Ok(())
     });

@@ -119,7 +119,7 @@ fn told_better(capacity: u64, weights: [f64; 2]) -> [Outcome; 2] {
         capacity: Capacity::exact(capacity),
         ..Problem::default()
     };
-    let settings = Settings::default().with_diversity(Some(1.0));
+    let settings = Settings::default().with_diversity(1.0);
     [Selection::Density, Selection::Optimal]
         .map(|policy| select(&problem, policy, &settings, &mut || Poll::Continue).unwrap())
 }

@@ -58,10 +58,15 @@ fn what_the_wire_has_another_word_for_reads_back_as_that() {
     let word = serde_json::to_value(CounterName::Named("wordBased".to_owned())).unwrap();
     let name: CounterName = serde_json::from_value(word).unwrap();
     assert_eq!(name, CounterName::WordBased);
-    let none = json(&|it| it.diversity = Some(f64::NAN));
+    let none = json(&|it| it.diversity = f64::NAN);
     let none: BuildOptions = serde_json::from_value(none).unwrap();
-    assert_eq!(none.diversity, None);
-    refused::<BuildOptions>(&json(&|it| it.diversity = Some(2.0)), "diversity 2");
+    assert_eq!(none, BuildOptions::default());
+    refused::<BuildOptions>(&json(&|it| it.diversity = 2.0), "diversity 2");
+    assert_eq!(json(&|_| {}).get("diversity"), None);
+    for none in [json!(0), json!(-0.0), serde_json::Value::Null] {
+        let options: BuildOptions = serde_json::from_value(json!({"diversity": none})).unwrap();
+        assert_eq!(options, BuildOptions::default());
+    }
 }
 
 #[test]
@@ -200,7 +205,7 @@ prop_compose! {
         order in select(vec![Order::Relevance, Order::Stable, Order::Edges]),
         selection in select(vec![Selection::InOrder, Selection::Density, Selection::Optimal]),
         flags in any::<[bool; 15]>(),
-        diversity in of(share()),
+        diversity in share(),
         previous in of(any::<(String, Vec<String>, Option<String>)>()),
         texts in any::<(Option<String>, Option<String>, Option<String>)>(),
         counter in prop_oneof!["characterBased", "wordBased", any::<String>()],

@@ -248,7 +248,7 @@ pub fn entry(problem: &Problem, policy: Selection, settings: &Settings) {
 /// The value of a selection, summed in the simplest way.
 pub fn value(problem: &Problem, settings: &Settings, chosen: &[Option<usize>]) -> f64 {
     let featureless = problem.items.iter().all(|item| item.features.is_empty());
-    let diversity = settings.diversity.filter(|_| !featureless).unwrap_or(0.0);
+    let diversity = if featureless { 0.0 } else { settings.diversity };
     let mut told = BTreeMap::new();
     let mut relevance = 0.0;
     for (item, choice) in problem.items.iter().zip(chosen) {
