@@ -123,8 +123,8 @@ impl Control {
 
     /// Makes selection return its best answer so far when the clock reaches `deadline`.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: Option<Duration>) -> Self {
-        self.deadline = deadline;
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.deadline = deadline.into();
         self
     }
 

@@ -147,7 +147,14 @@ impl fmt::Display for CounterName {
 }
 
 /// The options of a build. Fields that are not set, in code or on the wire, have their values from
-/// [`BuildOptions::default`].
+/// [`BuildOptions::default`]. What may be absent is set with or without `Some`:
+///
+/// ```
+/// # use ctx_model::BuildOptions;
+/// let options = BuildOptions::default().with_max_chunks(3);
+/// assert_eq!(options, BuildOptions::default().with_max_chunks(Some(3)));
+/// assert_eq!(options.with_max_chunks(None), BuildOptions::default());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
