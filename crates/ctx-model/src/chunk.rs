@@ -34,6 +34,16 @@ pub struct Relation {
 
 /// A piece of text that may be put before a model. On the wire only `id`, `content` and `relevance`
 /// are required.
+///
+/// ```
+/// use ctx_model::{Chunk, Relevance};
+///
+/// let chunk = Chunk::new("a", "fn main() {}", Relevance::ONE)
+///     .with_path("src/main.rs")
+///     .with_summary("The entry point.")
+///     .with_imports(vec!["std::env".to_owned()]);
+/// assert_eq!(chunk.title(), "src/main.rs");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedChunk", into = "UncheckedChunk")]
 #[non_exhaustive]
@@ -148,6 +158,62 @@ impl Chunk {
     #[must_use]
     pub fn with_span(mut self, span: LineSpan) -> Self {
         self.span = Some(span);
+        self
+    }
+
+    /// Sets the name with its enclosing scopes.
+    #[must_use]
+    pub fn with_qualified_name(mut self, qualified_name: impl Into<String>) -> Self {
+        self.qualified_name = Some(qualified_name.into());
+        self
+    }
+
+    /// Sets a wider text to show instead of the content.
+    #[must_use]
+    pub fn with_expanded_context(mut self, expanded_context: impl Into<String>) -> Self {
+        self.expanded_context = Some(expanded_context.into());
+        self
+    }
+
+    /// Sets a shorter text to show beside or instead of the content.
+    #[must_use]
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// Sets the hash of the source that it was taken from.
+    #[must_use]
+    pub fn with_content_hash(mut self, content_hash: impl Into<String>) -> Self {
+        self.content_hash = Some(content_hash.into());
+        self
+    }
+
+    /// Sets what the file imports.
+    #[must_use]
+    pub fn with_imports(mut self, imports: Vec<String>) -> Self {
+        self.imports = imports;
+        self
+    }
+
+    /// Sets what it relates to.
+    #[must_use]
+    pub fn with_relations(mut self, relations: Vec<Relation>) -> Self {
+        self.relations = relations;
+        self
+    }
+
+    /// Sets when it was made, in milliseconds since 1970.
+    #[must_use]
+    pub fn with_created_at(mut self, created_at: i64) -> Self {
+        self.created_at = Some(created_at);
+        self
+    }
+
+    /// Sets the words of the question that it matched.
+    #[must_use]
+    pub fn with_matched_keywords(mut self, matched_keywords: impl Into<Arc<[String]>>) -> Self {
+        self.matched_keywords = matched_keywords.into();
         self
     }
 

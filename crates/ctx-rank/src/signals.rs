@@ -4,6 +4,14 @@ use ctx_model::Origin;
 
 /// The weight of each signal, and the decay of recency. The default is that of the original design:
 /// 0.35, 0.25, 0.15, 0.15 and 0.10, and λ = 0.01 per hour.
+///
+/// ```
+/// use ctx_rank::{Profile, Signals};
+///
+/// let profile = Profile::default().with_recency(0.0);
+/// let signals = Signals::default().with_text_similarity(1.0).with_usage_frequency(1.0);
+/// assert!((profile.score(&signals).total - 0.45 / 0.85).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -34,6 +42,22 @@ impl Default for Profile {
     }
 }
 
+ctx_model::setters! {
+    for Profile;
+    /// Sets the weight of text similarity.
+    with_text_similarity: text_similarity: f64;
+    /// Sets the weight of keyword match.
+    with_keyword_match: keyword_match: f64;
+    /// Sets the weight of recency.
+    with_recency: recency: f64;
+    /// Sets the weight of source priority.
+    with_source_priority: source_priority: f64;
+    /// Sets the weight of usage frequency.
+    with_usage_frequency: usage_frequency: f64;
+    /// Sets the decay of recency, in 1/hours.
+    with_decay: decay: f64;
+}
+
 /// The signals of one item, each in 0..=1. By default, keyword match and usage frequency are not
 /// looked up, and the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,6 +75,20 @@ pub struct Signals {
     pub source_priority: f64,
     /// How often it was used: [`usage_frequency`]; `None` if not looked up.
     pub usage_frequency: Option<f64>,
+}
+
+ctx_model::setters! {
+    for Signals;
+    /// Sets the similarity of its text and the question.
+    with_text_similarity: text_similarity: f64;
+    /// Sets the share of the question's keywords that it has.
+    with_keyword_match: keyword_match: Option<f64>;
+    /// Sets how recent it is.
+    with_recency: recency: f64;
+    /// Sets the priority of its kind.
+    with_source_priority: source_priority: f64;
+    /// Sets how often it was used.
+    with_usage_frequency: usage_frequency: Option<f64>;
 }
 
 /// One signal's part in a score.

@@ -78,6 +78,13 @@ impl Strategy {
 
 /// Weights of ranking. The defaults were chosen by cross-validation over repositories;
 /// `docs/record/eval.md` records each step.
+///
+/// ```
+/// use ctx_retrieve::{Options, Weights};
+///
+/// let options = Options::default().with_weights(Weights::default().with_title(0.5));
+/// assert_eq!(options.weights.head, Weights::default().head);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Weights {
@@ -410,13 +417,34 @@ ctx_model::setters! {
     with_now: now: Option<i64>;
 }
 
+ctx_model::setters! {
+    for Weights;
+    /// Sets the weight of each strategy.
+    with_strategies: strategies: [f64; Strategy::COUNT];
+    /// Sets the weight of the question's first line.
+    with_title: title: f64;
+    /// Sets the share of a file's best part that is added to all of its parts.
+    with_neighbour: neighbour: f64;
+    /// Sets the share of a file's best part that its head gets at least.
+    with_head: head: f64;
+    /// Sets the weights of the fields of parts.
+    with_fields: fields: Vec<(Field, f32)>;
+    /// Sets the weights of the fields of files.
+    with_file_fields: file_fields: Vec<(Field, f32)>;
+    /// Sets the weights of the roles of files.
+    with_roles: roles: [f64; 7];
+    /// Sets the least role weight of the best-matching document.
+    with_documents: documents: f64;
+    /// Sets the least score of the best-matching document.
+    with_first_document: first_document: f64;
+}
+
 /// The weights of signals in a search of files: only similarity to the question counts.
 fn search_profile() -> Profile {
-    let mut profile = Profile::default();
-    profile.text_similarity = 1.0;
-    profile.keyword_match = 0.0;
-    profile.recency = 0.0;
-    profile.source_priority = 0.0;
-    profile.usage_frequency = 0.0;
-    profile
+    Profile::default()
+        .with_text_similarity(1.0)
+        .with_keyword_match(0.0)
+        .with_recency(0.0)
+        .with_source_priority(0.0)
+        .with_usage_frequency(0.0)
 }

@@ -18,6 +18,13 @@ const COARSE: i128 = 2_000_000_000;
 const ATTEMPTS: usize = 8;
 
 /// Limits of reading and caching.
+///
+/// ```
+/// use ctx_source::Limits;
+///
+/// let small = Limits::default().with_cache_bytes(1 << 20);
+/// assert_eq!(small.file_bytes, Limits::default().file_bytes);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -38,6 +45,16 @@ impl Default for Limits {
             cache_entries: 4096,
         }
     }
+}
+
+ctx_model::setters! {
+    for Limits;
+    /// Sets the most bytes of a file.
+    with_file_bytes: file_bytes: u64;
+    /// Sets the most bytes of cached text.
+    with_cache_bytes: cache_bytes: u64;
+    /// Sets the expected number of cached files.
+    with_cache_entries: cache_entries: usize;
 }
 
 /// Counts of cache hits and of reads.

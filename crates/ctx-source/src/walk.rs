@@ -32,6 +32,13 @@ const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 const MOST_TAG: u64 = 4096;
 
 /// Which names a walk leaves out, and the limits at which it ends.
+///
+/// ```
+/// use ctx_source::{Ignoring, WalkOptions};
+///
+/// let all = WalkOptions::default().with_ignoring(Ignoring::Nothing);
+/// assert_eq!(all.depth, WalkOptions::default().depth);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkOptions {
@@ -58,6 +65,20 @@ impl Default for WalkOptions {
             time: Duration::from_mins(2),
         }
     }
+}
+
+ctx_model::setters! {
+    for WalkOptions;
+    /// Sets which names are left out.
+    with_ignoring: ignoring: Ignoring;
+    /// Sets the most names listed.
+    with_entries: entries: usize;
+    /// Sets the most bytes of all visited paths together.
+    with_path_bytes: path_bytes: usize;
+    /// Sets the deepest nesting of folders.
+    with_depth: depth: usize;
+    /// Sets the longest time of a walk.
+    with_time: time: Duration;
 }
 
 /// Which names a walk leaves out.

@@ -3,6 +3,13 @@
 use std::time::Duration;
 
 /// Limits that bound a parse, whatever the text.
+///
+/// ```
+/// use ctx_syntax::Limits;
+///
+/// let small = Limits::default().with_bytes(64 * 1024);
+/// assert_eq!(small.steps, Limits::default().steps);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -27,4 +34,14 @@ impl Default for Limits {
             time: Duration::from_secs(1),
         }
     }
+}
+
+ctx_model::setters! {
+    for Limits;
+    /// Sets the most bytes that are parsed.
+    with_bytes: bytes: usize;
+    /// Sets the most steps.
+    with_steps: steps: u64;
+    /// Sets the most processor time.
+    with_time: time: Duration;
 }
