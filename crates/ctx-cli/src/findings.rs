@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctx::model::{BuiltContext, Chunk, LineSpan};
 use ctx::rank::{Analyzer, Query, Snippets, keyword_match};
-use ctx::retrieve::{Found, Part, Report, Strategy};
+use ctx::retrieve::{Found, Part, PortError, Report, Strategy};
 use ctx::service::{Answer, Raised};
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) struct Whole<'a> {
 pub(crate) struct Findings<'a> {
     query: Asked<'a>,
     settings: Vec<Setting<'a>>,
-    strategies: Vec<Fared<'a>>,
+    strategies: Vec<Fared>,
     /// The best parts that were found, best first.
     items: Vec<Item<'a>>,
     /// The number of parts that were found and are not among the items: beyond the limit, below the
@@ -122,12 +122,12 @@ struct Setting<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Fared<'a> {
+struct Fared {
     name: &'static str,
     found: usize,
     took_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<&'a str>,
+    failure: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -360,13 +360,13 @@ impl<'a> Setting<'a> {
     }
 }
 
-impl<'a> Fared<'a> {
-    fn of(report: &'a Report) -> Self {
+impl Fared {
+    fn of(report: &Report) -> Self {
         Fared {
             name: report.strategy.as_str(),
             found: report.found,
             took_ms: milliseconds(report.took),
-            failure: report.failure.as_deref(),
+            failure: report.failure.as_ref().map(PortError::on_one_line),
         }
     }
 }
@@ -543,12 +543,12 @@ fn setting(setting: &Setting<'_>) -> [String; 3] {
     ]
 }
 
-fn fared(strategy: &Fared<'_>) -> [String; 4] {
+fn fared(strategy: &Fared) -> [String; 4] {
     [
         grouped(strategy.found as u64),
         strategy.name.to_owned(),
         format!("{:.1}", strategy.took_ms),
-        clean(strategy.failure.unwrap_or_default()).into_owned(),
+        clean(strategy.failure.as_deref().unwrap_or_default()).into_owned(),
     ]
 }
 

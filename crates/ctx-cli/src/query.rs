@@ -415,7 +415,10 @@ fn warn(
     for it in reports {
         if let Some(why) = &it.failure {
             let strategy = it.strategy.as_str();
-            report::warning(&format!("the strategy {strategy} has no say: {why}"));
+            report::warning(&format!(
+                "the strategy {strategy} has no say: {}",
+                why.on_one_line()
+            ));
         }
     }
     if !reports.is_empty() && reports.iter().all(|it| it.failure.is_some()) {

@@ -123,7 +123,11 @@ async fn main() {
         }
         for report in answer.reports {
             if let Some(why) = report.failure {
-                println!("  {} has no say: {why}", report.strategy.as_str());
+                println!(
+                    "  {} has no say: {}",
+                    report.strategy.as_str(),
+                    why.on_one_line()
+                );
             }
         }
     }

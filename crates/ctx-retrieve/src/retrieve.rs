@@ -53,7 +53,7 @@ pub struct Report {
     /// The time it took.
     pub took: Duration,
     /// Why it contributed nothing, if it failed.
-    pub failure: Option<String>,
+    pub failure: Option<PortError>,
 }
 
 /// The answer to a question.
@@ -406,7 +406,7 @@ impl Retrieved {
     ) {
         let (found, failure) = match answer {
             Ok(hits) => (pool.take(strategy, hits), None),
-            Err(why) => (0, Some(why.on_one_line())),
+            Err(why) => (0, Some(why)),
         };
         debug!(strategy = strategy.as_str(), found, ?took, "strategy");
         self.reports.push(Report {

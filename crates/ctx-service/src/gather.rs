@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_model::LineSpan;
 use ctx_retrieve::{Hit, Message, PortError, PortResult};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::history::{exchange_of, last};
 use crate::lookup::LookUp;
@@ -51,25 +51,13 @@ pub enum Source {
 pub struct Failure {
     /// The source.
     pub source: Source,
-    /// The reason.
-    pub why: String,
+    /// The reason; in JSON `why`, on one line.
+    #[serde(rename = "why", serialize_with = "on_one_line")]
+    pub error: PortError,
 }
 
-/// Why a source gave no answer. The cause is kept until it is known whether the context can be
-/// built without it.
-#[derive(Clone, Debug)]
-pub(crate) struct Unanswered {
-    pub(crate) source: Source,
-    pub(crate) error: PortError,
-}
-
-impl From<Unanswered> for Failure {
-    fn from(it: Unanswered) -> Self {
-        Failure {
-            source: it.source,
-            why: it.error.on_one_line(),
-        }
-    }
+fn on_one_line<S: Serializer>(error: &PortError, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&error.on_one_line())
 }
 
 /// Something without which a context is not built.
@@ -139,23 +127,20 @@ fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
     answer: Option<impl Future<Output = PortResult<T>> + Send + 'static>,
-) -> impl Future<Output = Result<T, Unanswered>> + Send {
+) -> impl Future<Output = Result<T, Failure>> + Send {
     let asked = answer.map(|it| ctx_retrieve::ask(deadline, it));
     async move {
         let Some(asked) = asked else {
             return Ok(T::default());
         };
-        asked.await.0.map_err(|error| Unanswered { source, error })
+        asked.await.0.map_err(|error| Failure { source, error })
     }
 }
 
 /// `answer`, or the default value after adding the failure to `failures`.
-pub(crate) fn or_note<T: Default, F: From<Unanswered>>(
-    answer: Result<T, Unanswered>,
-    failures: &mut Vec<F>,
-) -> T {
+pub(crate) fn or_note<T: Default>(answer: Result<T, Failure>, failures: &mut Vec<Failure>) -> T {
     answer.unwrap_or_else(|failure| {
-        failures.push(failure.into());
+        failures.push(failure);
         T::default()
     })
 }
@@ -166,12 +151,12 @@ pub(crate) struct Thread {
     pub(crate) history: Vec<Message>,
     pub(crate) pinned: Vec<String>,
     pub(crate) generation: Option<u64>,
-    pub(crate) failures: Vec<Unanswered>,
+    pub(crate) failures: Vec<Failure>,
 }
 
 impl Thread {
     /// Why `source` gave no answer, if it failed.
-    pub(crate) fn failure(&self, source: Source) -> Option<&Unanswered> {
+    pub(crate) fn failure(&self, source: Source) -> Option<&Failure> {
         self.failures.iter().find(|it| it.source == source)
     }
 }
@@ -211,7 +196,7 @@ impl Ports {
         &self,
         limit: usize,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<(String, i64)>, Unanswered>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<(String, i64)>, Failure>> + Send + use<> {
         let usage = self.usage.clone().filter(|_| limit > 0);
         let recent = usage.map(|it| async move { it.recent(limit).await });
         ask(Source::Recent, deadline, recent)
@@ -222,8 +207,7 @@ impl Ports {
         &self,
         paths: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Option<BTreeMap<String, u64>>, Unanswered>> + Send + use<>
-    {
+    ) -> impl Future<Output = Result<Option<BTreeMap<String, u64>>, Failure>> + Send + use<> {
         let usage = self.usage.clone().filter(|_| !paths.is_empty());
         let counts = usage.map(|it| async move { it.counts(&paths).await.map(Some) });
         ask(Source::Usage, deadline, counts)
@@ -235,7 +219,7 @@ impl Ports {
         thread: &str,
         mentions: &[Mention],
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<Recalled>, Unanswered>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
         let thread = thread.to_owned();
         let of_files = mentions.iter().filter(|it| it.is_label_of_a_file());
         let of_files = of_files.take(MOST_LABELS);
@@ -259,7 +243,7 @@ impl Ports {
         &self,
         mentions: Vec<Mention>,
         deadline: Duration,
-    ) -> impl Future<Output = (Named, Result<(), Unanswered>)> + Send + use<> {
+    ) -> impl Future<Output = (Named, Result<(), Failure>)> + Send + use<> {
         let search = self.search.clone().filter(|_| !mentions.is_empty());
         let look_up = LookUp::new(mentions);
         let why = match search {
@@ -281,7 +265,7 @@ impl Ports {
         thread: &str,
         ids: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<Vec<Message>>, Unanswered>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Vec<Message>>, Failure>> + Send + use<> {
         let thread = thread.to_owned();
         let history = self.history.clone();
         let exchanges = history.map(|history| async move {

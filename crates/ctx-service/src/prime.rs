@@ -17,7 +17,7 @@ use crate::candidates::{Candidates, Gathered, Scoring};
 use crate::cited::cited;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
-use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
+use crate::gather::{Failure, Named, Required, Source, Thread, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
@@ -51,9 +51,9 @@ type Asked<'a> = &'a dyn Fn(&Mention) -> bool;
 
 /// The failures of looking up references, of recalling labels, and of reading earlier messages.
 type Failed<'f> = (
-    Option<&'f Unanswered>,
-    Option<&'f Unanswered>,
-    Option<&'f Unanswered>,
+    Option<&'f Failure>,
+    Option<&'f Failure>,
+    Option<&'f Failure>,
 );
 
 impl Request<'_> {
@@ -351,8 +351,7 @@ impl Service {
             said.as_ref().err(),
         );
         let untold = request.untold(&mentioned, &named, failed);
-        let of_thread = request.thread.failures.iter().cloned();
-        failures.extend(of_thread.map(Failure::from));
+        failures.extend(request.thread.failures.iter().cloned());
         or_note(looked_up, failures);
         let mut gathered = Gathered {
             named,
@@ -374,9 +373,9 @@ impl Service {
             .reports
             .iter()
             .filter_map(|it| it.failure.as_ref());
-        failures.extend(late.map(|why| Failure {
+        failures.extend(late.map(|error| Failure {
             source: Source::Search,
-            why: why.clone(),
+            error: error.clone(),
         }));
         let paths = gathered.paths().into_iter().map(str::to_owned).collect();
         let uses = self.ports.counts(paths, options.deadline).await;

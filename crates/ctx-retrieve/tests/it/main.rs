@@ -13,7 +13,7 @@ mod store;
 use std::sync::Arc;
 
 use ctx_rank::Query;
-use ctx_retrieve::{Options, Report, Retrieved, Retriever, Strategy, TaskScope};
+use ctx_retrieve::{Options, PortError, Report, Retrieved, Retriever, Strategy, TaskScope};
 
 use store::Store;
 
@@ -78,6 +78,7 @@ fn report(retrieved: &Retrieved, strategy: Strategy) -> &Report {
         .unwrap()
 }
 
-fn failure(retrieved: &Retrieved, strategy: Strategy) -> Option<&str> {
-    report(retrieved, strategy).failure.as_deref()
+fn failure(retrieved: &Retrieved, strategy: Strategy) -> Option<String> {
+    let failure = report(retrieved, strategy).failure.as_ref();
+    failure.map(PortError::on_one_line)
 }

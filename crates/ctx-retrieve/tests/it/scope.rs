@@ -36,7 +36,10 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
     let store = Store::of(&[("a.py", 1, "function", "take_all", "unrelated")]);
     let store = store.with("passages", Mood::Blocks(Mutex::new(gate)));
     let retrieved = scope.within(ask(store, "take_all", &options)).await;
-    assert_eq!(failure(&retrieved, Strategy::Text), Some("it was late"));
+    assert_eq!(
+        failure(&retrieved, Strategy::Text).as_deref(),
+        Some("it was late")
+    );
     thread::sleep(Duration::from_millis(100));
     assert!(left.upgrade().is_some(), "it computes still");
     drop(open);

@@ -11,6 +11,7 @@ use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind};
 use ctx_retrieve::{TaskScope, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
+use serde_json::json;
 
 use crate::support::{FILES, NOW, Store, options, options_of, service_of, world, world_of, write};
 
@@ -924,18 +925,23 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
         .prime_with("How is a header parsed?", &late)
         .await
         .context;
-    let failures: Vec<(Source, &str)> = context
+    let failures: Vec<(Source, String, bool)> = context
         .failures
         .iter()
-        .map(|it| (it.source, it.why.as_str()))
+        .map(|it| (it.source, it.error.on_one_line(), it.error.is_transient()))
         .collect();
+    let broken = "read: the disk is on fire".to_owned();
+    let late = "it was late".to_owned();
     assert_eq!(
         failures,
         [
-            (Source::History, "read: the disk is on fire"),
-            (Source::Recent, "it was late")
+            (Source::History, broken, false),
+            (Source::Recent, late, true)
         ]
     );
+    let told = serde_json::to_value(&context.failures[0]).unwrap();
+    let expected = json!({"source": "history", "why": "read: the disk is on fire"});
+    assert_eq!(told, expected);
     assert!(context.built.context.contains("split(text)"));
 }
 
@@ -1040,7 +1046,7 @@ async fn what_was_found_in_time_is_shown_and_the_rest_is_told() {
     assert!(context.unresolved[0].is_untold);
     assert!(context.built.context.contains("accept(port)"));
     let is_late = (context.failures.iter())
-        .any(|it| it.source == Source::References && it.why == "it was late");
+        .any(|it| it.source == Source::References && it.error.on_one_line() == "it was late");
     assert!(is_late, "{:?}", context.failures);
 }
 
