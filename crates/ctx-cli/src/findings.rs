@@ -373,15 +373,15 @@ impl Fared {
 
 impl<'a> Item<'a> {
     fn of(found: &'a Found) -> Self {
-        let hit = &found.hit;
+        let part = &found.part;
         let shares = Strategy::ALL.into_iter().zip(found.contributions);
         let signals = found.signals.iter();
         Item {
-            path: &hit.path,
-            start_line: hit.span.start(),
-            end_line: hit.span.end(),
-            kind: &hit.kind,
-            name: hit.qualified_name.as_deref().or(hit.name.as_deref()),
+            path: &part.path,
+            start_line: part.span.start(),
+            end_line: part.span.end(),
+            kind: &part.kind,
+            name: part.qualified_name.as_deref().or(part.name.as_deref()),
             role: found.role.as_str(),
             score: found.score,
             worth: None,

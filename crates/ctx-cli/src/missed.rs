@@ -99,7 +99,7 @@ impl Missed {
     fn named(&self, answer: &Answer, index: &Index) -> Vec<Named> {
         let found = &answer.retrieved.found;
         let is_found = |end: &Path| {
-            let mut paths = found.iter().map(|it| Path::new(&it.hit.path));
+            let mut paths = found.iter().map(|it| Path::new(&it.part.path));
             paths.any(|it| it.ends_with(end))
         };
         let root = Root::open(index.root()).ok();

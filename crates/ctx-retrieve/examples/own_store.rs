@@ -119,7 +119,10 @@ async fn main() {
         let answer = retriever.retrieve(&query, &options).await;
         println!("{question}");
         for found in &answer.found {
-            println!("  {:.3} {}:{}", found.score, found.hit.path, found.hit.span);
+            println!(
+                "  {:.3} {}:{}",
+                found.score, found.part.path, found.part.span
+            );
         }
         for report in answer.reports {
             if let Some(why) = report.failure {

@@ -28,7 +28,7 @@ const FEW_WORDS: usize = 3;
 #[non_exhaustive]
 pub struct Found {
     /// The part.
-    pub hit: Arc<Part>,
+    pub part: Arc<Part>,
     /// Its score, 0..=1: the best has 1.
     pub score: f64,
     /// An estimate of the probability that it is needed, 0..=1, from its score, rank and length.
@@ -356,7 +356,7 @@ impl Retriever {
             chance: chance(rank, worth / highest, it.part.span),
             contributions: ranking.contributions(it),
             signals: score(it).contributions,
-            hit: Arc::clone(it.part),
+            part: Arc::clone(it.part),
         });
         retrieved.found = found.collect();
     }

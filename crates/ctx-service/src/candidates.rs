@@ -535,7 +535,7 @@ fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
 fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let modified: BTreeMap<&str, i64> = found
         .iter()
-        .filter_map(|it| Some((it.hit.path.as_str(), it.hit.modified_at?)))
+        .filter_map(|it| Some((it.part.path.as_str(), it.part.modified_at?)))
         .collect();
     let mut chunks = chunks_of(query, found);
     for chunk in &mut chunks {

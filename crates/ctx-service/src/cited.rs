@@ -35,6 +35,6 @@ pub(crate) fn cited(
 
 /// The place of each part of a file among `found`, from 1.
 fn ranks(found: &[Found]) -> BTreeMap<(&str, LineSpan), u32> {
-    let place = found.iter().map(|it| (it.hit.path.as_str(), it.hit.span));
+    let place = found.iter().map(|it| (it.part.path.as_str(), it.part.span));
     place.zip(1..).collect()
 }

@@ -524,7 +524,7 @@ impl Gathered {
     /// The distinct files of what was gathered.
     pub(crate) fn paths(&self) -> Vec<&str> {
         let named = self.named.parts.iter().map(|it| &it.path);
-        let found = self.found.iter().map(|it| &it.hit.path);
+        let found = self.found.iter().map(|it| &it.part.path);
         let recent = self.recent.iter().map(|(path, _)| path);
         let recalled = self.recalled.iter().map(|it| &it.place.path);
         let all = named.chain(found).chain(recent).chain(recalled);

@@ -40,9 +40,9 @@ impl Prose {
         let places = retrieved.found.iter().enumerate().map(|(index, it)| {
             let id = format!(
                 "{}:{}-{}",
-                it.hit.path,
-                it.hit.span.start(),
-                it.hit.span.end()
+                it.part.path,
+                it.part.span.start(),
+                it.part.span.end()
             );
             #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52")]
             let rank = (index + 1) as f64;

@@ -455,17 +455,17 @@ pub(crate) fn told_by_lines(query: &Query) -> f64 {
 pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let keywords = keywords(query);
     let chunk = |it: &Found| {
-        let (hit, score) = (&it.hit, it.chance);
-        let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
+        let (part, score) = (&it.part, it.chance);
+        let id = format!("{}:{}-{}", part.path, part.span.start(), part.span.end());
         let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
         let mut chunk = Chunk::new(id, "", relevance)
-            .with_kind(chunk_kind(hit))
-            .with_path(hit.path.clone())
-            .with_span(hit.span);
+            .with_kind(chunk_kind(part))
+            .with_path(part.path.clone())
+            .with_span(part.span);
         chunk.origin = Origin::Chunk;
-        chunk.name.clone_from(&hit.name);
-        chunk.qualified_name.clone_from(&hit.qualified_name);
-        chunk.language.clone_from(&hit.language);
+        chunk.name.clone_from(&part.name);
+        chunk.qualified_name.clone_from(&part.qualified_name);
+        chunk.language.clone_from(&part.language);
         chunk.matched_keywords = Arc::clone(&keywords);
         chunk
     };

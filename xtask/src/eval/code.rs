@@ -360,16 +360,16 @@ fn write_features(
     found: &[retrieve::Found],
 ) -> Result<()> {
     for (rank, it) in found.iter().enumerate() {
-        let (first, last) = (it.hit.span.start(), it.hit.span.end());
-        let gold = instance.gold_lines.get(&it.hit.path).map_or(0, |lines| {
+        let (first, last) = (it.part.span.start(), it.part.span.end());
+        let gold = instance.gold_lines.get(&it.part.path).map_or(0, |lines| {
             lines
                 .iter()
                 .filter(|line| (first..=last).contains(line))
                 .count()
         });
         let line = json!({
-            "id": instance.id, "repo": instance.repo, "rank": rank, "path": it.hit.path, "first": first, "last": last,
-            "kind": it.hit.kind, "name": it.hit.qualified_name, "role": it.role.as_str(), "score": it.score,
+            "id": instance.id, "repo": instance.repo, "rank": rank, "path": it.part.path, "first": first, "last": last,
+            "kind": it.part.kind, "name": it.part.qualified_name, "role": it.role.as_str(), "score": it.score,
             "contributions": it.contributions, "gold": gold,
         });
         writeln!(file, "{line}")?;

@@ -267,9 +267,9 @@ fn passed(set: &Set, question: &Question, answer: &Answer) -> Option<f64> {
     };
     let mut first: Vec<&str> = Vec::new();
     for found in &answer.retrieved.found {
-        let text = set.files.get(&found.hit.path)?;
-        let lines = found.hit.span.start()..=found.hit.span.end();
-        let here = set.passages.iter().filter(|it| it.file == found.hit.path);
+        let text = set.files.get(&found.part.path)?;
+        let lines = found.part.span.start()..=found.part.span.end();
+        let here = set.passages.iter().filter(|it| it.file == found.part.path);
         for passage in here {
             let before: String = text.chars().take(passage.range.start).collect();
             let start = before.matches('\n').count() + 1;

@@ -108,7 +108,7 @@ async fn the_best_is_1_and_the_rest_below() {
 async fn what_is_found_tells_who_said_so() {
     let retrieved = ask(library(), "why does `take` wait in pool.py:12", &options()).await;
     let best = &retrieved.found[0];
-    assert_eq!(best.hit.name.as_deref(), Some("take"));
+    assert_eq!(best.part.name.as_deref(), Some("take"));
     assert_eq!(best.role, Role::Source);
     for strategy in [
         Strategy::Text,
@@ -163,7 +163,7 @@ async fn tests_among_the_sources_that_they_test_are_tests() {
 
     let report = "How is the theme chosen?\n\nIt was dark, and terminals differ.";
     let retrieved = ask(tested_theme(), report, &Options::default()).await;
-    assert_eq!(retrieved.found[0].hit.name.as_deref(), Some("choose"));
+    assert_eq!(retrieved.found[0].part.name.as_deref(), Some("choose"));
     // Who asks for tests is shown them.
     let question = "which tests choose the theme for dark terminals";
     let retrieved = ask(tested_theme(), question, &Options::default()).await;
@@ -199,7 +199,7 @@ async fn what_a_change_touched_is_the_first_of_its_names_that_the_file_defines()
     options.weights.strategies[Strategy::Changes.index()] = 0.5;
     let retrieved = ask(store, "a leak when connections time out", &options).await;
     let said: Vec<_> = (retrieved.found.iter())
-        .map(|it| (&*it.hit.path, it.hit.span.start()))
+        .map(|it| (&*it.part.path, it.part.span.start()))
         .zip(retrieved.found.iter())
         .map(|(place, it)| (place, it.contributions[Strategy::Changes.index()]))
         .collect();
@@ -235,7 +235,7 @@ async fn how_much_a_part_holds_says_nothing_for_the_rest_of_its_file() {
     let of_coverage = ask(store(), "take the connection to the pool", &options).await;
     for retrieved in [&of_text, &of_coverage] {
         assert_eq!(retrieved.found.len(), 2, "the third holds no word of it");
-        assert_eq!(retrieved.found[0].hit.name.as_deref(), Some("take"));
+        assert_eq!(retrieved.found[0].part.name.as_deref(), Some("take"));
     }
     let second = &of_coverage.found[1];
     assert_eq!(
@@ -260,7 +260,7 @@ async fn what_stands_beside_the_best_of_a_file_is_found_below_it() {
     let retrieved = ask(store, "connection", &options()).await;
     let place = |path: &str, line: u32| {
         let mut found = retrieved.found.iter();
-        found.find(|it| it.hit.path == path && it.hit.span.start() == line)
+        found.find(|it| it.part.path == path && it.part.span.start() == line)
     };
     let best = place("src/pool.py", 10).unwrap();
     let beside = place("src/pool.py", 1).unwrap();
@@ -397,7 +397,7 @@ async fn equals_come_in_the_order_of_their_places() {
         let places = retrieved
             .found
             .iter()
-            .map(|it| (it.hit.path.clone(), it.hit.span.start()));
+            .map(|it| (it.part.path.clone(), it.part.span.start()));
         orders.push(places.collect::<Vec<_>>());
     }
     let expected = [("a.py", 1), ("a.py", 20), ("b.py", 1), ("c.py", 1)];
@@ -522,7 +522,7 @@ async fn who_types_a_definition_is_shown_it_before_what_speaks_of_it() {
         ("where is get defined", ("src/api.py", 1)),
     ] {
         let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
-        let first = &retrieved.found[0].hit;
+        let first = &retrieved.found[0].part;
         assert_eq!((&*first.path, first.span.start()), wanted, "{question}");
     }
 }
@@ -649,7 +649,7 @@ fn documents() -> Store {
 async fn of_a_document_that_is_all_a_question_asks_for_the_parts_come_first_in_their_order() {
     let lines = |retrieved: &Retrieved| {
         let found = retrieved.found.iter();
-        let found = found.map(|it| (it.hit.path.clone(), it.hit.span.start(), it.score));
+        let found = found.map(|it| (it.part.path.clone(), it.part.span.start(), it.score));
         found.take(3).collect::<Vec<_>>()
     };
     let guide = |line| ("docs/guide.md".to_owned(), line, 1.0);
@@ -680,7 +680,7 @@ async fn a_document_comes_first_where_it_explains() {
             ("src/retry.rs", 1, "function", "work_again", words),
         ]);
         let retrieved = ask(store, question, &Options::default()).await;
-        retrieved.found[0].hit.path.clone()
+        retrieved.found[0].part.path.clone()
     };
     let question = "how do retries work?";
     for document in ["docs/retries.md", "README.md"] {
@@ -802,7 +802,7 @@ async fn files_of_a_folder_that_is_named_are_found() {
     let guide = retrieved
         .found
         .iter()
-        .find(|it| it.hit.path == "docs/guide.md");
+        .find(|it| it.part.path == "docs/guide.md");
     let said = guide.unwrap().contributions[Strategy::Places.index()];
     assert!((said - 0.2).abs() < 1e-9, "{said}");
     // One of very many files says nothing.
@@ -845,7 +845,7 @@ async fn all_parts_that_several_lines_meet_are_named() {
         let highest = highest.fold(0.0, f64::max);
         let named = retrieved.found.iter();
         let named = named.filter(|it| it.contributions[places] >= highest);
-        let mut named: Vec<u32> = named.map(|it| it.hit.span.start()).collect();
+        let mut named: Vec<u32> = named.map(|it| it.part.span.start()).collect();
         named.sort_unstable();
         let lines = retrieved.lines.get(path).cloned().unwrap_or_default();
         (named, lines.len())
@@ -876,7 +876,7 @@ async fn a_definition_that_is_named_in_its_file_comes_first() {
         let last = store.parts.len() - 1;
         store.parts[last].0.qualified_name = Some("TestB.test_b".to_owned());
         let retrieved = ask(store, question, &Options::default()).await;
-        let first = &retrieved.found[0].hit;
+        let first = &retrieved.found[0].part;
         (first.path.clone(), first.span.start())
     };
     let of_test = |line: u32| ("tests/test_app.py".to_owned(), line);
@@ -914,14 +914,14 @@ async fn a_test_is_found_by_its_title() {
         "It fails\n\n  \u{25cf} Pool \u{203a} retries after a timeout",
     ] {
         let retrieved = ask(titled(), question, &options()).await;
-        let first = &retrieved.found[0].hit;
+        let first = &retrieved.found[0].part;
         let first = (first.path.as_str(), first.span.start());
         assert_eq!(first, ("src/pool.test.ts", 40), "{question}");
     }
     // A small suite is one part with all its tests.
     let small = "FAIL src/pool.test.ts > Pool > closes";
     let retrieved = ask(titled(), small, &options()).await;
-    let first = &retrieved.found[0].hit;
+    let first = &retrieved.found[0].part;
     assert_eq!(
         (first.path.as_str(), first.span.start()),
         ("src/pool.test.ts", 1)
@@ -997,7 +997,7 @@ async fn what_a_report_of_few_words_names_by_its_line_is_among_the_first() {
         let options = Options::default().with_limit(Some(30));
         let retrieved = ask(Store::of(&parts), report, &options).await;
         let mut found = retrieved.found.iter();
-        found.position(|it| it.hit.path == "src/pool.py")
+        found.position(|it| it.part.path == "src/pool.py")
     };
     let trace =
         "Traceback (most recent call last):\n  File \"/x/src/pool.py\", line 70\nTypeError: y\n";
@@ -1198,7 +1198,7 @@ async fn who_asks_what_uses_a_name_is_shown_that_behind_its_definition() {
             ["src/b.py", "src/c.py", "src/d.py"],
             "{question}"
         );
-        assert_eq!(retrieved.found[0].hit.span.start(), 40, "{question}");
+        assert_eq!(retrieved.found[0].part.span.start(), 40, "{question}");
         assert!(found.contains(&"tests/e.py"), "{question}");
         assert_eq!(report(&retrieved, Strategy::Relations).found, 4);
     }
@@ -1214,7 +1214,7 @@ async fn a_question_for_users_is_one_of_text_without_relations() {
     let of = |question: &'static str, options: Options| async move {
         let retrieved = ask(routed(), question, &options).await;
         let found = retrieved.found.into_iter();
-        found.map(|it| it.hit.span.start()).collect::<Vec<u32>>()
+        found.map(|it| it.part.span.start()).collect::<Vec<u32>>()
     };
     let asked = of("callers of route_path", options.clone()).await;
     assert_eq!(asked, of("route_path", options).await);
@@ -1322,7 +1322,7 @@ async fn a_part_in_place_of_a_file_stands_for_the_file() {
         let retrieved = ask(store, "connection pool", &options).await;
         let found = retrieved.found.iter();
         let found: Vec<_> = found
-            .map(|it| (it.hit.path.clone(), it.score, it.contributions))
+            .map(|it| (it.part.path.clone(), it.score, it.contributions))
             .collect();
         told.push((found, report(&retrieved, Strategy::Files).found));
     }
@@ -1452,8 +1452,8 @@ async fn of_files_that_are_asked_for_by_a_pattern_each_is_shown_before_more_of_a
     for count in [3, 30, 70] {
         let retrieved = ask(many_files(count), question, &Options::default()).await;
         let first = &retrieved.found[..count as usize];
-        let mut paths: Vec<&str> = first.iter().map(|it| it.hit.path.as_str()).collect();
-        assert!(first.iter().all(|it| it.hit.span.start() == 1));
+        let mut paths: Vec<&str> = first.iter().map(|it| it.part.path.as_str()).collect();
+        assert!(first.iter().all(|it| it.part.span.start() == 1));
         paths.dedup();
         assert!(paths.is_sorted() && paths.len() == count as usize);
         assert!(paths.iter().all(|it| it.starts_with("src/")), "{paths:?}");

@@ -66,7 +66,7 @@ fn paths(retrieved: &Retrieved) -> Vec<&str> {
     retrieved
         .found
         .iter()
-        .map(|it| it.hit.path.as_str())
+        .map(|it| it.part.path.as_str())
         .collect()
 }
 

@@ -89,7 +89,7 @@ async fn a_passage_without_a_likely_sentence_is_omitted_for_that() {
     let answer = answer(&text, 0.9999).await;
     assert_eq!(answer.built.context, "");
     let mut found: Vec<String> = (answer.retrieved.found.iter())
-        .map(|it| format!("{}:{}", it.hit.path, it.hit.span))
+        .map(|it| format!("{}:{}", it.part.path, it.part.span))
         .collect();
     found.sort_unstable();
     assert!(!found.is_empty());
