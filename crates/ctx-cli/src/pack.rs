@@ -5,7 +5,7 @@ use ctx::model::{
     BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance,
     Rendition, Selection, Warning, WarningCode,
 };
-use ctx::resolve::{Keywords, file_kind, masked, renditions};
+use ctx::resolve::{Keywords, NamedLines, file_kind, masked, renditions};
 use ctx::syntax::{self, Limits, Source};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -80,7 +80,7 @@ fn add_renditions(chunks: &mut [Chunk], report: Report, cancel: &Cancel) {
         if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
             let path = chunk.path.as_deref().unwrap_or_default();
             let source = Source::new(path, &chunk.content, &limits);
-            let ways = renditions(&source, span, &Keywords::default(), (&[], 0.0));
+            let ways = renditions(&source, span, &Keywords::default(), NamedLines::default());
             chunk.renditions = ways.into_iter().map(overview).collect();
         }
     });

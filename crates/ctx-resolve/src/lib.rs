@@ -20,5 +20,5 @@ pub use front::lines_of_pictures;
 pub use long_lines::LONGEST_LINE;
 pub use mask::{mask, masked};
 pub use prose::{excerpts, file_kind, sentences};
-pub use renditions::{Keywords, renditions};
+pub use renditions::{Keywords, NamedLines, renditions};
 pub use resolve::{Overlaps, Resolved, Resolver, resolve};

@@ -226,6 +226,15 @@ impl Known {
     }
 }
 
+/// The lines that a question names; none by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NamedLines<'a> {
+    /// Their numbers, from 1.
+    pub lines: &'a [u32],
+    /// The least information of an excerpt that shows them, 0..=1.
+    pub least_information: f64,
+}
+
 /// The least information of an excerpt with this many places of a long part: 0.3 for the first, and
 /// ever less for each further one.
 fn told_by(places: usize) -> f64 {
@@ -238,7 +247,7 @@ fn told_by(places: usize) -> f64 {
 
 /// The renditions of `span`, longest first, each shorter than the one before; the full text is not
 /// among them. An excerpt shows the lines matched by `keywords` and the `named` lines; without
-/// either there is none. `named.1` is the least information of an excerpt with the named lines,
+/// either there is none. `named` also has the least information of an excerpt with its lines,
 /// 0..=1. Of a line of more than [`LONGEST_LINE`](crate::LONGEST_LINE) bytes, only stretches of
 /// some 2 KiB around keywords are shown, and by the shortest excerpt 512 bytes, between lines with
 /// `…`, or its beginning, if it is named or is all there is. O(bytes + symbols).
@@ -246,7 +255,7 @@ pub fn renditions(
     source: &Source<'_>,
     span: LineSpan,
     keywords: &Keywords,
-    named: (&[u32], f64),
+    named: NamedLines<'_>,
 ) -> Vec<Rendition> {
     renditions_while(source, span, keywords, named, &|| true)
 }
@@ -256,9 +265,13 @@ pub(crate) fn renditions_while(
     source: &Source<'_>,
     span: LineSpan,
     keywords: &Keywords,
-    (named, told): (&[u32], f64),
+    named: NamedLines<'_>,
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<Rendition> {
+    let NamedLines {
+        lines: named,
+        least_information: told,
+    } = named;
     let near = |&line: &u32| {
         let (first, last) = (line.saturating_sub(NEAR), line.saturating_add(NEAR));
         first.max(span.start())..=last.min(span.end())
@@ -427,7 +440,13 @@ mod tests {
             let found = keywords.lines(&source, source.whole(), &is_awaited).len();
             let expected = (most + 1) * (TOGETHER / 31);
             assert!((expected..expected + 8).contains(&found), "{most} {found}");
-            let none = renditions_while(&source, source.whole(), &keywords, (&[], 0.0), &|| false);
+            let none = renditions_while(
+                &source,
+                source.whole(),
+                &keywords,
+                NamedLines::default(),
+                &|| false,
+            );
             assert_eq!(none, []);
         }
     }

@@ -18,7 +18,7 @@ use crate::front::lines_of_pictures;
 use crate::long_lines::LONGEST_LINE;
 use crate::mask::{is_of_secrets, mask};
 use crate::relate::relate;
-use crate::renditions::{Known, LONG, renditions_while};
+use crate::renditions::{Known, LONG, NamedLines, renditions_while};
 use crate::stored::Stored;
 
 /// The most definitions, imports and references in cached outlines, of the files used last: some
@@ -621,7 +621,10 @@ fn add_renditions(
             let named = resolver.lines.get(path).into_iter();
             let named = named.flat_map(|it| it.range(span.start()..=span.end()));
             let named: Vec<u32> = named.copied().collect();
-            let named = (&*named, resolver.told);
+            let named = NamedLines {
+                lines: &named,
+                least_information: resolver.told,
+            };
             let is_awaited = || resolver.awaited.is_so();
             chunk.renditions = renditions_while(source, span, keywords, named, &is_awaited);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ctx_model::{Rendition, RenditionKind};
-use ctx_resolve::{Keywords, renditions};
+use ctx_resolve::{Keywords, NamedLines, renditions};
 use ctx_syntax::{Limits, Source};
 use proptest::prelude::*;
 
@@ -24,7 +24,11 @@ fn excerpts(text: &str, words: &[&str]) -> Vec<Rendition> {
 }
 
 /// The same, of which these lines are asked about, and tell so much at least.
-fn about(text: &str, words: &[&str], named: (&[u32], f64)) -> Vec<Rendition> {
+fn about(text: &str, words: &[&str], (lines, told): (&[u32], f64)) -> Vec<Rendition> {
+    let named = NamedLines {
+        lines,
+        least_information: told,
+    };
     let source = Source::new("a.rs", text, &Limits::default());
     let words: Vec<String> = words.iter().map(|&it| it.to_owned()).collect();
     let mut all = renditions(&source, source.whole(), &Keywords::new(&words), named);
