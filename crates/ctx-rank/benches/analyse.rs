@@ -7,7 +7,7 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use ctx_model::Origin;
 use ctx_rank::{
-    Corpus, K, List, Profile, Query, Signals, Vocabulary, convex, keyword_match, recency,
+    Corpus, List, Profile, Query, RRF_K, Signals, Vocabulary, convex, keyword_match, recency,
     reciprocal_rank, source_priority, usage_frequency,
 };
 
@@ -94,7 +94,7 @@ fn fuse(criterion: &mut Criterion) {
         b.iter(|| convex(black_box(&lists)));
     });
     criterion.bench_function("fuse/ranks, 6 × 200", |b| {
-        b.iter(|| reciprocal_rank(black_box(&lists), K));
+        b.iter(|| reciprocal_rank(black_box(&lists), RRF_K));
     });
 }
 

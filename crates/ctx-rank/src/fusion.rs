@@ -2,7 +2,7 @@
 
 /// The constant added to each rank, from Cormack, Clarke and Büttcher, "Reciprocal rank fusion
 /// outperforms Condorcet and individual rank learning methods" (SIGIR 2009).
-pub const K: f64 = 60.0;
+pub const RRF_K: f64 = 60.0;
 
 /// A ranked list with its weight.
 #[derive(Clone, Debug)]

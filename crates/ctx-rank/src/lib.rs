@@ -25,18 +25,18 @@ mod words;
 
 pub use bags::{Bag, Vocabulary};
 pub use fusion::{
-    Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
+    Fused, FusionError, List, RRF_K, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
 pub use keywords::{Keywords, chunk_names};
 pub use mentions::{Place, file_before_text, lines_beside};
 pub use names::Name;
-pub use project::FRONTS;
+pub use project::FRONT_FILES;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{
-    Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, recency_at,
+    Contribution, Profile, Score, Signals, UNDATED_RECENCY, keyword_match, recency, recency_at,
     source_priority, usage_frequency, weighted_keyword_match,
 };
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};

@@ -81,7 +81,7 @@ const GETTING: [&str; 2] = ["get", "getting"];
 /// The names, without extensions, of the files that answer a question about a
 /// [project](Query::is_of_project) or its [news](Query::is_of_news): first the file about the
 /// project as a whole, then those about its changes, which begin with the latest.
-pub const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
+pub const FRONT_FILES: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// Words that ask what is new.
 const NEWS: [&str; 10] = [
     "added",
@@ -129,7 +129,7 @@ impl Query {
     /// answers that, which is then among the [names of files](Query::file_names). The project is
     /// known by name after [`in_project`](Query::in_project).
     pub fn is_of_project(&self) -> bool {
-        self.fronts.first() == FRONTS.first()
+        self.fronts.first() == FRONT_FILES.first()
     }
 
     fn asks_of_project(&self) -> bool {
@@ -181,7 +181,7 @@ impl Query {
     /// Whether it is [typed](Query::typed), and asks only what is new in the last release, without
     /// naming a version: the changelog says that first.
     pub fn is_of_news(&self) -> bool {
-        self.fronts.first() == FRONTS.get(1)
+        self.fronts.first() == FRONT_FILES.get(1)
     }
 
     fn asks_of_news(&self) -> bool {
@@ -211,9 +211,9 @@ impl Query {
     /// if it is one.
     pub(crate) fn name_fronts(&mut self) {
         self.fronts = if self.asks_of_project() {
-            &FRONTS[..1]
+            &FRONT_FILES[..1]
         } else if self.asks_of_news() {
-            &FRONTS[1..]
+            &FRONT_FILES[1..]
         } else {
             &[]
         };

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
-use ctx_syntax::{CONTEXT, Source};
+use ctx_syntax::{CONTEXT_LINES, Source};
 
 use crate::long_lines::{Extent, LONGEST_LINE, LongLines, MOST};
 use crate::prose::counts;
@@ -144,8 +144,10 @@ impl Keywords {
             let before = lines[..at]
                 .iter()
                 .rev()
-                .take_while(|&&it| line - it <= CONTEXT);
-            let after = lines[at..].iter().take_while(|&&it| it - line <= CONTEXT);
+                .take_while(|&&it| line - it <= CONTEXT_LINES);
+            let after = lines[at..]
+                .iter()
+                .take_while(|&&it| it - line <= CONTEXT_LINES);
             let near = &words[at - before.count()..at + after.count()];
             let mut sum = 0.0;
             each(near.iter().fold(0, |all, it| all | it), |word| {
@@ -159,7 +161,9 @@ impl Keywords {
         for (_, line) in worth {
             if !shown.contains(&line) {
                 chosen.push(line);
-                shown.extend(line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT));
+                shown.extend(
+                    line.saturating_sub(CONTEXT_LINES)..=line.saturating_add(CONTEXT_LINES),
+                );
             }
         }
         chosen

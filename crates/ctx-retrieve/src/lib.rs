@@ -15,7 +15,7 @@ pub use asked::{Asked, ask};
 pub use async_trait::async_trait;
 pub use ctx_model::LineSpan;
 pub use ctx_rank::{Contribution, Profile, Query, Role};
-pub use options::{Options, PARTS, Strategy, Weights};
+pub use options::{DEFAULT_LIMIT, Options, Strategy, Weights};
 pub use paths::{files_ending_with, is_same_path};
 pub use ports::{
     Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,

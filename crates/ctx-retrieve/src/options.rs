@@ -269,7 +269,7 @@ const VAGUE: f64 = 0.5;
 const MIN_CHANCE: f64 = 0.002;
 
 /// The number of parts found if neither a limit nor a budget is set.
-pub const PARTS: usize = 100;
+pub const DEFAULT_LIMIT: usize = 100;
 /// One more part is found per this many tokens of a budget.
 const TOKENS_OF_A_PART: u32 = 80;
 
@@ -332,7 +332,7 @@ impl Options {
 
     /// The most parts to return.
     pub(crate) fn most(&self) -> usize {
-        self.limit.unwrap_or(PARTS)
+        self.limit.unwrap_or(DEFAULT_LIMIT)
     }
 
     /// The number of parts requested from each search: more than are usually wanted, since parts

@@ -14,8 +14,8 @@ use ctx_model::{
 use ctx_rank::Query;
 use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
-    Found, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever, TaskFailed,
-    TaskScope,
+    DEFAULT_LIMIT, Found, Options as RetrieveOptions, Part, PortError, Retrieved, Retriever,
+    TaskFailed, TaskScope,
 };
 use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
@@ -315,7 +315,7 @@ impl Service {
         let mut timings = Timings::default();
         let mut clock = Instant::now();
         let max_tokens = max_tokens.get();
-        let retrieve = retrieve.clone().for_budget(max_tokens, PARTS);
+        let retrieve = retrieve.clone().for_budget(max_tokens, DEFAULT_LIMIT);
         let query = Arc::new(self.analyse(question));
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
@@ -400,7 +400,7 @@ impl Service {
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
         let found = found.await?;
         let mut clock = Instant::now();
-        let largest = Tokens::new(retrieve.largest_budget(build.max_tokens.get(), PARTS));
+        let largest = Tokens::new(retrieve.largest_budget(build.max_tokens.get(), DEFAULT_LIMIT));
         let (options, chunks) = (build.clone(), found.chunks);
         let work = move || -> Result<_, ServiceError> {
             let counter: &dyn TokenCounter = &*counter.counter;

@@ -30,6 +30,6 @@ pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, S
 pub use packed::Outlines;
 pub use pieces::{Piece, lines, pieces};
 pub use relations::{Direction, Edge, EdgeKind, Graph, Node};
-pub use rendition::{CONTEXT, Source};
+pub use rendition::{CONTEXT_LINES, Source};
 pub use sentences::sentences;
 pub use truncate::{Bookend, Head, OutlineFirst, SignatureFirst, Truncate, strategies};

@@ -8,7 +8,7 @@ use crate::lines::{Line, Lines, Shown, beginning, indentation, mark};
 use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
 
 /// The number of lines that an excerpt shows before and after each match.
-pub const CONTEXT: u32 = 2;
+pub const CONTEXT_LINES: u32 = 2;
 
 /// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves out what is not about its matches.
 const LONG_DECLARATION: u32 = 20;
@@ -193,8 +193,8 @@ impl<'t> Source<'t> {
         for &number in matches {
             if span.start() <= number && number <= span.end() {
                 shown.show(
-                    number.saturating_sub(CONTEXT),
-                    number.saturating_add(CONTEXT),
+                    number.saturating_sub(CONTEXT_LINES),
+                    number.saturating_add(CONTEXT_LINES),
                 );
             }
         }

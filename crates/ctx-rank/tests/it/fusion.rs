@@ -1,7 +1,7 @@
 //! Fusion of ranked lists.
 
 use ctx_rank::{
-    Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
+    Fused, FusionError, List, RRF_K, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
 
@@ -23,7 +23,7 @@ fn reciprocal_ranks_are_added() {
         list(1.0, &[("a", 9.0), ("b", 8.0), ("c", 7.0)]),
         list(1.0, &[("b", 0.2), ("d", 0.1)]),
     ];
-    let fused = reciprocal_rank(&lists, K).unwrap();
+    let fused = reciprocal_rank(&lists, RRF_K).unwrap();
     assert_eq!(order(&fused), "b a d c");
     assert_eq!(fused[0].contributions, [1.0 / 62.0, 1.0 / 61.0]);
     assert_eq!(fused[0].score, 1.0 / 62.0 + 1.0 / 61.0);
@@ -64,8 +64,8 @@ fn lists_whose_number_is_not_known_are_fused_alike() {
         as_slice(convex(&lists).unwrap())
     );
     assert_eq!(
-        told(reciprocal_rank_of(slice, K).unwrap()),
-        as_slice(reciprocal_rank(&lists, K).unwrap())
+        told(reciprocal_rank_of(slice, RRF_K).unwrap()),
+        as_slice(reciprocal_rank(&lists, RRF_K).unwrap())
     );
     assert_eq!(convex_of::<u8>(&[]).unwrap(), []);
     assert!(reciprocal_rank_of(slice, f64::NAN).is_err());
@@ -75,7 +75,7 @@ fn lists_whose_number_is_not_known_are_fused_alike() {
 fn equal_scores_come_in_the_order_of_their_items() {
     let lists = [list(1.0, &[("c", 1.0), ("a", 1.0), ("b", 1.0)])];
     assert_eq!(order(&convex(&lists).unwrap()), "a b c");
-    assert_eq!(order(&reciprocal_rank(&lists, K).unwrap()), "a b c");
+    assert_eq!(order(&reciprocal_rank(&lists, RRF_K).unwrap()), "a b c");
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn an_item_counts_once_by_its_better_score() {
     let once = [list(1.0, &[("a", 4.0), ("b", 3.0)])];
     assert_eq!(convex(&twice).unwrap(), convex(&once).unwrap());
     assert_eq!(
-        reciprocal_rank(&twice, K).unwrap(),
-        reciprocal_rank(&once, K).unwrap()
+        reciprocal_rank(&twice, RRF_K).unwrap(),
+        reciprocal_rank(&once, RRF_K).unwrap()
     );
 }
 
@@ -111,7 +111,7 @@ fn nothing_comes_of_nothing() {
 fn what_is_no_number_is_refused() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let lists = [list(1.0, &[]), list(1.0, &[("a", 1.0), ("b", value)])];
-        for result in [convex(&lists), reciprocal_rank(&lists, K)] {
+        for result in [convex(&lists), reciprocal_rank(&lists, RRF_K)] {
             let error = result.unwrap_err();
             assert!(
                 matches!(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Part, Profile, Query, Role, Signals,
+    Analyzer, Bag, Corpus, Fused, List, MOST_TERMS, Part, Profile, Query, RRF_K, Role, Signals,
     Vocabulary, chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
     reciprocal_rank, usage_frequency,
 };
@@ -235,7 +235,7 @@ proptest! {
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
         let expected: Vec<u8> = expected.into_iter().map(|(item, _)| item).collect();
         let list = [List { weight: 1.0, ..list }];
-        prop_assert_eq!(items(&reciprocal_rank(&list, K).unwrap()), expected.clone());
+        prop_assert_eq!(items(&reciprocal_rank(&list, RRF_K).unwrap()), expected.clone());
         // Scores of 0 and less are all worth nothing here.
         let positive = |items: Vec<u8>| -> Vec<u8> {
             let of = |item: u8| list[0].items.iter().filter(move |it| it.0 == item).map(|it| it.1);
@@ -254,7 +254,7 @@ proptest! {
             list.items.reverse();
         }
         prop_assert_eq!(convex(&lists).unwrap(), convex(&others).unwrap());
-        prop_assert_eq!(reciprocal_rank(&lists, K).unwrap(), reciprocal_rank(&others, K).unwrap());
+        prop_assert_eq!(reciprocal_rank(&lists, RRF_K).unwrap(), reciprocal_rank(&others, RRF_K).unwrap());
     }
 
     #[test]
@@ -277,7 +277,7 @@ proptest! {
         let weights: f64 = lists.iter().map(|it| it.weight).sum();
         for (fused, most) in [
             (convex(&lists).unwrap(), weights),
-            (reciprocal_rank(&lists, K).unwrap(), weights / (K + 1.0)),
+            (reciprocal_rank(&lists, RRF_K).unwrap(), weights / (RRF_K + 1.0)),
         ] {
             let order = |a: &Fused<u8, [f64; 4]>, b: &Fused<u8, [f64; 4]>| a.score > b.score || a.score == b.score && a.item < b.item;
             prop_assert!(fused.is_sorted_by(order));

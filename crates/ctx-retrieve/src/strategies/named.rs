@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use ctx_model::{Warning, WarningCode};
-use ctx_rank::{Analyzer, FRONTS, Query};
+use ctx_rank::{Analyzer, FRONT_FILES, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
@@ -284,6 +284,6 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult
 /// match in any case.
 fn is_called(asked: &str, name: &str) -> bool {
     let stem = asked.split('.').next().unwrap_or_default();
-    let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);
+    let is_front = FRONT_FILES.contains(&stem) || stem.eq_ignore_ascii_case(FRONT_FILES[0]);
     is_same_path(asked, name) || is_front && asked.eq_ignore_ascii_case(name)
 }

@@ -1,7 +1,7 @@
 //! What each rendition of a span shows.
 
 use ctx_model::{LineSpan, RenditionKind};
-use ctx_syntax::{CONTEXT, Language, Limits, Outline, Source};
+use ctx_syntax::{CONTEXT_LINES, Language, Limits, Outline, Source};
 use proptest::prelude::*;
 
 const TEXT: &str = "\
@@ -323,7 +323,7 @@ fn the_excerpt_of_a_long_table_is_what_names_it_and_the_lines_asked_about() {
                 assert_eq!(numbers.len(), span.line_count() as usize, "{path}");
                 continue;
             }
-            let near = middle - CONTEXT..=middle + CONTEXT;
+            let near = middle - CONTEXT_LINES..=middle + CONTEXT_LINES;
             let expected: Vec<u32> = [span.start()].into_iter().chain(near).collect();
             assert_eq!(numbers, expected, "{path}");
             crate::is_nested(&text, &source, span, &[middle]);
