@@ -51,7 +51,7 @@ impl Citations {
 
     fn id(&mut self, chunk: &Chunk, hashes: Hashes) -> String {
         let hex = hashes.identity.to_hex();
-        let prefix = prefix_of(chunk.origin);
+        let prefix = chunk.origin.label_prefix();
         let tried = self.tried.entry((prefix, hashes.identity)).or_default();
         loop {
             let digits = DIGITS + *tried;
@@ -76,7 +76,7 @@ pub fn citation_id(chunk: &Chunk) -> String {
     let block = Block::full(chunk);
     let content_hash = blake3::hash(block.body.as_bytes());
     let hex = identity(&block, content_hash).to_hex();
-    format!("{}-{hex}", prefix_of(chunk.origin))
+    format!("{}-{hex}", chunk.origin.label_prefix())
 }
 
 /// Whether the id of `citation` matches its source, its lines and the hash of its text. O(bytes).
@@ -93,16 +93,8 @@ pub fn is_citation_id(citation: &Citation) -> bool {
     };
     // Of two citations with the same source, lines and text, one has a number at the end.
     let digits = digits.split_once('-').map_or(digits, |(digits, _)| digits);
-    let origins = [
-        Origin::Reference,
-        Origin::File,
-        Origin::Chunk,
-        Origin::Message,
-    ];
     let hex = identity_of(&citation.source, span, content_hash).to_hex();
-    origins.into_iter().any(|it| prefix_of(it) == prefix)
-        && digits.len() >= DIGITS
-        && hex.starts_with(digits)
+    Origin::of_label_prefix(prefix).is_some() && digits.len() >= DIGITS && hex.starts_with(digits)
 }
 
 /// The hash of a source, its lines, and the text shown.
@@ -121,15 +113,6 @@ fn identity_of(source: &str, span: (u32, u32), content_hash: blake3::Hash) -> bl
     hasher.update(&span.1.to_le_bytes());
     hasher.update(content_hash.as_bytes());
     hasher.finalize()
-}
-
-const fn prefix_of(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Reference => "ref",
-        Origin::File => "fil",
-        Origin::Chunk => "chu",
-        Origin::Message => "mes",
-    }
 }
 
 #[cfg(test)]

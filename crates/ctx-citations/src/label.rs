@@ -5,9 +5,6 @@ use ctx_model::Origin;
 /// So many hexadecimal digits a label has at least; more where they are needed to tell two apart, up to 64.
 pub const LABEL_DIGITS: usize = 6;
 
-/// The words before the hyphen, one for each origin.
-const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
-
 /// The origin of what has this label; `None` where it is none.
 ///
 /// ```
@@ -16,14 +13,7 @@ const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
 /// ```
 pub fn label_origin(label: &str) -> Option<Origin> {
     let (word, _) = label.split_once('-').filter(|_| is_label(label))?;
-    let origins = [
-        Origin::Reference,
-        Origin::File,
-        Origin::Chunk,
-        Origin::Message,
-    ];
-    let mut words = WORDS.iter().zip(origins);
-    words.find(|(it, _)| **it == word).map(|(_, origin)| origin)
+    Origin::of_label_prefix(word)
 }
 
 /// Whether `text` has the form of a label: `fil-9f2a1c`, `mes-9f2a1c-2`. O(bytes).
@@ -35,7 +25,7 @@ pub fn is_label(text: &str) -> bool {
         .split_once('-')
         .map_or((rest, None), |(hex, number)| (hex, Some(number)));
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    WORDS.contains(&word)
+    Origin::of_label_prefix(word).is_some()
         && (LABEL_DIGITS..=64).contains(&hex.len())
         && hex.bytes().all(is_hex)
         && number.is_none_or(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
@@ -46,7 +36,7 @@ pub(crate) fn resembles_label(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let rest = lower
         .split_once('-')
-        .filter(|(word, _)| WORDS.contains(word));
+        .filter(|(word, _)| Origin::of_label_prefix(word).is_some());
     // `ref-counted` is a word.
     rest.is_some_and(|(_, rest)| rest.is_empty() || rest.contains(|c: char| c.is_ascii_digit()))
         && !is_label(text)

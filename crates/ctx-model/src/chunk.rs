@@ -22,6 +22,36 @@ pub enum Origin {
     Message,
 }
 
+impl Origin {
+    /// All origins.
+    pub const ALL: [Origin; 4] = [
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ];
+
+    /// The word that the labels of such sources begin with, as `fil-9f2a1c` does.
+    ///
+    /// ```
+    /// assert_eq!(ctx_model::Origin::File.label_prefix(), "fil");
+    /// ```
+    pub const fn label_prefix(self) -> &'static str {
+        match self {
+            Origin::Reference => "ref",
+            Origin::File => "fil",
+            Origin::Chunk => "chu",
+            Origin::Message => "mes",
+        }
+    }
+
+    /// The origin whose labels begin with `word`.
+    pub fn of_label_prefix(word: &str) -> Option<Origin> {
+        let mut all = Origin::ALL.into_iter();
+        all.find(|it| it.label_prefix() == word)
+    }
+}
+
 /// How a chunk relates to something else: `kind` is the verb, `target` the other end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
