@@ -1,11 +1,13 @@
 //! `cargo xtask layers`: which crate may depend on which.
 //!
 //! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
-//! looks for files, sockets and clocks in the source of the core and of others that open none. [`alone`] then builds each core crate as another team
+//! looks for files, sockets and clocks in the source of the core and of others that open none, and [`counts`] for numbers of crates
+//! in READMEs that are not those of `cargo tree`. [`alone`] then builds each core crate as another team
 //! would: by itself, outside the workspace, with default features off; and so the facade, without features and with each light one.
 //! The rest that has features compiles without them, too: the tests and lints of the workspace have all of them on.
 
 mod alone;
+mod counts;
 mod graph;
 mod pure;
 mod rules;
@@ -72,6 +74,7 @@ fn check_table(workspace: &Workspace) -> Result<()> {
     let found = rules::check(&graph, &table::TABLE);
     let mut violations: Vec<String> = found.iter().map(ToString::to_string).collect();
     violations.extend(pure::check(workspace, &table::TABLE)?);
+    let counts = counts::check(workspace, &table::TABLE)?;
     for violation in &violations {
         println!("{violation}");
     }
@@ -80,6 +83,12 @@ fn check_table(workspace: &Workspace) -> Result<()> {
             "{} against the table of layers (xtask/src/layers/table.rs)",
             violations.len()
         );
+    }
+    for count in &counts {
+        println!("{count}");
+    }
+    if !counts.is_empty() {
+        bail!("{} to be corrected in READMEs", counts.len());
     }
     let chain = rules::longest_chain(&graph, &table::TABLE);
     println!(

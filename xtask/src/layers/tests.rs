@@ -1,5 +1,6 @@
 //! The rules, on made-up graphs.
 
+use super::counts::{Told, distinct, rows, sentences};
 use super::graph::Graph;
 use super::pure::reaches;
 use super::rules::{Violation, check, longest_chain};
@@ -155,4 +156,30 @@ fn the_table_places_every_crate_once_and_limits_every_core_crate() {
         assert!(placed.contains(name), "{name}");
         assert!(TABLE.outside.iter().any(|(of, _)| of == name), "{name}");
     }
+}
+
+fn told(arguments: &str, crates: usize) -> Told {
+    let arguments = arguments.split(' ').map(str::to_owned).collect();
+    Told { arguments, crates }
+}
+
+#[test]
+fn numbers_of_crates_are_read_with_the_command_that_lists_them() {
+    let text = "It compiles 13\ncrates (`cargo tree -p a\n-e normal`), not 90 crates (of C), and the\n\
+                rest 7 crates (`cargo tree -p b | sed 's/x//' | wc -l`, on Linux).";
+    let expected = [told("tree -p a -e normal", 13), told("tree -p b", 7)];
+    assert_eq!(sentences(text), expected);
+    let table = "| feature | default | what | crates |\n|---|---|---|---|\n\
+                 | none | | nothing | 3 |\n| `x` | on | a thing | 12 |\n";
+    let all = "tree -p a --no-default-features -e normal,build --prefix none";
+    let expected = [told(all, 3), told(&format!("{all} --features x"), 12)];
+    assert_eq!(rows(table, "a"), expected);
+}
+
+#[test]
+fn a_crate_that_is_listed_again_counts_once() {
+    assert_eq!(
+        distinct("a v1\nb v1 (proc-macro)\na v1 (*)\nb v1 (proc-macro) (*)\n\n"),
+        2
+    );
 }
