@@ -229,7 +229,7 @@ impl PartQuery {
 /// `limit` applies to each list. A strategy that gets more or fewer lists than it requested fails.
 ///
 /// Implementors write [`passages`](FileSearch::passages); the other methods find nothing by
-/// default.
+/// default. `ctx_testkit::laws::file_search` checks a store with any texts.
 #[async_trait]
 pub trait FileSearch: Send + Sync {
     /// The parts that match best, each once, the best first: by BM25 or similar, summed over

@@ -7,6 +7,7 @@
 
 mod faults;
 mod found;
+mod laws;
 mod scope;
 mod store;
 

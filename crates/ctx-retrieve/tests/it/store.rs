@@ -138,7 +138,9 @@ impl FileSearch for Store {
 
     async fn files(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
         self.enter("files").await?;
-        let hits = self.best(|_, text| score(wanted, text), wanted.limit);
+        let is_in = |hit: &Part| wanted.paths.is_empty() || wanted.paths.contains(&hit.path);
+        let score = |hit: &Part, text: &str| is_one(is_in(hit)) * score(wanted, text);
+        let hits = self.best(score, wanted.limit);
         let mut files: Vec<Hit> = Vec::new();
         for hit in hits {
             if files.iter().any(|it| it.path == hit.path) {

@@ -10,6 +10,8 @@ pub mod growth;
 #[cfg(feature = "tokens")]
 mod run;
 #[cfg(feature = "store")]
+pub mod search;
+#[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
@@ -19,5 +21,7 @@ pub use assemble::assembler;
 #[cfg(feature = "format")]
 pub use format::formatter;
 pub use growth::linear;
+#[cfg(feature = "store")]
+pub use search::file_search;
 #[cfg(feature = "tokens")]
 pub use tokens::token_counter;

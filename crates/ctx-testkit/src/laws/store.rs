@@ -27,6 +27,7 @@ pub use self::kept::kept;
 pub use self::removed::removed;
 pub use self::unchanged::unchanged;
 pub use self::votes::votes;
+use super::search::file_search;
 
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
@@ -152,6 +153,11 @@ pub fn messages() -> Vec<Message> {
 pub async fn store<S: Ports + ?Sized>(store: &S) {
     passages(store).await;
     files(store).await;
+    let queries = [
+        wanted(&[("config", 1.0)], 10),
+        wanted(&[("backoff", 1.0), ("settings", 0.5)], 3),
+    ];
+    file_search(store, &queries).await;
     counting::laws(store).await;
     names(store).await;
     places(store).await;
