@@ -8,7 +8,8 @@ use ctx_tokens::TokenCounter;
 use crate::lines::{Line, Lines, Shown, mark};
 use crate::rendition::{Marks, Source};
 
-/// A truncation strategy: which lines matter most if not all fit.
+/// A truncation strategy: which lines matter most if not all fit. `ctx_testkit::laws::truncate`
+/// checks one of your own.
 pub trait Truncate: fmt::Debug + Send + Sync {
     /// The name by which the strategy is selected.
     fn name(&self) -> &'static str;

@@ -1,7 +1,8 @@
 //! No strategy exceeds its limit of tokens, the mark included.
 
 use ctx_model::{LineSpan, Tokens};
-use ctx_syntax::{Limits, Source, strategies};
+use ctx_syntax::{Limits, Source, Truncate, strategies};
+use ctx_testkit::laws;
 use ctx_tokens::{Characters, TokenCounter, Words, o200k_base};
 use proptest::prelude::*;
 
@@ -56,6 +57,33 @@ fn each_strategy_keeps_what_it_says() {
         assert_eq!(lines.numbers().collect::<Vec<_>>(), all);
         assert_eq!(lines.text(), TEXT);
     }
+}
+
+#[test]
+fn each_strategy_keeps_the_laws() {
+    for strategy in strategies() {
+        laws::truncate(strategy);
+    }
+}
+
+/// Leaves out the last line.
+#[derive(Debug)]
+struct Forgetful;
+
+impl Truncate for Forgetful {
+    fn name(&self) -> &'static str {
+        "forgetful"
+    }
+
+    fn order(&self, source: &Source<'_>, span: LineSpan) -> Vec<u32> {
+        (span.start()..span.end().min(source.line_count())).collect()
+    }
+}
+
+#[test]
+#[should_panic(expected = "each line of")]
+fn a_strategy_that_passes_over_a_line_breaks_them() {
+    laws::truncate(&Forgetful);
 }
 
 proptest! {

@@ -15,6 +15,8 @@ pub mod search;
 pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
+#[cfg(feature = "syntax")]
+pub mod truncate;
 
 #[cfg(feature = "assemble")]
 pub use assemble::assembler;
@@ -25,3 +27,5 @@ pub use growth::linear;
 pub use search::file_search;
 #[cfg(feature = "tokens")]
 pub use tokens::token_counter;
+#[cfg(feature = "syntax")]
+pub use truncate::truncate;
