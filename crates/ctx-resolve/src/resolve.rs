@@ -6,9 +6,11 @@ use std::fmt;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning, WarningCode};
+use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Origin, Warning, WarningCode};
 use ctx_source::{Located, Secrets, SourceError, Sources, Text, Wanted, locate};
-use ctx_syntax::{Fallback, Language, Limits, Outline, Outlines, Source};
+use ctx_syntax::{
+    Fallback, Language, Limits, Outline, Outlines, Source, is_prose, is_table, language_name,
+};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -91,6 +93,8 @@ pub struct Resolver {
     limits: Limits,
     /// The number of lines shown before and after a hit.
     context_lines: u32,
+    /// The most blank lines shown after a hit of code.
+    blank_lines: u32,
     overlaps: Overlaps,
     /// A store of outlines that is queried before a text is parsed.
     parsed: Option<Arc<dyn Outlines>>,
@@ -152,6 +156,7 @@ impl Resolver {
             sources: Arc::new(sources),
             limits,
             context_lines: 0,
+            blank_lines: 0,
             overlaps: Overlaps::default(),
             parsed: None,
             one_thread: false,
@@ -249,6 +254,14 @@ impl Resolver {
     #[must_use]
     pub fn with_context_lines(mut self, lines: u32) -> Self {
         self.context_lines = lines;
+        self
+    }
+
+    /// Shows up to `lines` blank lines after a hit of a search ([`Origin::Chunk`]) in code, unless
+    /// it ends with one: code is added there, and they hardly cost tokens.
+    #[must_use]
+    pub fn with_blank_lines(mut self, lines: u32) -> Self {
+        self.blank_lines = lines;
         self
     }
 
@@ -351,6 +364,11 @@ impl Resolver {
             span
         } else {
             let span = padded(span, self.context_lines, text.lines().count());
+            let span = if chunk.origin == Origin::Chunk {
+                self.with_blank_lines_after(path, text, span)
+            } else {
+                span
+            };
             self.without_front(path, text, span)
         };
         chunk.span = Some(own);
@@ -360,6 +378,23 @@ impl Resolver {
             .unwrap_or_default()
             .clone_into(&mut chunk.content);
         stored.masked(chunk, text.masked_in(around.unwrap_or(own)))
+    }
+
+    /// `span` of the file at `path` with the blank lines after it, if these are wanted and it is
+    /// code: in prose, they separate.
+    fn with_blank_lines_after(&self, path: &str, text: &Text, span: LineSpan) -> LineSpan {
+        let is_code = || !is_prose(path, language_name(path, "")) && !is_table(path);
+        if self.blank_lines == 0 || !is_code() {
+            return span;
+        }
+        let is_blank = |line: &u32| text.line(*line).is_some_and(|it| it.trim().is_empty());
+        if is_blank(&span.end()) {
+            return span;
+        }
+        let after = (span.end()..).skip(1).take(self.blank_lines as usize);
+        let end = after.take_while(is_blank).last();
+        end.and_then(|end| LineSpan::new(span.start(), end).ok())
+            .unwrap_or(span)
     }
 
     /// `span` of the file at `path` without leading images, if these are not wanted.

@@ -24,11 +24,11 @@ use crate::mention::{Mention, Mentioned};
 use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::prose::Prose;
-use crate::service::{EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
+use crate::service::{BLANK_LINES, EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
-const FORM: &[u8] = b"prime context 4";
+const FORM: &[u8] = b"prime context 5";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.
 const FOR_WHAT_WAS_SAID: u32 = 4;
@@ -459,7 +459,9 @@ impl Making {
         };
         begin(PrimeStage::Resolve)?;
         let resolver = service.resolver_for(&control);
-        let resolver = resolver.with_lines(gathered.lines.clone(), told_by_lines(&self.query));
+        let resolver = resolver
+            .with_lines(gathered.lines.clone(), told_by_lines(&self.query))
+            .with_blank_lines(BLANK_LINES);
         let mut candidates =
             Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);

@@ -33,6 +33,8 @@ use crate::{verbatim, whole};
 
 /// The most terms of a question that determine the lines of an excerpt.
 pub(crate) const EXCERPT_TERMS: usize = 12;
+/// The most blank lines shown after a part of code: changes add lines there.
+pub(crate) const BLANK_LINES: u32 = 3;
 /// The share of a part's information in the lines that the question names, or in what it quotes.
 pub(crate) const ASKED_FOR: f64 = 0.8;
 /// The approximate relevance of the best part that a search finds.
@@ -322,7 +324,9 @@ impl Service {
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
         let resolver = self.resolver_for(control);
-        let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
+        let resolver = resolver
+            .with_lines(retrieved.lines.clone(), told_by_lines(&query))
+            .with_blank_lines(BLANK_LINES);
         let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();
         let resolver = if is_brief {
             resolver.without_pictures(retrieved.whole.clone())

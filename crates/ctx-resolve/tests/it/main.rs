@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
+use ctx_model::{Chunk, LineSpan, OmittedReason, Origin, Relation, Relevance, RenditionKind};
 use ctx_resolve::{Overlaps, Resolved, Resolver};
 use ctx_source::{Limits, Root, Secrets, Sources, Text};
 use ctx_syntax::{Outline, Outlines, Source};
@@ -78,6 +78,34 @@ fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
     );
     assert_eq!(area.renditions.last().unwrap().text(), "def area(r):");
     assert!(scale.content.starts_with("def scale"));
+}
+
+#[test]
+fn blank_lines_after_a_part_of_code_are_shown_with_it_where_that_is_wanted() {
+    let (folder, resolver) = setting();
+    fs::write(folder.path().join("notes.md"), "One.\n\nTwo.\n").unwrap();
+    let shown = |most: u32, hit: Chunk| {
+        let resolver = resolver.clone().with_blank_lines(most);
+        let [chunk] = &run(&resolver, vec![hit]).chunks[..] else {
+            panic!("there is one");
+        };
+        let span = chunk.span.unwrap();
+        assert_eq!(chunk.content.lines().count(), span.line_count() as usize);
+        (span.start(), span.end())
+    };
+    let area = || hit("a", "app/shapes.py", (3, 6), "");
+    for (most, end) in [(0, 6), (1, 7), (2, 8), (3, 8)] {
+        assert_eq!(shown(most, area()), (3, end));
+    }
+    let with_one = hit("a", "app/shapes.py", (3, 7), "");
+    assert_eq!(shown(3, with_one), (3, 7), "it has some already");
+    let last = hit("a", "app/shapes.py", (9, 10), "");
+    assert_eq!(shown(3, last), (9, 10), "the file ends there");
+    let prose = hit("a", "notes.md", (1, 1), "");
+    assert_eq!(shown(3, prose), (1, 1), "they separate paragraphs");
+    let mut named = area();
+    named.origin = Origin::Reference;
+    assert_eq!(shown(3, named), (3, 6), "these lines are asked for");
 }
 
 #[test]
@@ -649,7 +677,7 @@ fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_index
             chunk
         };
         let mut asked_for = hit("asked", "app/shapes.py", (1, 1), "");
-        asked_for.origin = ctx_model::Origin::Reference;
+        asked_for.origin = Origin::Reference;
         vec![
             named("area", "area", (3, 6)),
             named("gone", "unused", (9, 10)),
