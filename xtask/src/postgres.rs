@@ -11,10 +11,9 @@ use crate::workspace::Workspace;
 /// Installs PostgreSQL where that is wanted, and prints whether it is there.
 #[expect(clippy::unnecessary_wraps, reason = "it is called as every chore is")]
 pub(crate) fn run(_: &Workspace) -> Result<()> {
-    let is_there = postgres::install();
-    println!(
-        "PostgreSQL is {}",
-        if is_there { "there" } else { "missing" }
-    );
+    match postgres::install() {
+        Ok(()) => println!("PostgreSQL is there"),
+        Err(how) => println!("{how}"),
+    }
     Ok(())
 }

@@ -100,7 +100,9 @@ fn look(
             }
             settings.note_index(&status(&index)?, kept(&index)?);
             let past = past::look(root, &settings.strategies(None), report)?;
-            past.iter().for_each(|(past, _)| past.warn());
+            if let Some((past, _)) = &past {
+                past.warn();
+            }
             tell_status(&index, settings, past.as_ref(), json)
         }
     }

@@ -308,9 +308,9 @@ mod tests {
                 .write_all(head(usize::MAX >> 1).as_bytes())
                 .await
                 .unwrap();
-            let mut sent = 0_usize;
-            while stream.write_all(&[b'x'; 1 << 16]).await.is_ok() {
-                sent += 1 << 16;
+            let (some, mut sent) = (vec![b'x'; 1 << 16], 0);
+            while stream.write_all(&some).await.is_ok() {
+                sent += some.len();
             }
             sent
         })

@@ -9,8 +9,8 @@ pub(crate) const LONGEST: usize = 1024;
 
 /// The pieces of `range` in `text`, in order and without the white space around them: the range
 /// itself if it has at most [`LONGEST`] bytes, else as few as have at most that many. It is cut at
-/// line ends; where none is in the second half of a piece, at white space; where there is none
-/// either, after a mark between values; else between two grapheme clusters. Two adjacent pieces
+/// line ends; where none is in the second half of a piece, at the last white space or mark between
+/// values; where there is none either, between two grapheme clusters. Two adjacent pieces
 /// have more than half of [`LONGEST`] bytes, so there are O(bytes) of them. O(bytes).
 pub(crate) fn pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
@@ -37,16 +37,12 @@ fn first(text: &str) -> usize {
     let end = text.floor_char_boundary(LONGEST);
     let half = text.floor_char_boundary(LONGEST / 2);
     let near = &text[half..end];
-    let after_mark = || {
-        let mark = near
-            .char_indices()
-            .rev()
-            .find(|&(_, c)| is_between_values(c));
-        mark.map(|(at, c)| at + c.len_utf8())
+    let ends_value = |c: char| c.is_whitespace() || is_between_values(c);
+    let last_value = || {
+        let last = near.char_indices().rev().find(|&(_, c)| ends_value(c))?;
+        Some(last.0 + last.1.len_utf8())
     };
-    let cut = near.rfind('\n');
-    let cut = cut.or_else(|| near.rfind(char::is_whitespace));
-    if let Some(at) = cut.or_else(after_mark) {
+    if let Some(at) = near.rfind('\n').or_else(last_value) {
         return half + at;
     }
     // The last cluster may go on behind `end`.
@@ -84,6 +80,9 @@ mod tests {
         assert_eq!(pieces(&lines, 0..lines.len())[1].start, words.len() + 1);
         check(&"word ".repeat(300), &["word", "word"]);
         check(&"1234,".repeat(300), &["1234,", "1234,"]);
+        // Of a row of numbers, not at its only blank.
+        let row = "1234,".repeat(190);
+        check(&format!("{row}zebra walks,{row}"), &["1234,", "1234,"]);
         check(&"漢字、".repeat(200), &["漢字、", "漢字、"]);
         check(&"é".repeat(600), &["é", "é"]);
         // A mark belongs to the letter before it, and too many of them to nothing.

@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{CONTEXT_LINES, Source};
 
-use crate::long_lines::{Extent, LONGEST_LINE, LongLines, MOST};
+use crate::long_lines::{Cut, Extent, LONGEST_LINE, LongLines, MOST};
 use crate::prose::counts;
 
 /// The most keywords that are searched, the first ones.
@@ -290,46 +290,21 @@ pub(crate) fn renditions_while(
     let matches = keywords.lines(source, span, is_awaited);
     let asked = [named, &matches].concat();
     let long = long_lines(source, span, keywords, &asked, is_awaited);
-    let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
-    let said = source.said(span);
-    let mut renditions = Vec::new();
-    let mut add = |kind: RenditionKind, matches: &[u32], least: f64, extent: Extent| {
-        if !is_awaited() {
-            return;
-        }
-        let lines = source.render(span, kind, matches);
-        let is_excerpt = kind == RenditionKind::Excerpt;
-        if let Some(cut) = is_excerpt.then(|| long.cut(&lines, extent)).flatten() {
-            let information = if matches.is_empty() {
-                UNASKED
-            } else {
-                let whole = cut.numbers.iter().flatten().count();
-                let told = share(whole, said).max(least).max(told_by(cut.stretches));
-                let less = if extent == Extent::Short { NARROW } else { 0.0 };
-                (told - less).max(0.0)
-            };
-            if cut.text.len() < shortest {
-                shortest = cut.text.len();
-                let rendition = Rendition::new(kind, cut.text, information);
-                renditions.extend(rendition.and_then(|it| it.with_lines(cut.numbers)));
-            }
-            return;
-        }
-        let length = lines.size();
-        if length == 0 || length >= shortest {
-            return;
-        }
-        let information = source.information(kind, &lines, said).max(least);
-        // The information is a share, and each line has an entry, so this is valid.
-        renditions.extend(lines.into_rendition(kind, information));
-        shortest = length;
+    let mut list = Shrinking {
+        source,
+        span,
+        long: &long,
+        said: source.said(span),
+        shortest: source.lines(span).map(|(_, line)| line.len() + 1).sum(),
+        renditions: Vec::new(),
+        is_awaited,
     };
     let one = Extent::Stretches(1);
     let places = named.len();
     let least = if places > 0 { told } else { 0.0 };
     let told_by = |count: usize| least + (1.0 - least) * told_by(count + places);
     if !matches.is_empty() {
-        let best = if said < LONG {
+        let best = if list.said < LONG {
             Vec::new()
         } else {
             keywords.by_worth(source, &matches)
@@ -338,16 +313,16 @@ pub(crate) fn renditions_while(
         let stretches = counts(if long.is_empty() { 1 } else { MOST });
         for most in stretches {
             let most = Extent::Stretches(most);
-            add(RenditionKind::Excerpt, &all, told_by(best.len()), most);
+            list.add(RenditionKind::Excerpt, &all, told_by(best.len()), most);
         }
         let mut fewest = (all, best.len());
         for count in counts(best.len()) {
             fewest = (with_named(&best[..count]), count);
-            add(RenditionKind::Excerpt, &fewest.0, told_by(count), one);
+            list.add(RenditionKind::Excerpt, &fewest.0, told_by(count), one);
         }
         if !long.is_empty() {
             let (lines, count) = fewest;
-            add(
+            list.add(
                 RenditionKind::Excerpt,
                 &lines,
                 told_by(count),
@@ -357,12 +332,12 @@ pub(crate) fn renditions_while(
     }
     if places > 0 {
         let lines = with_named(&[]);
-        add(RenditionKind::Excerpt, &lines, told_by(0), one);
+        list.add(RenditionKind::Excerpt, &lines, told_by(0), one);
         if !long.is_empty() {
-            add(RenditionKind::Excerpt, &lines, told_by(0), Extent::Short);
+            list.add(RenditionKind::Excerpt, &lines, told_by(0), Extent::Short);
         }
     } else if matches.is_empty() && !long.is_empty() {
-        add(RenditionKind::Excerpt, &[], 0.0, one);
+        list.add(RenditionKind::Excerpt, &[], 0.0, one);
     }
     for kind in [
         RenditionKind::Skeleton,
@@ -371,10 +346,69 @@ pub(crate) fn renditions_while(
     ] {
         // Of lines that define nothing the first alone announces nothing.
         if kind != RenditionKind::Signature || source.defines_any(span) {
-            add(kind, &[], 0.0, one);
+            list.add(kind, &[], 0.0, one);
         }
     }
-    renditions
+    list.renditions
+}
+
+/// Renditions of a span, each shorter than the one before.
+struct Shrinking<'a> {
+    source: &'a Source<'a>,
+    span: LineSpan,
+    long: &'a LongLines,
+    /// The lines of the span that say anything.
+    said: usize,
+    /// The bytes of the last rendition; at first of the full text.
+    shortest: usize,
+    renditions: Vec<Rendition>,
+    is_awaited: &'a dyn Fn() -> bool,
+}
+
+impl Shrinking<'_> {
+    /// Adds a rendition of `kind` if it is shorter than the last: of an excerpt with the lines
+    /// `matches`, and of a long line among them as much as `extent` says. It retains at least the
+    /// information `least`. O(bytes).
+    fn add(&mut self, kind: RenditionKind, matches: &[u32], least: f64, extent: Extent) {
+        if !(self.is_awaited)() {
+            return;
+        }
+        let lines = self.source.render(self.span, kind, matches);
+        let is_excerpt = kind == RenditionKind::Excerpt;
+        if let Some(cut) = is_excerpt.then(|| self.long.cut(&lines, extent)).flatten() {
+            if cut.text.len() < self.shortest {
+                self.shortest = cut.text.len();
+                let information = if matches.is_empty() {
+                    UNASKED
+                } else {
+                    self.told_by_cut(&cut, least, extent)
+                };
+                let rendition = Rendition::new(kind, cut.text, information);
+                self.renditions
+                    .extend(rendition.and_then(|it| it.with_lines(cut.numbers)));
+            }
+            return;
+        }
+        let length = lines.size();
+        if length == 0 || length >= self.shortest {
+            return;
+        }
+        let information = self.source.information(kind, &lines, self.said).max(least);
+        // The information is a share, and each line has an entry, so this is valid.
+        self.renditions
+            .extend(lines.into_rendition(kind, information));
+        self.shortest = length;
+    }
+
+    /// The information of an excerpt that shows long lines in part.
+    fn told_by_cut(&self, cut: &Cut, least: f64, extent: Extent) -> f64 {
+        let whole = cut.numbers.iter().flatten().count();
+        let told = share(whole, self.said)
+            .max(least)
+            .max(told_by(cut.stretches));
+        let less = if extent == Extent::Short { NARROW } else { 0.0 };
+        (told - less).max(0.0)
+    }
 }
 
 /// The long lines of `span` that are `asked` about; of a long line that is all there is, the

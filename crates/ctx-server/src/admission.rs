@@ -538,18 +538,18 @@ impl Drop for Slot {
             let is_followed = writes > 0 && held.ready > 0;
             held.line -= usize::from(!is_followed);
             state.line -= usize::from(!is_followed);
-            match held.waiting.iter().position(|it| it.number == place.number) {
-                Some(at) => drop(held.waiting.remove(at)),
-                None => {
-                    // If it is still told, the caller went before the work began.
-                    let charged = place.turn.try_recv().unwrap_or(0);
-                    if let Some(known) = state.known.get_mut(&self.owner) {
-                        known.used = known.used.saturating_sub(charged);
-                    }
-                    held.running -= 1;
-                    state.running -= 1;
-                    held.is_writing &= writes == 0;
+            let mut waits = held.waiting.iter();
+            if let Some(at) = waits.position(|it| it.number == place.number) {
+                drop(held.waiting.remove(at));
+            } else {
+                // If it is still told, the caller went before the work began.
+                let charged = place.turn.try_recv().unwrap_or(0);
+                if let Some(known) = state.known.get_mut(&self.owner) {
+                    known.used = known.used.saturating_sub(charged);
                 }
+                held.running -= 1;
+                state.running -= 1;
+                held.is_writing &= writes == 0;
             }
         }
         if held.slots == 0 {

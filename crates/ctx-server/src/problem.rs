@@ -516,7 +516,6 @@ impl From<&AssembleError> for Problem {
             AssembleError::Budget(BudgetError::Cancelled) => {
                 return Problem::overloaded("the work was cancelled");
             }
-            AssembleError::Budget(_) => "options.maxTokens",
             AssembleError::Format(error) => {
                 let text = error.to_string();
                 let is_of = |word: &str| text.contains(&format!(" of {word} "));
@@ -531,7 +530,7 @@ impl From<&AssembleError> for Problem {
                 option: "chunkSeparator",
                 ..
             } => "options.chunkSeparator",
-            AssembleError::TooLong { .. } => "options.maxTokens",
+            AssembleError::Budget(_) | AssembleError::TooLong { .. } => "options.maxTokens",
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
             _ => {

@@ -285,12 +285,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
         E: Send + Sync + 'static,
     {
         let mut make = Some(make);
-        let mut made = None;
+        let mut fresh = None;
         // On the heap, since the future is large and would be moved often.
         let entry = Box::pin(async {
             let value = make.take().expect("an answer is made once")().await?;
             let value = Arc::new(value);
-            made = Some(Arc::clone(&value));
+            fresh = Some(Arc::clone(&value));
             Ok(Arc::new(Entry {
                 weight: (self.weigh)(&value),
                 value: Mutex::new(Some(value)),
@@ -301,7 +301,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let entry = self.kept.entry(key).or_try_insert_with(entry).await?;
         let is_fresh = entry.is_fresh();
         let entry = entry.into_value();
-        let value = made.or_else(|| entry.value());
+        let value = fresh.or_else(|| entry.value());
         if is_fresh {
             // Otherwise what has no room would be kept until more answers have come.
             self.settle().await;
@@ -311,7 +311,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             add(&self.counts.refused);
         }
         let Some(value) = value.filter(|_| entry.owner == *owner) else {
-            let value = make.take().expect("another call made what was found")();
+            let value = make.take().expect("another call fresh what was found")();
             return Ok((Arc::new(value.await.map_err(Arc::new)?), Served::Bypassed));
         };
         let (served, count) = if is_fresh {

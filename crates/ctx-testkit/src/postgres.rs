@@ -423,11 +423,13 @@ fn unprivileged() -> (u32, u32) {
         .unwrap_or((65534, 65534))
 }
 
-/// Installs PostgreSQL with `apt-get` where it is missing and the caller is root, who may; for
-/// others, reports how to get it. Returns whether PostgreSQL is there in the end. Call it once
-/// before the tests: each test may be a process of its own, and several that install at once are in
-/// each other's way.
-pub fn install() -> bool {
+/// Installs PostgreSQL with `apt-get` where it is missing and the caller is root, who may. Call it
+/// once before the tests: each test may be a process of its own, and several that install at once
+/// are in each other's way.
+///
+/// # Errors
+/// It is missing in the end; the error says how to get it.
+pub fn install() -> Result<(), &'static str> {
     let is_there = || installed().is_some();
     let is_there = install_by(is_there, is_root(), |arguments| {
         let mut apt = Command::new("apt-get");
@@ -436,10 +438,7 @@ pub fn install() -> bool {
         let status = apt.stdout(Stdio::null()).status();
         status.is_ok_and(|it| it.success())
     });
-    if !is_there {
-        eprintln!("{HOW}");
-    }
-    is_there
+    is_there.then_some(()).ok_or(HOW)
 }
 
 /// The same, with these ways to tell whether it is there, who the caller is, and to call `apt-get`.

@@ -190,7 +190,8 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
     let question = "it leaks when a connection has a timeout";
     let commits = |asked: &Asked| {
         let status = asked.run(&["index", "--status"]);
-        let line = status.ok().lines().find(|it| it.starts_with("git commits"));
+        let mut lines = status.ok().lines().map(str::trim);
+        let line = lines.find(|it| it.starts_with("git commits"));
         line.unwrap_or_default().to_owned()
     };
     let without = ["query", question, "--strategies", "text"];
@@ -1550,7 +1551,10 @@ fn a_question_of_words_that_are_too_long_is_refused_as_such() {
 
 #[test]
 fn a_repository_without_a_work_tree_is_told_where_nothing_is_found() {
-    let asked = Asked::of([("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")]);
+    let asked = Asked::of([
+        ("HEAD", b"ref: refs/heads/main\n".as_slice()),
+        ("config", b"[core]\n"),
+    ]);
     for folder in ["objects", "refs"] {
         fs::create_dir(asked.root.path().join(folder)).unwrap();
     }

@@ -143,7 +143,9 @@ fn a_file_that_is_cut_short_or_gone_is_found() {
                 Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
             let told = why.is_some() || index.loss().is_some();
             assert!(told, "{} {cut:?}", name.display());
-            why.iter().for_each(|it| is_in_words(it));
+            if let Some(why) = &why {
+                is_in_words(why);
+            }
             if cut.is_none() {
                 update(&index);
                 assert_eq!(contents(&index), fresh);

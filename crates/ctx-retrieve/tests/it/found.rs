@@ -960,7 +960,7 @@ async fn a_line_that_no_part_holds_is_that_of_the_nearest() {
         let retrieved = ask(Store::of(&parts), question, &options()).await;
         assert!(retrieved.warnings.is_empty(), "{question}: {retrieved:?}");
         let found = retrieved.found.iter().take(2);
-        let mut found: Vec<u32> = found.map(|it| it.hit.span.start()).collect();
+        let mut found: Vec<u32> = found.map(|it| it.part.span.start()).collect();
         found.sort_unstable();
         let lines = retrieved.lines.get("src/app.py");
         let lines = lines.map_or_else(Vec::new, |it| it.iter().copied().collect());

@@ -974,8 +974,6 @@ fn the_smallest_budget_that_is_told_is_enough_and_one_less_is_not() {
     }
 }
 
-/// Who reads it knows what to do.
-#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn a_budget_is_at_most_what_the_description_says() {
     let mut limits = patient();
@@ -1010,6 +1008,8 @@ fn a_budget_is_at_most_what_the_description_says() {
     }
 }
 
+/// Who reads it knows what to do.
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn what_is_wrong_is_told_with_what_would_do() {
     let server = Running::embedded();
