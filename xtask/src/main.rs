@@ -1,8 +1,9 @@
 //! The project's own chores: `cargo xtask <verb>`.
 //!
-//! `test` is all a contribution must pass; `layers`, `deny` and `postgres` are steps of it, and can be
-//! run alone; `bench` measures speed, `eval` what contexts are good for, `load`, `trace`, `kill` and
-//! `api` how the server does, and all write what they measured under `docs/record/`.
+//! `test` is all a contribution must pass; `tidy`, `layers`, `deny` and `postgres` are steps of it,
+//! and can be run alone; `bench` measures speed, `eval` what contexts are good for, `load`,
+//! `trace`, `kill` and `api` how the server does, and all write what they measured under
+//! `docs/record/`.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
 
@@ -20,6 +21,7 @@ mod python;
 mod record;
 mod served;
 mod test;
+mod tidy;
 mod trace;
 mod workspace;
 
@@ -46,6 +48,8 @@ struct Arguments {
 enum Verb {
     /// Everything a contribution must pass, in order, up to the first failure.
     Test(test::Options),
+    /// Check what neither rustfmt nor clippy looks at: how wide comments are.
+    Tidy,
     /// Check which crate may depend on which, and build each core crate alone.
     Layers(layers::Options),
     /// Check licences, bans and sources of every dependency, without the network.
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = Workspace::find().and_then(|workspace| match arguments.verb {
         Verb::Test(options) => test::run(&workspace, &options),
+        Verb::Tidy => tidy::run(&workspace),
         Verb::Layers(options) => layers::run(&workspace, &options),
         Verb::Deny => deny::run(&workspace),
         Verb::Postgres => postgres::run(&workspace),

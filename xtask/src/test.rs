@@ -11,7 +11,7 @@ use ctx_testkit::skip;
 
 use crate::command::Call;
 use crate::workspace::Workspace;
-use crate::{deny, layers, postgres};
+use crate::{deny, layers, postgres, tidy};
 
 /// How thorough to be.
 #[derive(Debug, Args)]
@@ -106,6 +106,11 @@ fn steps(options: &Options) -> Vec<Step> {
             "every file is as rustfmt leaves it",
             Call::cargo(["fmt", "--all", "--check"]),
         ),
+        Step {
+            name: "tidy",
+            what: "comments are as wide as code",
+            check: Check::Chore("tidy", tidy::run),
+        },
         call(
             "lock",
             "Cargo.lock is complete, and what it names is downloaded",

@@ -1,5 +1,6 @@
 //! The location of the workspace, and what `cargo metadata` reports about it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -33,5 +34,26 @@ impl Workspace {
             target: members.target_directory.clone().into(),
             members,
         })
+    }
+
+    /// All Rust files below `folder` of the workspace, in the order of their paths.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub(crate) fn sources(&self, folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        let mut folders = vec![self.root.join(folder)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|it| it == "rs") {
+                    paths.push(path);
+                }
+            }
+        }
+        paths.sort();
+        Ok(paths)
     }
 }

@@ -108,7 +108,8 @@ fn ten_thousand_chunks(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// An assembly is cancelled at so many moments, which are spread evenly over the time that it would take.
+/// An assembly is cancelled at so many moments, which are spread evenly over the time that it would
+/// take.
 const MOMENTS: u32 = 32;
 
 /// The longest that an assembly went on after it was cancelled.
@@ -137,7 +138,8 @@ fn slowest_end(chunks: &[Chunk], options: &BuildOptions, whole: Duration) -> Dur
     ends.max().unwrap_or_default()
 }
 
-/// A file of as many lines as ten thousand chunks have. Those of two files differ by one in a hundred.
+/// A file of as many lines as ten thousand chunks have. Those of two files differ by one in a
+/// hundred.
 fn large(file: usize) -> Chunk {
     let part = |number: usize| {
         text(if number.is_multiple_of(100) {

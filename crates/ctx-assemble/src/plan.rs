@@ -139,7 +139,8 @@ impl Plan<'_, '_> {
         self.claimants.granted(&self.problem, room, most)
     }
 
-    /// Chooses what to show: everything, or the best that leaves room for the notice that something is left out.
+    /// Chooses what to show: everything, or the best that leaves room for the notice that something
+    /// is left out.
     fn best_of_all(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
         if let Some(outcome) = self.all_in_full(budget)? {
             return Ok(outcome);

@@ -326,9 +326,9 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// The block at `number` without the lines of a separator that look like its heading or id. Without
-    /// file headers, no heading is its own. In Markdown by file, those of blocks below another of
-    /// the same file are not. O(bytes of the block).
+    /// The block at `number` without the lines of a separator that look like its heading or id.
+    /// Without file headers, no heading is its own. In Markdown by file, those of blocks below
+    /// another of the same file are not. O(bytes of the block).
     fn own<'b>(&self, number: usize, block: &'b ParsedBlock) -> Cow<'b, ParsedBlock> {
         let options = self.options;
         let states_id = options.include_ids || options.include_metadata;

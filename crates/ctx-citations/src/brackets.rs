@@ -1,4 +1,5 @@
-//! What stands between brackets, and may be a citation: in answers, and in messages that quote them.
+//! What stands between brackets, and may be a citation: in answers, and in messages that quote
+//! them.
 
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ pub(crate) struct Part {
 /// What a part stands between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Square brackets, be they as wide as scripts without spaces: it may be an id, or lines of the one before it.
+    /// Square brackets, be they as wide as scripts without spaces: it may be an id, or lines of the
+    /// one before it.
     Square,
     /// Round ones, which are of prose and code: it may have labels in it that are known.
     Round,
@@ -52,7 +54,8 @@ pub(crate) enum Unclosed {
     Read,
 }
 
-/// What is between brackets on one line, cut at commas and semicolons, in order; no two overlap. O(bytes).
+/// What is between brackets on one line, cut at commas and semicolons, in order; no two overlap.
+/// O(bytes).
 pub(crate) fn parts(text: &str, unclosed: Unclosed) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut start, mut is_code) = (0, false);
@@ -165,7 +168,8 @@ impl Lines {
 /// Reads the citations in parts of a text.
 pub(crate) struct Reader<'t, 'k> {
     pub(crate) text: &'t str,
-    /// Whether the context shows an id. What does not is a citation where it has the form of a label.
+    /// Whether the context shows an id. What does not is a citation where it has the form of a
+    /// label.
     pub(crate) is_known: &'k dyn Fn(&str) -> bool,
 }
 
@@ -183,8 +187,9 @@ impl<'t> Cite<'t> {
 impl<'t> Reader<'t, '_> {
     /// The citations in `part`; `before` is the id before it in its list.
     ///
-    /// An id that has not the form of a label is one as the whole part, with lines, marks of emphasis, of code and of quotation,
-    /// words such as `see` before it, and `and` between two. A label is one among any other words.
+    /// An id that has not the form of a label is one as the whole part, with lines, marks of
+    /// emphasis, of code and of quotation, words such as `see` before it, and `and` between two. A
+    /// label is one among any other words.
     pub(crate) fn read(&self, part: &Part, before: Option<&'t str>) -> Vec<Cite<'t>> {
         let range = part.range.clone();
         if part.kind == Kind::Round {
@@ -254,7 +259,8 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// The citations that all of `range` is, with words such as `and` between them; none where it is one.
+    /// The citations that all of `range` is, with words such as `and` between them; none where it
+    /// is one.
     fn joined(&self, range: Range<usize>, before: Option<&'t str>) -> Option<Vec<Cite<'t>>> {
         let (mut pieces, mut start, mut at) = (Vec::new(), range.start, range.start);
         for word in self.text[range.clone()].split_inclusive(char::is_whitespace) {
@@ -338,8 +344,8 @@ fn lines_after(text: &str) -> (Lines, usize) {
     (Lines::of(lines), text.len() - said.len() + lines.len())
 }
 
-/// The id that `text` is or begins with, and what it says of lines. An id that `is_known` may have the marks in it that lines
-/// follow.
+/// The id that `text` is or begins with, and what it says of lines. An id that `is_known` may have
+/// the marks in it that lines follow.
 pub(crate) fn taken_apart(text: &str, is_known: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
     let marks = [':', '#'];
     if is_known(text) {
@@ -359,9 +365,9 @@ fn label_in(text: &str) -> Option<&str> {
     is_label(id).then_some(id)
 }
 
-/// The labels ([`is_label`]) that a message cites between brackets, and where each begins, in their order; read as
-/// [`resolve`](crate::resolve) reads an answer, with lines or without. Whether a context shows them is not known here. A bracket that
-/// is not closed ends with its line. O(bytes).
+/// The labels ([`is_label`]) that a message cites between brackets, and where each begins, in their
+/// order; read as [`resolve`](crate::resolve) reads an answer, with lines or without. Whether a
+/// context shows them is not known here. A bracket that is not closed ends with its line. O(bytes).
 ///
 /// ```
 /// let labels = ctx_citations::cited_labels("what of [fil-9f2a1c:3, mes-9f2a1c] and a[0]?");
@@ -381,8 +387,9 @@ pub fn cited_labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
     labels.into_iter()
 }
 
-/// The labels of a list as it stands between brackets, with these or without them, where it is nothing else: `fil-9f2a1c:10-12`,
-/// `[fil-9f2a1c, mes-9f2a1c]`. Lines are passed over. `None` for any other text. O(bytes).
+/// The labels of a list as it stands between brackets, with these or without them, where it is
+/// nothing else: `fil-9f2a1c:10-12`, `[fil-9f2a1c, mes-9f2a1c]`. Lines are passed over. `None` for
+/// any other text. O(bytes).
 ///
 /// ```
 /// assert_eq!(ctx_citations::label_list("fil-9f2a1c:3, 7-9"), Some(vec!["fil-9f2a1c"]));

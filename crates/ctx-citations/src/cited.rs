@@ -50,11 +50,12 @@ pub struct Metadata {
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// When it was said, its file last changed or, of a file that was shown lately, when that was: milliseconds
-    /// since 1970.
+    /// When it was said, its file last changed or, of a file that was shown lately, when that was:
+    /// milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// The words of the question that are in it, as the question has them; in it they may have another ending.
+    /// The words of the question that are in it, as the question has them; in it they may have
+    /// another ending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched_keywords: Vec<String>,
     /// Its place among what the search found, from 1.
@@ -73,16 +74,17 @@ impl Metadata {
 }
 
 impl Cited {
-    /// What an answer to a context may cite that was assembled from `chunks` without a service, in the order shown: each by the id
-    /// of its citation. The context does not show those ids: whoever asks the model has to tell it them. O(bytes).
+    /// What an answer to a context may cite that was assembled from `chunks` without a service, in
+    /// the order shown: each by the id of its citation. The context does not show those ids:
+    /// whoever asks the model has to tell it them. O(bytes).
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         with_keywords(Cited::named(built, chunks, |it| it.id.clone()), chunks)
     }
 
-    /// The same, each by the id of its chunk, which a context shows that is
-    /// [built with ids](ctx_model::BuildOptions::with_ids): the model knows it, and it is in the budget.
-    /// It is cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the end of a line in it, or more
-    /// than 400 bytes, cannot be cited.
+    /// The same, each by the id of its chunk, which a context shows that is [built with
+    /// ids](ctx_model::BuildOptions::with_ids): the model knows it, and it is in the budget. It is
+    /// cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the
+    /// end of a line in it, or more than 400 bytes, cannot be cited.
     pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         with_keywords(
             Cited::named(built, chunks, |it| it.chunk_id.clone()),
@@ -90,8 +92,9 @@ impl Cited {
         )
     }
 
-    /// The same, each by what `name` calls its citation, and without the words of the question: whoever asked it knows those, and the
-    /// rank, and sets them in the [`metadata`](Cited::metadata).
+    /// The same, each by what `name` calls its citation, and without the words of the question:
+    /// whoever asked it knows those, and the rank, and sets them in the
+    /// [`metadata`](Cited::metadata).
     pub fn named(
         built: &BuiltContext,
         chunks: &[Chunk],
@@ -113,8 +116,9 @@ impl Cited {
         first.filter_map(cited).collect()
     }
 
-    /// `chunk` as a source of which the model was shown the whole text under its id, by other means than a [`BuiltContext`]. It
-    /// is cited by that id, as far as one can be ([`Cited::by_chunk_id`]); its lines are those that it says. O(bytes).
+    /// `chunk` as a source of which the model was shown the whole text under its id, by other means
+    /// than a [`BuiltContext`]. It is cited by that id, as far as one can be
+    /// ([`Cited::by_chunk_id`]); its lines are those that it says. O(bytes).
     pub fn whole(chunk: &Chunk) -> Cited {
         let (text, span) = (chunk.full_text(), chunk.full_span());
         let citation = Citation {
@@ -146,9 +150,9 @@ impl Cited {
         }
     }
 
-    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty also where no text of the
-    /// chunks has the hash in the receipt: then they are not those of the context, and what is cited of it is
-    /// [`Unchecked`](crate::Verdict::Unchecked).
+    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty
+    /// also where no text of the chunks has the hash in the receipt: then they are not those of the
+    /// context, and what is cited of it is [`Unchecked`](crate::Verdict::Unchecked).
     pub fn shown(&self) -> &str {
         &self.shown.text
     }

@@ -8,8 +8,8 @@ use crate::script::is_wide;
 /// So many bytes of a source are read before it is asked again whether they are wanted.
 const STEP: usize = 256 << 10;
 
-/// Whether `text`, shaped by [`words`] and then `shape`, has the words of `quote`, whatever space is
-/// between them. `…` and `...` stand for text that was left out. Also returns how many bytes of
+/// Whether `text`, shaped by [`words`] and then `shape`, has the words of `quote`, whatever space
+/// is between them. `…` and `...` stand for text that was left out. Also returns how many bytes of
 /// `text` were looked through, at most all of them.
 pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (bool, usize) {
     let quote = quote.replace("...", "…");
@@ -30,8 +30,8 @@ pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (boo
     (is_there, if is_there { from } else { text.len() })
 }
 
-/// `text` as a context shows it, with one space between its words, none where lines of writing without spaces were broken, and
-/// typewriter's quotation marks; as much of it as is wanted.
+/// `text` as a context shows it, with one space between its words, none where lines of writing
+/// without spaces were broken, and typewriter's quotation marks; as much of it as is wanted.
 pub(crate) fn words(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
     let plain = |c: char| match c {
         '“' | '”' | '„' => '"',

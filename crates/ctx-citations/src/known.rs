@@ -39,7 +39,8 @@ struct Source<'c> {
     plain: OnceCell<String>,
     /// Where its lines are in what is shown, once some are cited with a quotation.
     rows: OnceCell<Vec<(u32, Range<usize>)>>,
-    /// What was said of the quotations that were looked for in some of its lines, or, without lines, in all of it.
+    /// What was said of the quotations that were looked for in some of its lines, or, without
+    /// lines, in all of it.
     quotes: RefCell<BTreeMap<Vec<LineSpan>, BTreeMap<String, Verdict>>>,
 }
 
@@ -98,8 +99,8 @@ impl<'c> Known<'c> {
         self.sources.get(id).map(|it| it.cited)
     }
 
-    /// Whether the source of this id has the words of `quote`, and has them in `lines`, if some are cited. A quotation that was
-    /// looked for before is not again.
+    /// Whether the source of this id has the words of `quote`, and has them in `lines`, if some are
+    /// cited. A quotation that was looked for before is not again.
     pub(crate) fn verdict(&self, id: &str, quote: &str, lines: &[LineSpan]) -> Verdict {
         let Some(source) = self.sources.get(id) else {
             return Verdict::Unknown;
@@ -129,7 +130,8 @@ impl<'c> Known<'c> {
         verdict
     }
 
-    /// Whether what is shown of `lines`, which are all there, has the words of `quote`; `None` where it is not known what that is.
+    /// Whether what is shown of `lines`, which are all there, has the words of `quote`; `None`
+    /// where it is not known what that is.
     fn in_lines(&self, source: &Source<'_>, quote: &str, lines: &[LineSpan]) -> Option<Verdict> {
         let ranges = source.ranges(lines)?;
         let bytes: usize = ranges.iter().map(Range::len).sum();
@@ -143,7 +145,8 @@ impl<'c> Known<'c> {
         Some(self.looked_for(quote, &text, &OnceCell::new(), source.cited))
     }
 
-    /// Whether `text`, some of `cited`, has the words of `quote`; `plain` is the same text without its marks.
+    /// Whether `text`, some of `cited`, has the words of `quote`; `plain` is the same text without
+    /// its marks.
     fn looked_for(
         &self,
         quote: &str,
@@ -178,8 +181,8 @@ impl<'c> Known<'c> {
 }
 
 impl Source<'_> {
-    /// Where `lines`, which are all there, stand in what is shown, with what stands beside them and may be a part of them;
-    /// `None` where that is not known.
+    /// Where `lines`, which are all there, stand in what is shown, with what stands beside them and
+    /// may be a part of them; `None` where that is not known.
     fn ranges(&self, lines: &[LineSpan]) -> Option<Vec<Range<usize>>> {
         let shown = &self.cited.shown;
         let rows = self.rows.get_or_init(|| shown.rows());

@@ -2,7 +2,8 @@
 
 use ctx_model::Origin;
 
-/// So many hexadecimal digits a label has at least; more where they are needed to tell two apart, up to 64.
+/// So many hexadecimal digits a label has at least; more where they are needed to tell two apart,
+/// up to 64.
 pub const LABEL_DIGITS: usize = 6;
 
 /// The origin of what has this label; `None` where it is none.

@@ -48,8 +48,8 @@ fn ends_in_number(text: &str) -> bool {
     number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`, `lines 5-9`. It may be
-/// wrong.
+/// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`,
+/// `lines 5-9`. It may be wrong.
 pub(crate) fn more_lines(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(char::is_alphabetic);
     let word = text[..text.len() - rest.len()].to_ascii_lowercase();

@@ -19,12 +19,12 @@ pub enum Verdict {
     OutOfRange,
     /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
-    /// The words quoted before it are among those that the context shows of the source, but not in the lines that are cited
-    /// with them.
+    /// The words quoted before it are among those that the context shows of the source, but not in
+    /// the lines that are cited with them.
     OtherLines,
-    /// The answer quotes so much that the words before it were not looked for, or not even kept: more than 4,000 bytes before
-    /// this citation, or too much of all. Or no text of the source has the hash in the receipt, so that its words and lines could
-    /// not be looked at.
+    /// The answer quotes so much that the words before it were not looked for, or not even kept:
+    /// more than 4,000 bytes before this citation, or too much of all. Or no text of the source has
+    /// the hash in the receipt, so that its words and lines could not be looked at.
     Unchecked,
 }
 
@@ -48,7 +48,8 @@ impl Verdict {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Mark {
-    /// Where it stands in the answer, in bytes: its id and its lines, without brackets and other words between them.
+    /// Where it stands in the answer, in bytes: its id and its lines, without brackets and other
+    /// words between them.
     pub range: Range<usize>,
     /// The id, as it is written.
     pub id: String,

@@ -21,7 +21,8 @@ pub(crate) fn is_prose(cited: &Cited) -> bool {
     }
 }
 
-/// `text` without the marks of Markdown and reStructuredText around words: emphasis, code, links, their targets, and roles. O(bytes).
+/// `text` without the marks of Markdown and reStructuredText around words: emphasis, code, links,
+/// their targets, and roles. O(bytes).
 pub(crate) fn unmarked(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -59,7 +60,8 @@ fn without_target(text: &str) -> &str {
     end.map_or(text, |it| &text[it + 2..])
 }
 
-/// `text` without the rest of a role of reStructuredText, `class:`, where it begins with one and marks of code follow.
+/// `text` without the rest of a role of reStructuredText, `class:`, where it begins with one and
+/// marks of code follow.
 fn without_role(text: &str) -> Option<&str> {
     let near = &text[..text.floor_char_boundary(LONGEST_ROLE)];
     let end = near.find(":`")?;

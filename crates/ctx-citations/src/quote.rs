@@ -1,4 +1,5 @@
-//! What is quoted right before a citation: between quotation marks, in marks of code, or in a block of code or of quotation.
+//! What is quoted right before a citation: between quotation marks, in marks of code, or in a block
+//! of code or of quotation.
 
 use crate::script::{is_unspaced, is_wide, is_wide_mark};
 
@@ -68,8 +69,9 @@ pub(crate) enum Quote {
     TooMuch,
 }
 
-/// The words between quotation marks, in marks of code, or in a block of code or of quotation, that a citation after `before`
-/// follows. What begins further before than [`LONGEST_QUOTE`] is too much.
+/// The words between quotation marks, in marks of code, or in a block of code or of quotation, that
+/// a citation after `before` follows. What begins further before than [`LONGEST_QUOTE`] is too
+/// much.
 ///
 /// `line_at` tells where the line of a place in `before` begins.
 pub(crate) fn quote_before(before: &str, line_at: &dyn Fn(usize) -> usize) -> Quote {
@@ -127,7 +129,8 @@ fn of_words(quote: &str) -> Quote {
     }
 }
 
-/// Whether it has fewer than [`FEWEST_WORDS`]; in writing without spaces, some characters are a word.
+/// Whether it has fewer than [`FEWEST_WORDS`]; in writing without spaces, some characters are a
+/// word.
 fn has_few_words(quote: &str) -> bool {
     let words = |word: &str| {
         let unspaced = word.chars().filter(|it| is_unspaced(*it)).count();
@@ -145,7 +148,8 @@ fn ends_sentence(inner: &str) -> bool {
     inner.ends_with(['.', ',', ';', ':', '!', '?', '…', ')', '}'])
 }
 
-/// What stands in marks of code at the end of `before`, or in a block of code; `unfound` where its beginning is not there.
+/// What stands in marks of code at the end of `before`, or in a block of code; `unfound` where its
+/// beginning is not there.
 fn code(before: &str, unfound: &Quote) -> Option<Quote> {
     let mark = before.chars().next_back().filter(|it| CODE.contains(it))?;
     let body = before.trim_end_matches(mark);
@@ -189,7 +193,8 @@ fn code(before: &str, unfound: &Quote) -> Option<Quote> {
     Some(unfound.clone()).filter(|it| *it == Quote::TooMuch)
 }
 
-/// The quotation that a block of code is, of which the parts around a remark of its own that something is left out are the pieces.
+/// The quotation that a block of code is, of which the parts around a remark of its own that
+/// something is left out are the pieces.
 fn lines_of_code(lines: &[&str]) -> Quote {
     let is_left_out = |line: &str| {
         let line = line.trim();
@@ -208,7 +213,8 @@ fn lines_of_code(lines: &[&str]) -> Quote {
     }
 }
 
-/// The quotation that `text` in marks of code is: what stands between its quotation marks, where it is all of it.
+/// The quotation that `text` in marks of code is: what stands between its quotation marks, where it
+/// is all of it.
 fn of_code(text: &str) -> Quote {
     let text = text.trim();
     let unmarked = || {
@@ -220,8 +226,8 @@ fn of_code(text: &str) -> Quote {
     of_words(unmarked().unwrap_or(text))
 }
 
-/// `before` without what may stand between a quotation and its source: the end of a sentence, marks of emphasis, and
-/// a few of the words that lead there.
+/// `before` without what may stand between a quotation and its source: the end of a sentence, marks
+/// of emphasis, and a few of the words that lead there.
 fn without_leading(before: &str) -> &str {
     let is_between = |c: char| {
         c.is_whitespace()
@@ -245,8 +251,9 @@ fn without_leading(before: &str) -> &str {
     before
 }
 
-/// What stands after the mark that opens the quotation which ends with `text`. Each of `marks` opens where a word may
-/// begin, and closes elsewhere: languages differ in which does what. Quotations within one are part of it.
+/// What stands after the mark that opens the quotation which ends with `text`. Each of `marks`
+/// opens where a word may begin, and closes elsewhere: languages differ in which does what.
+/// Quotations within one are part of it.
 ///
 /// # Errors
 /// Nothing opens it: whether some of the marks do not go together.
@@ -287,7 +294,8 @@ fn is_of_block(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// The block of quotation that `before` ends in: lines that begin with `>`. `unfound` where it may begin before it.
+/// The block of quotation that `before` ends in: lines that begin with `>`. `unfound` where it may
+/// begin before it.
 fn block_quote(before: &str, unfound: Quote) -> Quote {
     let mut lines = Vec::new();
     let mut above = before.lines().rev().peekable();

@@ -16,15 +16,16 @@ use crate::quote::Quote;
 pub const CITING: &str = "Cite what you use by its id in square brackets, as in [fil-9f2a1c], or with lines, as \
                           in [fil-9f2a1c:10-12]. Put words that you quote between quotation marks right before it.";
 
-/// Finds the citations of `answer` among `citations`: ids between brackets, alone or in a list, each
-/// with or without lines; lines in a list belong to the id before them. O(bytes of the answer and of
-/// the sources): quotations are looked for in at most 64 times those bytes, enough for 64 different
-/// ones that each take all sources, or 32 of prose; the rest is [`Verdict::Unchecked`]. So are
-/// quotations once four times the bytes of the answer and 1 MiB of them are kept: many citations may
-/// follow the same words, and each has them.
+/// Finds the citations of `answer` among `citations`: ids between brackets, alone or in a list,
+/// each with or without lines; lines in a list belong to the id before them. O(bytes of the answer
+/// and of the sources): quotations are looked for in at most 64 times those bytes, enough for 64
+/// different ones that each take all sources, or 32 of prose; the rest is [`Verdict::Unchecked`].
+/// So are quotations once four times the bytes of the answer and 1 MiB of them are kept: many
+/// citations may follow the same words, and each has them.
 ///
-/// An id that is none of theirs is unknown where it has the form of a label ([`is_label`]). Other words between brackets are text;
-/// so is what is between round ones, but for labels that are theirs.
+/// An id that is none of theirs is unknown where it has the form of a label ([`is_label`]). Other
+/// words between brackets are text; so is what is between round ones, but for labels that are
+/// theirs.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
 }
@@ -160,8 +161,8 @@ mod tests {
         cited
     }
 
-    /// `marks` citations of a source of `bytes`, each with the quotation of its number; what is said of them, and how many
-    /// bytes of the source were looked through.
+    /// `marks` citations of a source of `bytes`, each with the quotation of its number; what is
+    /// said of them, and how many bytes of the source were looked through.
     fn looked_through(
         marks: usize,
         bytes: usize,
@@ -197,14 +198,16 @@ mod tests {
             assert!(rest.iter().all(|it| *it == Verdict::Unchecked));
             bytes
         });
-        // As the answer and the source; were all looked for, it would be four times as much at each step.
+        // As the answer and the source; were all looked for, it would be four times as much at each
+        // step.
         assert!(
             costs[1] < costs[0] * 9 / 4 && costs[2] < costs[1] * 9 / 4,
             "{costs:?}"
         );
     }
 
-    /// Each mark ends one block of quotation more than the one before it, and has all of that for its words.
+    /// Each mark ends one block of quotation more than the one before it, and has all of that for
+    /// its words.
     #[test]
     fn what_is_kept_of_quotations_grows_as_the_answer_does() {
         let cited = source("a b c");

@@ -1,6 +1,7 @@
 //! Writing without spaces between words.
 
-/// Whether words that `c` is in have no spaces between them: in Chinese, Japanese, Thai, Lao, Khmer and the like.
+/// Whether words that `c` is in have no spaces between them: in Chinese, Japanese, Thai, Lao, Khmer
+/// and the like.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{f00}'..='\u{fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'

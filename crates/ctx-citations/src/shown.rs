@@ -6,23 +6,25 @@ use std::sync::Arc;
 use ctx_model::{Chunk, Citation, ELISION, LineSpan, Rendition, without_line_end};
 
 /// What is shown of a source.
-// Invariant: the runs of `lines` are in order, and no two touch; `numbers` has none or one for each line of `text`.
+// Invariant: the runs of `lines` are in order, and no two touch; `numbers` has none or one for each
+// line of `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// What an answer may quote.
     pub(crate) text: Arc<str>,
     /// The lines of the source that are there.
     pub(crate) lines: Vec<LineSpan>,
-    /// The number in the source of each line of the text; `None` for a mark and a part of an unknown one. Empty where the
-    /// text is all of `lines`.
+    /// The number in the source of each line of the text; `None` for a mark and a part of an
+    /// unknown one. Empty where the text is all of `lines`.
     pub(crate) numbers: Vec<Option<u32>>,
     /// Whether that could not be found out, so that nothing can be held against it.
     pub(crate) is_unknown: bool,
 }
 
 impl Shown {
-    /// What the context shows for `citation`, which is of `chunk`, the one that speaks for those that were `merged` into
-    /// it: the text that has the hash in the receipt, with its lines. O(bytes of what the chunk can be shown as).
+    /// What the context shows for `citation`, which is of `chunk`, the one that speaks for those
+    /// that were `merged` into it: the text that has the hash in the receipt, with its lines.
+    /// O(bytes of what the chunk can be shown as).
     pub(crate) fn of(citation: &Citation, chunk: &Chunk, merged: &[&Chunk]) -> Self {
         let hash = blake3::Hash::from_hex(&citation.content_hash).ok();
         let is_it = |text: &str| hash == Some(blake3::hash(text.as_bytes()));
@@ -58,8 +60,8 @@ impl Shown {
         }
     }
 
-    /// Where each line of the text that has a number stands, without its end, in order. Empty where the numbers are not
-    /// known. O(bytes).
+    /// Where each line of the text that has a number stands, without its end, in order. Empty where
+    /// the numbers are not known. O(bytes).
     pub(crate) fn rows(&self) -> Vec<(u32, Range<usize>)> {
         let mut start = 0;
         let rows: Vec<Range<usize>> = self
@@ -88,8 +90,8 @@ impl Shown {
         self.lines.iter().any(|it| it.contains(lines))
     }
 
-    /// What `rendition` shows of `chunk`. A line that has no number is a part of one of the chunk's, or a mark for
-    /// what is left out, which nobody may quote.
+    /// What `rendition` shows of `chunk`. A line that has no number is a part of one of the
+    /// chunk's, or a mark for what is left out, which nobody may quote.
     fn part(rendition: &Rendition, chunk: &Chunk) -> Self {
         if rendition.lines().is_empty() {
             return Shown::whole(rendition.text(), None);

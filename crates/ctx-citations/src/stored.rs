@@ -36,15 +36,17 @@ pub struct StoredSource {
     pub also: Vec<String>,
     /// What the context shows of it.
     pub text: String,
-    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
+    /// The first and the last of each run of lines that are shown; all that it is of, where nothing
+    /// is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<(u32, u32)>>,
-    /// The number in the source of each line of the text, where it has one; empty where the text is all of the lines, or, in what
-    /// was stored before there were numbers, where they are not known: then quotations are held against all of the text.
+    /// The number in the source of each line of the text, where it has one; empty where the text is
+    /// all of the lines, or, in what was stored before there were numbers, where they are not
+    /// known: then quotations are held against all of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<Option<u32>>,
-    /// Whether it could not be found out what the context shows of it: then text and lines are empty, and nothing is held
-    /// against them.
+    /// Whether it could not be found out what the context shows of it: then text and lines are
+    /// empty, and nothing is held against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unknown: bool,
 }

@@ -552,7 +552,8 @@ fn fared(strategy: &Fared) -> [String; 4] {
     ]
 }
 
-/// The row of a part, or of all parts of a document that are asked for together: what was said for the best of them.
+/// The row of a part, or of all parts of a document that are asked for together: what was said for
+/// the best of them.
 fn item(items: &[&Item<'_>]) -> [String; 7] {
     let item = items[0];
     let amount = |strategy: &str| {

@@ -73,8 +73,8 @@ fn is_interrupted_again_while_it_ends() {
     drop(runtime);
 }
 
-/// What becomes of the test `name`, which heeds signals though whoever runs this may ignore them, where
-/// `env` can have that: the one of busybox cannot.
+/// What becomes of the test `name`, which heeds signals though whoever runs this may ignore them,
+/// where `env` can have that: the one of busybox cannot.
 #[cfg(unix)]
 fn child(name: &str) -> Output {
     let program = std::env::current_exe().unwrap();

@@ -121,8 +121,8 @@ impl Files {
         })
     }
 
-    /// The file that a receipt calls `path`: the name of a file that was packed by a path that leads out of the folder
-    /// is such a path, and the user named it.
+    /// The file that a receipt calls `path`: the name of a file that was packed by a path that
+    /// leads out of the folder is such a path, and the user named it.
     fn text(&self, path: &str, secrets: Secrets) -> Result<Arc<Text>, SourceError> {
         match (self.beside(Path::new(path)), secrets) {
             (Some((beside, name)), _) => beside.with_secrets(secrets).text(&name),
@@ -459,8 +459,8 @@ fn shown<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Show
     Ok(pairs.map(|(entry, block)| Shown { entry, block }).collect())
 }
 
-/// As many blocks as there are entries: those that are theirs, whatever looks like a block beside them; else all that
-/// look like one.
+/// As many blocks as there are entries: those that are theirs, whatever looks like a block beside
+/// them; else all that look like one.
 fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlock>, String> {
     if let Some(blocks) = heads::blocks(receipt, entries)? {
         return Ok(blocks);

@@ -179,8 +179,8 @@ fn is_hazard(text: &str, at: usize, c: char, slot: Slot) -> bool {
 pub(crate) fn is_always_hazard(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // The soft hyphen, the grapheme joiner, the Arabic letter mark, two vowels of Khmer that
-            // are not written, the Mongolian vowel separator.
+            // The soft hyphen, the grapheme joiner, the Arabic letter mark, two vowels of Khmer
+            // that are not written, the Mongolian vowel separator.
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
             // Zero width, direction marks; separators and bidirectional embeddings; invisible
             // operators, isolates and deprecated shaping.

@@ -1,7 +1,8 @@
 //! What an index costs: made from nothing, looked at again, and asked.
 //!
-//! `cargo bench -p ctx-index`. `CTX_BENCH_TREE` names a folder to index in place of 600 generated files; bare
-//! tantivy with a whitespace analyzer gets the same texts, one document per file, on one thread as well.
+//! `cargo bench -p ctx-index`. `CTX_BENCH_TREE` names a folder to index in place of 600 generated
+//! files; bare tantivy with a whitespace analyzer gets the same texts, one document per file, on
+//! one thread as well.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark is a program")]
 
 use std::fmt::Write as _;

@@ -162,8 +162,8 @@ pub struct Updated {
     /// Files that this update indexed by runs of lines, with the reason: parsing hit a limit.
     pub by_lines: Vec<String>,
     /// What could not be read and is tried again: folders that could not be listed, whose indexed
-    /// files are kept, and files that could not be read or looked at. Paths are relative to the root; the root
-    /// itself is the empty path, which is also there if a walk ran out of time.
+    /// files are kept, and files that could not be read or looked at. Paths are relative to the
+    /// root; the root itself is the empty path, which is also there if a walk ran out of time.
     pub unread: Vec<PathBuf>,
 }
 

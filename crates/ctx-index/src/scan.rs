@@ -55,8 +55,8 @@ pub(crate) struct Scan {
     pub(crate) faults: Vec<String>,
     /// Lines of ignore files that have no effect, each as a sentence.
     pub(crate) unheeded: Vec<String>,
-    /// Existing folders that could not be listed, and files that could not be looked at, relative to
-    /// the root: these files, and those in the folders, may exist though they were not met.
+    /// Existing folders that could not be listed, and files that could not be looked at, relative
+    /// to the root: these files, and those in the folders, may exist though they were not met.
     pub(crate) unlisted: BTreeSet<PathBuf>,
     /// Whether any file that was not met may exist.
     pub(crate) is_partial: bool,

@@ -317,7 +317,8 @@ pub(crate) async fn ready(
     for (prefix, folder) in call.workspace.folders() {
         ready.push((prefix, folder.ready(call, came, since).await?));
     }
-    // One that took long to index made the others old; one that another process was indexing may be done by now.
+    // One that took long to index made the others old; one that another process was indexing may be
+    // done by now.
     if ready.len() > 1 && ready.iter().any(|it| it.1.indexed) {
         for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
             let again = folder.ready(call, Instant::now(), since).await?;
@@ -520,8 +521,8 @@ impl Builder {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Builds with what the frame leaves, and with less until the whole reply fits; gives up notes, the last
-    /// first, where not even they fit.
+    /// Builds with what the frame leaves, and with less until the whole reply fits; gives up notes,
+    /// the last first, where not even they fit.
     fn fit(
         &self,
         chunks: &[Chunk],

@@ -47,7 +47,8 @@ struct Search {
 }
 
 impl Search {
-    /// For who came then: what was looked at since is as it was when asked for, however long that took.
+    /// For who came then: what was looked at since is as it was when asked for, however long that
+    /// took.
     fn is_fresh(&self, came: Instant, since: Since) -> bool {
         let is_late = |at: Instant| since == Since::Lately && at.elapsed() < FRESH;
         self.looked.is_some_and(|at| at >= came || is_late(at))
@@ -204,7 +205,8 @@ struct Look {
 }
 
 fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look, Fault> {
-    // Files are looked at first, and what changes from then on may be missed, however long the rest takes.
+    // Files are looked at first, and what changes from then on may be missed, however long the rest
+    // takes.
     let began = Instant::now();
     let goes_on = || {
         if cancel.is_cancelled() {
@@ -249,15 +251,16 @@ fn has_files(index: &Index) -> bool {
     index.status().is_ok_and(|it| it.files > 0)
 }
 
-/// The folders of one client. A path is relative to the folder where there is one; where there are several,
-/// it begins with the folder's name.
+/// The folders of one client. A path is relative to the folder where there is one; where there are
+/// several, it begins with the folder's name.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     folders: Vec<(String, Arc<Folder>)>,
 }
 
 impl Workspace {
-    /// Names each folder by the last part of its path, and equals by a number besides that makes the name of no other.
+    /// Names each folder by the last part of its path, and equals by a number besides that makes
+    /// the name of no other.
     pub(crate) fn new(folders: Vec<Arc<Folder>>) -> Self {
         let names: Vec<String> = folders.iter().map(|it| last_part(it.path())).collect();
         let mut taken = BTreeSet::new();
@@ -326,8 +329,8 @@ impl Workspace {
         .of(Kind::NotFound))
     }
 
-    /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as unreadable.
-    /// Reads and parses files: not for a thread that must not wait.
+    /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as
+    /// unreadable. Reads and parses files: not for a thread that must not wait.
     pub(crate) fn resolve(&self, chunks: Vec<Chunk>, overlaps: Overlaps) -> Resolved {
         let mut all = Resolved::default();
         let mut by_folder: Vec<Vec<Chunk>> = vec![Vec::new(); self.folders.len()];

@@ -42,7 +42,8 @@ impl Fit {
     }
 }
 
-/// The lines of `content`, which are those of `span`: as many as that has, the last of them empty where the text ends before.
+/// The lines of `content`, which are those of `span`: as many as that has, the last of them empty
+/// where the text ends before.
 pub fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
     let lines = content.split_inclusive('\n').chain(iter::repeat(""));
     lines.take(span.line_count() as usize).map(Line::of)
@@ -73,8 +74,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// All of `lines` with what ends each, but for the last, and where each begins. A line whose end was cut off ends as its
-/// nearest neighbour does, the one above first. O(bytes).
+/// All of `lines` with what ends each, but for the last, and where each begins. A line whose end
+/// was cut off ends as its nearest neighbour does, the one above first. O(bytes).
 pub fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     let mut starts = Vec::with_capacity(lines.len());
     let mut text = String::with_capacity(lines.iter().map(|it| it.text.len() + CRLF.len()).sum());

@@ -222,8 +222,8 @@ pub struct BuildOptions {
     /// value, as suits probabilities. Scores that fall more slowly than usefulness need a higher
     /// power. 0 gives all chunks the same value.
     pub relevance_power: u8,
-    /// How much new information counts against relevance, from 0 to 1. On the wire 0 may be absent or
-    /// null, any other number is refused, and NaN and infinity are written as null.
+    /// How much new information counts against relevance, from 0 to 1. On the wire 0 may be absent
+    /// or null, any other number is refused, and NaN and infinity are written as null.
     pub diversity: f64,
     /// Whether [`Selection::Optimal`] continues until it has proved its answer the best within the
     /// weight that fits for certain. With a counter whose weights round, as `characterBased` does,

@@ -120,8 +120,8 @@ pub struct Certificate {
     pub value: f64,
     /// No selection within the budget has a larger value. With a counter whose counts do not add
     /// up, that holds for selections whose pieces, counted one by one, are within the budget. A
-    /// selection shows each chunk in full, by one of its renditions, or not at all; chunks that were
-    /// merged are shown by the sets of them that are offered, which are some of all sets.
+    /// selection shows each chunk in full, by one of its renditions, or not at all; chunks that
+    /// were merged are shown by the sets of them that are offered, which are some of all sets.
     pub upper_bound: f64,
     /// `(upper_bound - value) / upper_bound`, and 0 when both are 0.
     pub gap: f64,

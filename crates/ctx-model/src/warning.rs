@@ -47,8 +47,8 @@ pub enum WarningCode {
     SpanMismatch,
     /// Chunks claim the same lines of a file, with different texts.
     OverlapConflict,
-    /// A separator or footer begins with `/`, or a formatter of the caller's breaks the rule by which
-    /// prices add up, so that some of the budget may stay unspent.
+    /// A separator or footer begins with `/`, or a formatter of the caller's breaks the rule by
+    /// which prices add up, so that some of the budget may stay unspent.
     UnsafeJoint,
     /// Secrets are shown as `****`.
     Masked,

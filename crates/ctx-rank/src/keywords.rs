@@ -1,4 +1,5 @@
-//! The words of a question as they were written, and which of them a text has: those that a search would find it by.
+//! The words of a question as they were written, and which of them a text has: those that a search
+//! would find it by.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,8 +19,8 @@ struct Keyword {
 }
 
 impl Keywords {
-    /// Those of `query` that say most of what it is about, by its names and its first so many `terms`, in the order in which they
-    /// are first written. O(bytes of the question).
+    /// Those of `query` that say most of what it is about, by its names and its first so many
+    /// `terms`, in the order in which they are first written. O(bytes of the question).
     pub fn of(query: &Query, terms: usize) -> Self {
         let mut analyzer = Analyzer::default();
         let names = query
@@ -92,7 +93,8 @@ pub fn chunk_names(chunk: &Chunk) -> impl Iterator<Item = &str> {
     names.flatten().map(String::as_str)
 }
 
-/// The words of `text`, each with the term of all of it: none of the parts of an identifier or of a version.
+/// The words of `text`, each with the term of all of it: none of the parts of an identifier or of a
+/// version.
 fn whole<'t>(text: &'t str, analyzer: &mut Analyzer) -> Vec<(String, &'t str)> {
     let (mut words, mut end) = (Vec::new(), 0);
     analyzer.words(text, &mut |term, part, range| {

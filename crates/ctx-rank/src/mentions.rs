@@ -144,13 +144,13 @@ impl Place {
     }
 }
 
-/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`Place`] is longer,
-/// and lines may follow it.
+/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`Place`] is
+/// longer, and lines may follow it.
 const LONGEST_FILE: usize = 400 + "#L4294967295-L4294967295".len();
 
 /// The name of a file, with its lines, that `word` begins with, where text in a script without
-/// spaces follows it at once: `docs/a.md:3` of `docs/a.md:3的内容`. `None` if there is no such text,
-/// or the whole word is the name of a file. O(bytes).
+/// spaces follows it at once: `docs/a.md:3` of `docs/a.md:3的内容`. `None` if there is no such
+/// text, or the whole word is the name of a file. O(bytes).
 ///
 /// ```
 /// assert_eq!(ctx_rank::file_before_text("docs/a.md:3的内容"), Some("docs/a.md:3"));
@@ -187,7 +187,8 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Where in `piece`, a word with what stands around it, the first file stands that it names with a line: `a.rs:3`, `a.ts(3,5)`.
+/// Where in `piece`, a word with what stands around it, the first file stands that it names with a
+/// line: `a.rs:3`, `a.ts(3,5)`.
 pub(crate) fn placed_in(piece: &str) -> Option<Range<usize>> {
     let mut at = 0;
     piece.split_inclusive(is_between).find_map(|word| {

@@ -725,7 +725,8 @@ impl Reader {
                 let is_line = beside == ("", "");
                 let before_place = self.is_before_place && is_line;
                 self.last_function = before_place.then(|| function_before_place(line)).flatten();
-                // What it is called is said with its place, and all else in the line is the form of a trace.
+                // What it is called is said with its place, and all else in the line is the form of
+                // a trace.
                 if self.last_function.is_some() {
                     return;
                 }
@@ -948,7 +949,8 @@ fn is_data(term: &str, part: Part, region: Region) -> bool {
     term.len() > most && term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether what stands at `bytes` of `piece` is of a number in hexadecimal, as `0xc0001a2000` is. None has more than 32 digits.
+/// Whether what stands at `bytes` of `piece` is of a number in hexadecimal, as `0xc0001a2000` is.
+/// None has more than 32 digits.
 fn is_in_hexadecimal(piece: &str, bytes: &Range<usize>) -> bool {
     const MOST: usize = 34;
     let is_of_run = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -967,7 +969,8 @@ fn is_in_hexadecimal(piece: &str, bytes: &Range<usize>) -> bool {
         && digits.is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The name of the file at `path` with that of its folder: what is before them is the path of a package in Go.
+/// The name of the file at `path` with that of its folder: what is before them is the path of a
+/// package in Go.
 fn below_package(path: &str) -> &str {
     let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
     slashes.nth(1).map_or(path, |at| &path[at + 1..])

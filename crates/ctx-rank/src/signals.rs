@@ -183,8 +183,8 @@ pub fn recency(age_hours: f64, decay: f64) -> f64 {
 /// The recency of items without a date.
 pub const UNDATED_RECENCY: f64 = 0.5;
 
-/// The [`recency`] of an item of time `at`, both times in milliseconds since 1970; [`UNDATED_RECENCY`] if
-/// one of them is unknown.
+/// The [`recency`] of an item of time `at`, both times in milliseconds since 1970;
+/// [`UNDATED_RECENCY`] if one of them is unknown.
 pub fn recency_at(now: Option<i64>, at: Option<i64>, decay: f64) -> f64 {
     let Some((now, at)) = now.zip(at) else {
         return UNDATED_RECENCY;

@@ -71,8 +71,9 @@ pub(crate) fn is_place_of_call(line: &str) -> bool {
     line.len() <= MOST_FRAME_BYTES && (go(line).is_some() || of_rust())
 }
 
-/// The function that `line` names, where the next one [is its place](is_place_of_call): `a/b.(*T).f(0x1, {0x2, …})`, `panic(…)` and
-/// `created by a/b.f in goroutine 1` of Go, `3: a::b::f` of Rust.
+/// The function that `line` names, where the next one [is its place](is_place_of_call):
+/// `a/b.(*T).f(0x1, {0x2, …})`, `panic(…)` and `created by a/b.f in goroutine 1` of Go,
+/// `3: a::b::f` of Rust.
 pub(crate) fn function_before_place(line: &str) -> Option<String> {
     let text = line.trim();
     if text.len() > MOST_FRAME_BYTES {
@@ -94,8 +95,8 @@ pub(crate) fn function_before_place(line: &str) -> Option<String> {
     name.or_else(|| function_line(text))
 }
 
-/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
-/// And the same of the header of a panic of Rust.
+/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`,
+/// as Python has it of what it cannot read. And the same of the header of a panic of Rust.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
     without_mark(line.trim()).starts_with("File \"") || panicked(line.trim()).is_some()
 }
@@ -106,7 +107,8 @@ fn without_mark(text: &str) -> &str {
     marked.map_or(text, str::trim_start)
 }
 
-/// `thread 'main' panicked at a/b.rs:3:4:`, and before 2023 `thread 'main' panicked at 'what it says', a/b.rs:3:4`.
+/// `thread 'main' panicked at a/b.rs:3:4:`, and before 2023
+/// `thread 'main' panicked at 'what it says', a/b.rs:3:4`.
 fn panicked(text: &str) -> Option<Frame> {
     let (_, place) = parts_of_panic(text)?;
     let (path, line) = with_line(place);

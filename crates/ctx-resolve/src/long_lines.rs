@@ -142,8 +142,8 @@ struct Match {
     word: usize,
 }
 
-/// At most [`MOST`] disjoint stretches of `line` of at most `size` bytes: those with most of `words`
-/// first, rare words counting more; the beginning of the line if no word matches.
+/// At most [`MOST`] disjoint stretches of `line` of at most `size` bytes: those with most of
+/// `words` first, rare words counting more; the beginning of the line if no word matches.
 fn stretches(line: &str, words: Option<&AhoCorasick>, size: usize) -> Vec<Range<usize>> {
     let found = words.map_or_else(Vec::new, |it| places(line, it));
     let mut counts = [0_usize; MOST_TOLD];

@@ -112,8 +112,8 @@ pub struct Weights {
     /// it matches at least half as well: readers get one of each kind first. Not applied if the
     /// question is one word, or asks for users of a name.
     pub first_document: f64,
-    /// Whether `documents` and `first_document` apply to changelogs: only if the question asks about
-    /// changes.
+    /// Whether `documents` and `first_document` apply to changelogs: only if the question asks
+    /// about changes.
     pub(crate) changelogs: bool,
 }
 
@@ -285,8 +285,8 @@ pub struct Options {
     /// The strategies that run. One without a weight does not, unless none of them has any: then
     /// all run, with equal weights.
     pub strategies: Vec<Strategy>,
-    /// The most parts to return. With a lower limit, searches go less deep, so the result need not be a
-    /// prefix of that with a higher one. `None`: as many as the budget may hold
+    /// The most parts to return. With a lower limit, searches go less deep, so the result need not
+    /// be a prefix of that with a higher one. `None`: as many as the budget may hold
     /// ([`Options::for_budget`]), or 100 without a budget.
     pub limit: Option<usize>,
     /// The least score of a part, as a share of the best score.

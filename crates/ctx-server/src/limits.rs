@@ -25,9 +25,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest body of a batch of files.
     pub files_body_bytes: usize,
-    /// Bytes of all bodies that are being read, wait or are in use, and of answers above 64 KiB that
-    /// are not sent yet; further bodies are rejected. One owner has at most a quarter of them, which
-    /// must be no less than the largest body.
+    /// Bytes of all bodies that are being read, wait or are in use, and of answers above 64 KiB
+    /// that are not sent yet; further bodies are rejected. One owner has at most a quarter of them,
+    /// which must be no less than the largest body.
     pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,
@@ -120,8 +120,8 @@ impl Limits {
 
 impl Default for Limits {
     /// Three builds for every two cores and sixteen waiting for each, for at most half a second; 4
-    /// MiB per body and 256 MiB for all of them; ten seconds per request, and a minute for a batch of
-    /// files, which waits for five seconds of it at most.
+    /// MiB per body and 256 MiB for all of them; ten seconds per request, and a minute for a batch
+    /// of files, which waits for five seconds of it at most.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // A build sometimes waits for the disk, a database or a thread to wake up, and its core

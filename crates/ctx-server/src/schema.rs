@@ -517,8 +517,8 @@ pub(crate) struct ByteRange {
 
 /// The result of checking a citation: sound; the context has no item with that id; not an id; the
 /// item has no such lines; the quoted words are not the item's; they are the item's, but not in the
-/// cited lines; or unchecked, because too much is quoted, or because it is not known what the context
-/// shows of the item.
+/// cited lines; or unchecked, because too much is quoted, or because it is not known what the
+/// context shows of the item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Verdict {

@@ -7,8 +7,9 @@ use ctx_model::{BuiltContext, Chunk, LineSpan};
 use ctx_rank::{Analyzer, Keywords};
 use ctx_retrieve::Found;
 
-/// What an answer to `built` may cite, each by the id of its chunk, which is its label. It was assembled from `chunks`; `found` is
-/// what the search found, the best first, and `asked` are the words of the question. O(bytes).
+/// What an answer to `built` may cite, each by the id of its chunk, which is its label. It was
+/// assembled from `chunks`; `found` is what the search found, the best first, and `asked` are the
+/// words of the question. O(bytes).
 pub(crate) fn cited(
     built: &BuiltContext,
     chunks: &[Chunk],

@@ -10,9 +10,10 @@ use crate::owner::{Owner, Secret};
 
 /// Makes the labels of one thread.
 ///
-/// A label is a hash of the citation's id: of source, lines and text. It stays what it is from one message of
-/// the thread to the next. The hash is keyed, and bound to owner and thread, so that no document can know the
-/// labels of the contexts it will be shown in, and none can carry one that resolves.
+/// A label is a hash of the citation's id: of source, lines and text. It stays what it is from one
+/// message of the thread to the next. The hash is keyed, and bound to owner and thread, so that no
+/// document can know the labels of the contexts it will be shown in, and none can carry one that
+/// resolves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels<'a> {
     pub(crate) secret: &'a Secret,
@@ -21,8 +22,8 @@ pub(crate) struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// A label for each chunk, as short as tells them all apart. The order of `chunks` does not matter, unless
-    /// two are alike in origin, source, lines and text. O(bytes + n log n).
+    /// A label for each chunk, as short as tells them all apart. The order of `chunks` does not
+    /// matter, unless two are alike in origin, source, lines and text. O(bytes + n log n).
     pub(crate) fn of<'c>(&self, chunks: impl IntoIterator<Item = &'c Chunk>) -> Vec<String> {
         let chunks = chunks.into_iter();
         let ids: Vec<(String, String)> = chunks.map(|chunk| self.id(chunk)).collect();
@@ -47,8 +48,8 @@ impl Labels<'_> {
         ids.iter().map(label).collect()
     }
 
-    /// Whether `label` was given to `chunk`, as it is or had it another origin: with as many digits as told it apart
-    /// from others then.
+    /// Whether `label` was given to `chunk`, as it is or had it another origin: with as many digits
+    /// as told it apart from others then.
     pub(crate) fn gave(&self, label: &str, chunk: &Chunk) -> bool {
         let mut chunk = chunk.clone();
         chunk.origin = label_origin(label).unwrap_or(chunk.origin);

@@ -12,7 +12,8 @@ use crate::gather::{Required, Unresolved};
 /// So many names are looked up of a message, of a thread's pins, and of a request: the first.
 const MOST: usize = 32;
 
-/// Longer ones are no names of anything, in bytes: a path has at most 1,024, and lines after it two numbers.
+/// Longer ones are no names of anything, in bytes: a path has at most 1,024, and lines after it two
+/// numbers.
 const LONGEST: usize = 1024 + "#L4294967295-L4294967295".len();
 
 /// Something a user named.
@@ -31,7 +32,8 @@ pub(crate) enum What {
         path: String,
         lines: Option<LineSpan>,
     },
-    /// A file, unless it has this strange name, with lines after it that no file has, and why none has.
+    /// A file, unless it has this strange name, with lines after it that no file has, and why none
+    /// has.
     BadLines { path: String, why: String },
     /// A symbol, the end of a path, or the id of a message.
     Name,
@@ -83,8 +85,9 @@ pub(crate) struct Mentioned {
 }
 
 impl Mentioned {
-    /// What is pinned to a thread, what a request names, and what its message names. Of each the first [`MOST`]
-    /// are looked up; of what else there is, so many are told by name, and the rest by their number. O(bytes).
+    /// What is pinned to a thread, what a request names, and what its message names. Of each the
+    /// first [`MOST`] are looked up; of what else there is, so many are told by name, and the rest
+    /// by their number. O(bytes).
     pub(crate) fn of(pinned: &[String], references: &[String], message: &str) -> Self {
         let without_at = |names: &[String]| {
             let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
@@ -211,7 +214,8 @@ fn bad_lines(text: &str) -> Option<(&str, String)> {
     (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
 }
 
-/// What stands before the numbers that `text` ends with, and why they are no lines, if they are none.
+/// What stands before the numbers that `text` ends with, and why they are no lines, if they are
+/// none.
 fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
     let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
@@ -232,8 +236,9 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     Some((path, why))
 }
 
-/// What `message` names: words after an `@` that begins a word, and the labels that it cites, as answers cite them; each
-/// once, in their order. What stands in fenced blocks of code is code: decorators and annotations name nothing. O(bytes).
+/// What `message` names: words after an `@` that begins a word, and the labels that it cites, as
+/// answers cite them; each once, in their order. What stands in fenced blocks of code is code:
+/// decorators and annotations name nothing. O(bytes).
 fn mentions(message: &str) -> List {
     let mut found = List::default();
     let mut is_code = false;
@@ -262,9 +267,10 @@ fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     names.filter(|it| !it.trim().is_empty())
 }
 
-/// Whether an `@` after `before` begins a name. It does not after a character that may stand there in an address of
-/// mail, in the path of a package (`node_modules/@types`), or in code (`a[0] @ b`); but emphasis may begin a word, and
-/// in scripts without spaces every word follows another one.
+/// Whether an `@` after `before` begins a name. It does not after a character that may stand there
+/// in an address of mail, in the path of a package (`node_modules/@types`), or in code
+/// (`a[0] @ b`); but emphasis may begin a word, and in scripts without spaces every word follows
+/// another one.
 fn begins_name(before: &str) -> bool {
     let before = before.trim_end_matches(EMPHASIS);
     before.chars().next_back().is_none_or(|c| {
@@ -281,8 +287,8 @@ fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// What is named at the beginning of `rest`, with the lines that are told beside a file, `before` or
-/// after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
+/// What is named at the beginning of `rest`, with the lines that are told beside a file, `before`
+/// or after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
 fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
     let name = name(before, rest);
     let quote = usize::from(rest.starts_with('"'));
@@ -305,9 +311,9 @@ fn is_path(name: &str) -> bool {
     !Query::analyse(name).places.is_empty()
 }
 
-/// What is named at the beginning of `rest`, which follows `before` and an `@`: all between quotation marks, or a word
-/// without the punctuation and the emphasis that follow it. In a script without spaces, a file ends with its extension
-/// or its lines.
+/// What is named at the beginning of `rest`, which follows `before` and an `@`: all between
+/// quotation marks, or a word without the punctuation and the emphasis that follow it. In a script
+/// without spaces, a file ends with its extension or its lines.
 fn name<'l>(before: &str, rest: &'l str) -> &'l str {
     if let Some(quoted) = rest.strip_prefix('"') {
         return quoted.split_once('"').map_or("", |(name, _)| name);
@@ -328,8 +334,8 @@ fn without_punctuation(word: &str) -> &str {
     word.trim_end_matches(['.', ':', '!', '?', '*', '-', '~', '–', '…'])
 }
 
-/// `word` without the marks of emphasis at its end that go with those at the end of `before`, or without all of them
-/// where it is the path of a file then. In code, names may end so.
+/// `word` without the marks of emphasis at its end that go with those at the end of `before`, or
+/// without all of them where it is the path of a file then. In code, names may end so.
 fn without_underscores<'w>(before: &str, word: &'w str) -> &'w str {
     let bare = word.trim_end_matches('_');
     let count = word.len() - bare.len();

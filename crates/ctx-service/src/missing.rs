@@ -49,8 +49,9 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
     Some(Warning::new(WarningCode::NoSuchFile, detail))
 }
 
-/// The identifiers that a [typed](Query::typed) `query` has between backticks and nothing in `stores` is called by, nor any file or text
-/// has, in its order. A store that cannot look them up may have them, as in [`missing_files`].
+/// The identifiers that a [typed](Query::typed) `query` has between backticks and nothing in
+/// `stores` is called by, nor any file or text has, in its order. A store that cannot look them up
+/// may have them, as in [`missing_files`].
 pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<(&str, &str)> = Vec::new();
     if stores.is_empty() || query.typed.is_none() {
@@ -105,7 +106,8 @@ async fn is_said(store: &dyn FileSearch, name: &str) -> Option<bool> {
     Some(!in_files.is_empty() || !in_parts.is_empty())
 }
 
-/// What is told where nothing is called by these names: the warning `no_such_name`, which names [`FILES_NAMED`] at most.
+/// What is told where nothing is called by these names: the warning `no_such_name`, which names
+/// [`FILES_NAMED`] at most.
 pub fn no_such_name(names: &[&str]) -> Option<Warning> {
     if names.is_empty() {
         return None;

@@ -478,7 +478,8 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     chunks
 }
 
-/// Removes each chunk that has moved to where another one is, which gets the greater relevance of both. O(n log n) for n chunks.
+/// Removes each chunk that has moved to where another one is, which gets the greater relevance of
+/// both. O(n log n) for n chunks.
 pub(crate) fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
     let mut places = BTreeMap::new();
     let mut omitted = Vec::new();

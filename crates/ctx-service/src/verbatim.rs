@@ -18,7 +18,8 @@ pub(crate) const FEW_WORDS: usize = 3;
 pub(crate) const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
 pub(crate) const MOST_TEXTS: usize = 8;
-/// Letters beside those of ASCII whose lower case is, or begins with, one of those: the sign of Kelvin, and an I with a dot.
+/// Letters beside those of ASCII whose lower case is, or begins with, one of those: the sign of
+/// Kelvin, and an I with a dot.
 const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 /// So many words of a phrase are looked for before all of it is.
 const WORDS: usize = 3;
@@ -57,12 +58,14 @@ pub struct Raised {
     pub to: Relevance,
 }
 
-/// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
-/// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
-/// of an error; and of those that have a message of it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a search, words that
-/// stand together are the same terms as words that do not. What was said in a thread is no such text: there a thing is said again
-/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns
-/// what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
+/// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by
+/// letter but for case and blanks: what stands between quotation marks or backticks, and a question
+/// of a few words as a whole, such as the message of an error; and of those that have a message of
+/// it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best
+/// of them by any ranking is. To a search, words that stand together are the same terms as words
+/// that do not. What was said in a thread is no such text: there a thing is said again and again.
+/// Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns what was
+/// raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
     best: Relevance,
@@ -220,7 +223,8 @@ fn plain_while(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
     plain
 }
 
-/// Adds `word` to `text` in lower case, character by character: a sigma at its end is as any other. O(bytes).
+/// Adds `word` to `text` in lower case, character by character: a sigma at its end is as any other.
+/// O(bytes).
 pub(crate) fn push_lower(text: &mut String, word: &str) {
     if word.is_ascii() {
         let start = text.len();
@@ -237,7 +241,8 @@ mod tests {
 
     use super::*;
 
-    /// The relevance of each text once `question` was asked, all being worth 0.1 before, in hundredths.
+    /// The relevance of each text once `question` was asked, all being worth 0.1 before, in
+    /// hundredths.
     #[track_caller]
     fn come_to(question: &str, texts: &[&str], expected: &[u32]) {
         let before = Relevance::new(0.1).expect("it is a share");
@@ -351,7 +356,8 @@ mod tests {
 
     #[test]
     fn a_long_text_is_looked_through_as_long_as_somebody_waits() {
-        // It has all words of the phrase, the longest at its end: in each way to look for it all of the text is looked at.
+        // It has all words of the phrase, the longest at its end: in each way to look for it all of
+        // the text is looked at.
         let text = format!("{} folder", "is not a file ".repeat(4 * STEP / 14));
         let question = Query::analyse("not a file is not a folder");
         let asked_until = |most: usize| {

@@ -138,8 +138,9 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     pieces
 }
 
-/// Gives each part of attributes and decorators alone to the one behind it, or, where that is the last, to the one before it: by
-/// themselves they say nothing. One remains where it is all there is, or where both together have more bytes than a part may have.
+/// Gives each part of attributes and decorators alone to the one behind it, or, where that is the
+/// last, to the one before it: by themselves they say nothing. One remains where it is all there
+/// is, or where both together have more bytes than a part may have.
 fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
     let rows = |span: LineSpan| span.start() as usize - 1..span.end() as usize;
     let fits = |span: LineSpan| {
@@ -173,7 +174,8 @@ fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
     *pieces = joined;
 }
 
-/// Whether `lines` are attributes (`#[test]`) and decorators (`@app.get("/")`) alone, blank lines aside. O(bytes).
+/// Whether `lines` are attributes (`#[test]`) and decorators (`@app.get("/")`) alone, blank lines
+/// aside. O(bytes).
 fn are_attributes(lines: &[&str]) -> bool {
     // Brackets that are open.
     let mut depth = 0_usize;
@@ -322,9 +324,10 @@ enum Form {
     Lines,
 }
 
-/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines at the
-/// ends, from the line that opens the comment or string that they begin with, in parts that end at blank lines where they can, which the
-/// empty lines of a comment are as well, and before the headings of one.
+/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines
+/// at the ends, from the line that opens the comment or string that they begin with, in parts that
+/// end at blank lines where they can, which the empty lines of a comment are as well, and before
+/// the headings of one.
 fn cut(lines: &[&str], first: usize, last: usize, form: Form) -> Vec<LineSpan> {
     let is_whole = form == Form::Definition;
     let rows = match form {

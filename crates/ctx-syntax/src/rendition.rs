@@ -10,7 +10,8 @@ use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
 /// The number of lines that an excerpt shows before and after each match.
 pub const CONTEXT_LINES: u32 = 2;
 
-/// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves out what is not about its matches.
+/// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves
+/// out what is not about its matches.
 const LONG_DECLARATION: u32 = 20;
 
 /// Which marks are shown for lines that are left out.

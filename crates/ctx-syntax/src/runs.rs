@@ -1,4 +1,5 @@
-//! Where runs of lines may end and begin: at rows that say nothing, and at the headings of what comments say.
+//! Where runs of lines may end and begin: at rows that say nothing, and at the headings of what
+//! comments say.
 
 /// What a row is to a run of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,8 @@ pub(crate) fn rows(lines: &[&str]) -> Vec<Row> {
     rows
 }
 
-/// What each of `lines` says. A comment or string of several lines begins at the beginning of a line.
+/// What each of `lines` says. A comment or string of several lines begins at the beginning of a
+/// line.
 fn said<'t>(lines: &[&'t str]) -> Vec<Said<'t>> {
     // What ends the comment or string that the line is in.
     let mut end: Option<&str> = None;
@@ -106,7 +108,8 @@ fn said<'t>(lines: &[&'t str]) -> Vec<Said<'t>> {
     all
 }
 
-/// What a line says that is in no comment or string of several lines, and what ends the one that it opens.
+/// What a line says that is in no comment or string of several lines, and what ends the one that it
+/// opens.
 fn opened(text: &str) -> (Said<'_>, Option<&'static str>) {
     let string = text.trim_start_matches(['r', 'R', 'u', 'U']);
     for (begin, end, rest) in [

@@ -34,9 +34,9 @@ impl TokenCounter for Characters {
         Tokens::saturating_from_u64(units.div_ceil(4))
     }
 
-    /// Every weight can be written with 0, 1 or 2 special units, and then `count = ceil(units / 4)`:
-    /// the lightest text of `limit + 1` tokens has `4 × limit + 1` units and no special one, the
-    /// heaviest of `limit` tokens `4 × limit` units and 2 special ones.
+    /// Every weight can be written with 0, 1 or 2 special units, and then
+    /// `count = ceil(units / 4)`: the lightest text of `limit + 1` tokens has `4 × limit + 1` units
+    /// and no special one, the heaviest of `limit` tokens `4 × limit` units and 2 special ones.
     fn capacity(&self, limit: Tokens) -> Capacity {
         let twelfths = 12 * u64::from(limit);
         if twelfths == 0 {

@@ -1,10 +1,12 @@
 //! `cargo xtask layers`: which crate may depend on which.
 //!
-//! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
-//! looks for files, sockets and clocks in the source of the core and of others that open none, and [`counts`] for numbers of crates
-//! in READMEs that are not those of `cargo tree`. [`alone`] then builds each core crate as another team
-//! would: by itself, outside the workspace, with default features off; and so the facade, without features and with each light one.
-//! The rest that has features compiles without them, too: the tests and lints of the workspace have all of them on.
+//! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one
+//! against the other; `pure` looks for files, sockets and clocks in the source of the core and of
+//! others that open none, and [`counts`] for numbers of crates in READMEs that are not those of
+//! `cargo tree`. [`alone`] then builds each core crate as another team would: by itself, outside
+//! the workspace, with default features off; and so the facade, without features and with each
+//! light one. The rest that has features compiles without them, too: the tests and lints of the
+//! workspace have all of them on.
 
 mod alone;
 mod counts;

@@ -17,7 +17,8 @@ pub(super) struct Table {
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
     /// The others that open no file, socket or clock.
     pub(super) pure: &'static [&'static str],
-    /// What no core crate and none of those may say in its source: the ways to files, sockets and clocks.
+    /// What no core crate and none of those may say in its source: the ways to files, sockets and
+    /// clocks.
     pub(super) impure: &'static [&'static str],
     /// The exceptions: files, each with the word it may use.
     pub(super) reaching: &'static [(&'static str, &'static str)],

@@ -213,7 +213,8 @@ fn text_that_contradicts_its_lines_is_reported_whatever_else_it_has() {
     }
 }
 
-/// `a\n` may be lines 1-2 of a file whose second line is empty, or a line less than it is said to be.
+/// `a\n` may be lines 1-2 of a file whose second line is empty, or a line less than it is said to
+/// be.
 #[test]
 fn a_merged_block_has_no_blank_line_that_no_chunk_has() {
     let slice = |id: &str, start: u32, end: u32, content: &str| {

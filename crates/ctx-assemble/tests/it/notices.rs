@@ -6,7 +6,8 @@ use ctx_model::{BuildOptions, Chunk, CounterName, Selection, Tokens};
 
 use crate::support::{build, chunk, options, try_build};
 
-/// Each of one short line: with `o200k_base` a notice of four digits takes a token more than one of three.
+/// Each of one short line: with `o200k_base` a notice of four digits takes a token more than one of
+/// three.
 fn many(count: usize) -> Vec<Chunk> {
     let one = |number: usize| {
         chunk(

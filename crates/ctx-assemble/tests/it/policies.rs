@@ -352,8 +352,8 @@ proptest! {
         budgets in prop::array::uniform2(100_u32..2_000),
     ) {
         let [less, more] = if budgets[0] <= budgets[1] { budgets } else { [budgets[1], budgets[0]] };
-        // With diversity the greedy choice may turn for the worse with more to spend: see ctx-budget.
-        // And what was sent before is preferred to what is worth more.
+        // With diversity the greedy choice may turn for the worse with more to spend: see
+        // ctx-budget. And what was sent before is preferred to what is worth more.
         let options = options.with_selection(Selection::Optimal).with_diversity(0.0).with_previous(None);
         let value = |max_tokens| {
             let options = options.clone().with_max_tokens(Tokens::new(max_tokens));

@@ -351,7 +351,8 @@ fn what_lies_within_a_block_that_was_sent_is_found_under_it() {
     assert_eq!(second.included[0].id, "sent");
     assert_eq!(second.omitted[0].other.as_deref(), Some("sent"));
     assert_eq!(second.citations.len(), 2);
-    // Without the text of that context nobody knows which lines its block had, and it is as it always is.
+    // Without the text of that context nobody knows which lines its block had, and it is as it
+    // always is.
     let known = Previous {
         context: None,
         ..previous(&first)
@@ -501,8 +502,8 @@ fn an_empty_last_line_is_one_of_a_block_without_line_numbers() {
 }
 
 proptest! {
-    /// The same chunks, with their own context as the one before, give that context again. The lines
-    /// of a block without line numbers are plain from its text, as no two lines are equal.
+    /// The same chunks, with their own context as the one before, give that context again. The
+    /// lines of a block without line numbers are plain from its text, as no two lines are equal.
     #[test]
     fn the_same_again_is_shared_whole_whatever_is_shown(
         words in prop::collection::vec(

@@ -45,7 +45,8 @@ fn is_justified(chunks: &[Chunk], options: &BuildOptions, error: &AssembleError)
             }
             let less = smallest.saturating_sub(Tokens::new(1));
             assert!(at(less).is_err(), "{error}, and less is enough");
-            // To merge saves tokens, and refuses nothing; what a block says beside its lines is of all that it is made of.
+            // To merge saves tokens, and refuses nothing; what a block says beside its lines is of
+            // all that it is made of.
             if options.max_chunks.is_none()
                 && !options.include_imports
                 && !options.include_relations
@@ -61,8 +62,8 @@ fn is_justified(chunks: &[Chunk], options: &BuildOptions, error: &AssembleError)
     }
 }
 
-/// The document reads back, and holds what was put in. Only in XML and JSON is the caller's own text
-/// kept apart from the blocks; elsewhere it may look like one.
+/// The document reads back, and holds what was put in. Only in XML and JSON is the caller's own
+/// text kept apart from the blocks; elsewhere it may look like one.
 fn reads_back(chunks: &[Chunk], options: &BuildOptions, built: &BuiltContext) {
     let own_texts = [&options.header, &options.footer, &options.chunk_separator];
     let looks_like_blocks = matches!(options.format, Format::Markdown | Format::Plain);
@@ -140,8 +141,8 @@ fn is_lost(chunk: &Chunk) -> bool {
         != 1
 }
 
-/// Of each citation of lines, the file says there what the hash is of: without what ends the last line, or with it. Without
-/// lines are those alone whose lines nobody knows.
+/// Of each citation of lines, the file says there what the hash is of: without what ends the last
+/// line, or with it. Without lines are those alone whose lines nobody knows.
 fn cites_what_files_say(files: &BTreeMap<String, String>, chunks: &[Chunk], built: &BuiltContext) {
     for citation in &built.citations {
         let chunk = chunks.iter().find(|it| it.id == citation.chunk_id);
@@ -194,7 +195,8 @@ fn lines_that_were_put_together_again_are_those_of_their_file() {
         match build(&chunks, &options) {
             Ok(built) => {
                 is_sound(&chunks, &options, &*counter_of(&options), &built);
-                // A chunk whose last line is empty, and lost its end, may be one that has a line less.
+                // A chunk whose last line is empty, and lost its end, may be one that has a line
+                // less.
                 let is_unsure = |id: &str| {
                     let chunk = chunks.iter().find(|it| it.id == id).unwrap();
                     let said = chunk.span.unwrap().line_count() as usize;
@@ -333,7 +335,8 @@ proptest! {
         }
     }
 
-    /// Where blocks tell their lines, and have texts that say something: blank lines stand in many places, and lose their ends.
+    /// Where blocks tell their lines, and have texts that say something: blank lines stand in many
+    /// places, and lose their ends.
     #[test]
     fn one_more_hit_changes_no_block_that_was_sent(
         mut chunks in any_chunks().prop_filter("there is one, and all say something", |chunks| {

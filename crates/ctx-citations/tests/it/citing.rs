@@ -599,7 +599,8 @@ fn lines(id: &str, start: u32, text: &str, relevance: f64) -> Chunk {
         .with_span(LineSpan::new(start, end).unwrap())
 }
 
-/// Chunks that were not merged have other text for the same lines, or a last line that may not be one.
+/// Chunks that were not merged have other text for the same lines, or a last line that may not be
+/// one.
 #[test]
 fn a_merged_block_is_held_to_its_own_parts_in_any_order_of_the_chunks() {
     let other = lines("x", 1, "a of ten\nb of other\nc of ten", 0.1);

@@ -4,7 +4,8 @@ use ctx_citations::{Cited, StoredSource, Verdict, resolve};
 use ctx_model::{Chunk, LineSpan, Relevance};
 use proptest::prelude::*;
 
-/// What answers are made of here: ids that are known and are not, lines, marks of all kinds, words of the sources and others.
+/// What answers are made of here: ids that are known and are not, lines, marks of all kinds, words
+/// of the sources and others.
 const PIECES: [&str; 51] = [
     "[",
     "]",

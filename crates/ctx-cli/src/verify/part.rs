@@ -8,9 +8,10 @@ use ctx::resolve::LONGEST_LINE;
 use ctx::source::{SourceError, Text};
 use ctx::syntax::{beginning, is_mark, is_prose, language_name};
 
-/// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in their order. Of prose an excerpt
-/// may begin and end between the words of a line, and anywhere in one that is too long to be shown whole; shorter renditions show the
-/// beginning of a line that is too long for them. O(bytes of both).
+/// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in
+/// their order. Of prose an excerpt may begin and end between the words of a line, and anywhere in
+/// one that is too long to be shown whole; shorter renditions show the beginning of a line that is
+/// too long for them. O(bytes of both).
 ///
 /// # Errors
 /// What is not there.

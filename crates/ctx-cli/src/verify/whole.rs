@@ -185,7 +185,8 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     };
     let lost = receipt.omitted.iter().filter(is_lost).count();
     let merged = count(&|it| it == OmittedReason::MergedInto);
-    // Some are merged, and some left out as twins or for other reasons, before the context is built: it tells of none of these.
+    // Some are merged, and some left out as twins or for other reasons, before the context is
+    // built: it tells of none of these.
     let least = shown.len() + missing;
     let totals = least..=least + twins + merged;
     // Once it did not tell of what says the same as something that is not shown.
@@ -198,7 +199,8 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         return;
     }
     if shown.is_empty() && matches!(receipt.format, Format::Markdown | Format::Plain) {
-        // The caller's own text may look like a notice; but with nothing shown, no other tokens are those of notices.
+        // The caller's own text may look like a notice; but with nothing shown, no other tokens are
+        // those of notices.
         if receipt.tokens.notices > Tokens::ZERO {
             failures.push(format!(
                 "the context tells of chunks that were left out, and not of {} of {}",
@@ -238,7 +240,8 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     }
 }
 
-/// Whether a line of the context is the notice that `omitted` chunks of one of `totals` were left out. O(context + totals).
+/// Whether a line of the context is the notice that `omitted` chunks of one of `totals` were left
+/// out. O(context + totals).
 fn says_one_of(receipt: &BuiltContext, omitted: usize, mut totals: RangeInclusive<usize>) -> bool {
     if !matches!(receipt.format, Format::Markdown | Format::Plain) {
         return false;

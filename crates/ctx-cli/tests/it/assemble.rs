@@ -248,7 +248,8 @@ fn chunks_that_are_shown_in_the_block_of_another_are_counted_as_shown() {
     assert!(apart.starts_with("4 of 4 chunks, "), "{apart}");
     let few = said(&["--max-chunks", "1"]);
     assert!(few.starts_with("2 of 4 chunks in 1 block, "), "{few}");
-    // What says the same as something that is left out is left out, for the reader of the context, too.
+    // What says the same as something that is left out is left out, for the reader of the context,
+    // too.
     let run = ctx(["assemble", "--max-tokens", "60"], chunks.to_string());
     assert!(run.ok().contains("> Left out: 2 of 4 chunks."), "{run:?}");
     assert!(

@@ -267,7 +267,8 @@ fn a_budget_that_cannot_be_kept_says_which_would_do() {
         GOOD,
     )
     .fails(4, &[]);
-    // The largest budget there is works, with 9 tokens for the header and a notice, or not even that.
+    // The largest budget there is works, with 9 tokens for the header and a notice, or not even
+    // that.
     for (reserve, hint) in [
         (u32::MAX - 9, "hint: give --max-tokens 4294967295 or more"),
         (u32::MAX, "hint: give less to --reserve"),

@@ -280,8 +280,8 @@ static PLAIN: LazyLock<[u64; WAYS.len()]> = LazyLock::new(|| {
     })
 });
 
-/// Makes a tree anew for each way, and looks how it is walked and what is said. `told` is what must be said in each
-/// way, by turns.
+/// Makes a tree anew for each way, and looks how it is walked and what is said. `told` is what must
+/// be said in each way, by turns.
 #[track_caller]
 fn ends(name: &str, make: impl Fn(&Tree), told: [&str; 4]) {
     for ((way, told), plain) in WAYS.into_iter().zip(told).zip(*PLAIN) {
@@ -378,7 +378,8 @@ fn a_process_can_be_packed() {
         let tokens = &["tokens", folder, "--max-file-size", "100000"];
         let ended = soon(|| tree.run(tokens));
         assert!(ended.code.is_some() && ended.took < SOON, "{ended:?}");
-        // Whether anything of the kernel's settings cannot be read hangs on the kernel and the user.
+        // Whether anything of the kernel's settings cannot be read hangs on the kernel and the
+        // user.
         let is_told = ended.said.contains("is left out: ");
         assert!(is_told || folder != "/proc/self", "{ended:?}");
         let ended = soon(|| tree.run(&["index", folder]));
@@ -393,8 +394,8 @@ fn folders_without_end_are_left_out() {
     ends("deep", deep, ["is more than 128 folders deep"; 4]);
 }
 
-/// Folders within each other, each made from within the one around it: their path is longer than any that can be
-/// given.
+/// Folders within each other, each made from within the one around it: their path is longer than
+/// any that can be given.
 fn make_deep(root: &Path, levels: usize) {
     let script = "import os,sys\nfor _ in range(int(sys.argv[1])):\n os.mkdir('d'); os.chdir('d')";
     let mut command = Command::new("python3");
@@ -418,7 +419,8 @@ fn many_small_files_are_no_matter() {
         }
         fs::write(tree.at(&folder).join(format!("{number}.txt")), "one\n").unwrap();
     }
-    // A file of any size takes its time, and so much memory besides what a tree may take: a name, a hash, a line.
+    // A file of any size takes its time, and so much memory besides what a tree may take: a name, a
+    // hash, a line.
     let time = SOON * u32::try_from(1 + count / 4_000).unwrap();
     let most = MOST_GROWTH + u64::try_from(count).unwrap() * KIB_OF_FILE;
     let plain = PLAIN.iter().max().unwrap();

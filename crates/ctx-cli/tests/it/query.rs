@@ -266,7 +266,8 @@ fn a_repository_that_cannot_be_read_is_told_to_people_and_to_programs() {
     assert!(alone.stderr.contains(hint), "{alone:?}");
 }
 
-/// What was known before is no answer from a repository that is damaged now: how it fares tells nothing of what was asked when.
+/// What was known before is no answer from a repository that is damaged now: how it fares tells
+/// nothing of what was asked when.
 #[test]
 fn a_repository_that_was_damaged_since_is_told() {
     let asked = Asked::small();
@@ -485,7 +486,8 @@ fn of_a_long_sentence_or_row_what_is_asked_about_is_shown() {
     }
 }
 
-/// Whatever a document is written in, what stands under a heading is shown with it, and without what stands under others.
+/// Whatever a document is written in, what stands under a heading is shown with it, and without
+/// what stands under others.
 #[test]
 fn documents_are_shown_by_their_sections() {
     let title = |name: &str, by: &str| match by {

@@ -171,8 +171,8 @@ pub(crate) fn ignoring(signals: &str) -> Command {
     shell
 }
 
-/// The program, which heeds signals though whoever runs the tests may have them ignored, where `env`
-/// can have that: the one of busybox cannot.
+/// The program, which heeds signals though whoever runs the tests may have them ignored, where
+/// `env` can have that: the one of busybox cannot.
 #[cfg(unix)]
 pub(crate) fn heeding() -> Command {
     let mut env = Command::new("env");

@@ -123,8 +123,8 @@ impl Serving {
         Ok(answer)
     }
 
-    /// Sends what `next` makes of 0, 1, … until the server is gone, or as many messages as one page lists;
-    /// what was acknowledged is noted.
+    /// Sends what `next` makes of 0, 1, … until the server is gone, or as many messages as one page
+    /// lists; what was acknowledged is noted.
     fn write(&self, line: &str, noted: &Mutex<Vec<String>>, next: impl Fn(usize) -> String) {
         for number in 0..200 {
             let body = next(number);

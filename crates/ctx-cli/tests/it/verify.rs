@@ -443,7 +443,8 @@ const NOT_CHECKED: &[&str] = &[
     "warnings.detail",
 ];
 
-/// `value` with one thing changed, for each thing in it, and the names of the fields that lead there.
+/// `value` with one thing changed, for each thing in it, and the names of the fields that lead
+/// there.
 fn changes(value: &Value) -> Vec<(String, Value)> {
     let within = |name: &str, inner: &str| match (name, inner) {
         ("", name) | (name, "") => name.to_owned(),

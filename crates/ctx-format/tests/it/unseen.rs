@@ -85,7 +85,8 @@ const KEPT: &[&str] = &[
     "क्\u{200d}ष",
     "ന്\u{200d}റ",
     "ශ්\u{200d}රී",
-    // Joined emoji: a family, a technologist, a heart on fire, a flag of pirates, a bear on the ice.
+    // Joined emoji: a family, a technologist, a heart on fire, a flag of pirates, a bear on the
+    // ice.
     "👨\u{200d}👩\u{200d}👧",
     "👩🏽\u{200d}💻",
     "❤\u{fe0f}\u{200d}🔥",
@@ -97,8 +98,8 @@ const KEPT: &[&str] = &[
     "©\u{fe0f}",
     "7\u{fe0f}\u{20e3}",
     "#\u{fe0f}\u{20e3}",
-    // Standardized variants: an operator, a script capital, a comma, ideographs, Myanmar, Phags-pa, Manichaean,
-    // hieroglyphs.
+    // Standardized variants: an operator, a script capital, a comma, ideographs, Myanmar, Phags-pa,
+    // Manichaean, hieroglyphs.
     "∩\u{fe00}",
     "ℬ\u{fe01}",
     "、\u{fe00}",

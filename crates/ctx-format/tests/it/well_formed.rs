@@ -76,7 +76,8 @@ fn without_emphasis(text: &str) -> String {
     text.replace(['*', '_'], "")
 }
 
-/// Each block that shows something is one fenced code block; nothing else comes of what a chunk holds.
+/// Each block that shows something is one fenced code block; nothing else comes of what a chunk
+/// holds.
 fn markdown_is_what_it_says(options: &BuildOptions, chunks: &[Chunk]) -> Result<(), TestCaseError> {
     let options = options
         .clone()

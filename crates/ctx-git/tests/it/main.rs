@@ -333,7 +333,8 @@ fn an_update_that_is_cancelled_midway_keeps_what_it_read() {
 fn updates_at_once_read_each_change_once() {
     let mut bench = Bench::new();
     bench.leak(40);
-    // All are opened before one reads, and each has its own file open, as in processes of their own.
+    // All are opened before one reads, and each has its own file open, as in processes of their
+    // own.
     let all: Vec<GitChanges> = (0..4).map(|_| bench.open()).collect();
     let (sum, waited) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -640,7 +641,8 @@ fn what_cannot_be_read_of_a_repository_is_left_out() {
     let changes = bench.open();
     assert_eq!(update(&changes).changes, 2);
     assert_eq!(asked(&changes, "leak").len(), 1);
-    // When it is there, that is not known before something else changes; then it is what it would be had it always been there.
+    // When it is there, that is not known before something else changes; then it is what it would
+    // be had it always been there.
     fs::write(at, bytes).unwrap();
     assert_eq!(update(&changes).read, 0);
     let notes = "# Notes\nOne.\n";

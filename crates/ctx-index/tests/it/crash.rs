@@ -16,8 +16,8 @@ use crate::{Fixture, block_on, contents, definitions, function, memory, passages
 /// Files that each step writes anew.
 const BULK: u32 = 12;
 
-/// Changes the files below `root`: one is new and stays, one changes, some are of another length, one is
-/// renamed, and one that was new before is gone.
+/// Changes the files below `root`: one is new and stays, one changes, some are of another length,
+/// one is renamed, and one that was new before is gone.
 pub(crate) fn step(root: &Path, number: u32) {
     let before = number - 1;
     write(
@@ -60,7 +60,8 @@ pub(crate) fn kills(few: u32) -> u32 {
     std::env::var("CTX_KILLS").map_or(few, |it| it.parse().unwrap())
 }
 
-/// Kills `child` at a moment within so many milliseconds after it has said something, and gives what it said until then.
+/// Kills `child` at a moment within so many milliseconds after it has said something, and gives
+/// what it said until then.
 pub(crate) fn kill(mut child: Child, random: &mut u64, within: u64) -> Vec<String> {
     let mut said = said(&mut child);
     let first = said.next().expect("it says something");

@@ -47,8 +47,8 @@ fn all_of(index: &Index) -> String {
     format!("{:?} {remembered} {state} {counts:?}", contents(index))
 }
 
-/// 3 bits of each file by default, and `CTX_FLIPS` if that is set. A bit of a database that no answer depends
-/// on may be turned unnoticed; of the text index none may.
+/// 3 bits of each file by default, and `CTX_FLIPS` if that is set. A bit of a database that no
+/// answer depends on may be turned unnoticed; of the text index none may.
 #[test]
 fn a_flipped_bit_is_found_in_every_file() {
     let flips: u64 = std::env::var("CTX_FLIPS").map_or(3, |it| it.parse().unwrap());

@@ -280,7 +280,8 @@ fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     drop(index);
     // Times are told in seconds.
     std::thread::sleep(Duration::from_millis(1_100));
-    // There is room for the marks of what changes, and not for the text. One has another time alone.
+    // There is room for the marks of what changes, and not for the text. One has another time
+    // alone.
     fixture.write("a.rs", function("other").repeat(3));
     age(&fixture.path("b.rs"), 30);
     for file in 0..8 {
@@ -332,8 +333,8 @@ fn a_disk_that_cannot_be_written_answers_and_tells_how_far_it_is_behind() {
     assert!(block_on(index.pin("thread", "a.rs")).is_err());
 }
 
-/// A process that ended in the middle of a change leaves a journal, which nobody can act on where nothing can be
-/// written.
+/// A process that ended in the middle of a change leaves a journal, which nobody can act on where
+/// nothing can be written.
 #[test]
 fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
     let Some(disk) = Disk::new(2 << 20) else {

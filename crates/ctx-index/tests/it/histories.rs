@@ -19,7 +19,8 @@ const WORDS: [&str; 16] = [
     "emit", "store", "segment", "query", "score", "common",
 ];
 
-/// One of the texts that a file may have: long or short, code or prose, in words that others have too, or without any.
+/// One of the texts that a file may have: long or short, code or prose, in words that others have
+/// too, or without any.
 fn text(file: u8, variant: u8) -> String {
     if (file + variant) % 7 == 6 {
         return "{}\n".to_owned();

@@ -30,7 +30,8 @@ use ctx_rank::Analyzer;
 use ctx_retrieve::{Field, FileSearch as _, Hit, TextQuery};
 use tempfile::TempDir;
 
-/// A folder that is in memory where the system has such, as each commit waits for the disk otherwise.
+/// A folder that is in memory where the system has such, as each commit waits for the disk
+/// otherwise.
 fn memory() -> TempDir {
     let place = Path::new("/dev/shm");
     let made = tempfile::tempdir_in(place);

@@ -9,8 +9,8 @@ use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
 
 use crate::{Fixture, block_on, function, update};
 
-/// An index of these files, and those of them that were shown, each a second after the one before and of use as often as
-/// said.
+/// An index of these files, and those of them that were shown, each a second after the one before
+/// and of use as often as said.
 fn used(files: &[&str], uses: &[(&str, u64)]) -> (Fixture, Index) {
     let fixture = Fixture::new(&[]);
     for path in files {
@@ -27,8 +27,8 @@ fn used(files: &[&str], uses: &[(&str, u64)]) -> (Fixture, Index) {
     (fixture, index)
 }
 
-/// What is remembered of each file that is recent, and of those `expected`, in the order of their paths: when it was shown, 0
-/// where it is not recent, and how often it was of use.
+/// What is remembered of each file that is recent, and of those `expected`, in the order of their
+/// paths: when it was shown, 0 where it is not recent, and how often it was of use.
 #[track_caller]
 fn remembers(index: &Index, expected: &[(&str, i64, u64)]) {
     let recent = block_on(index.recent(100)).unwrap();

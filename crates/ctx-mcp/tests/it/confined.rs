@@ -60,8 +60,8 @@ async fn no_path_leads_out_of_the_root() {
     assert!(!listed.contains("fifo"), "{listed}");
 }
 
-/// A folder and a link out are exchanged all the time, also as the root that is declared: no name of what lies
-/// outside is told.
+/// A folder and a link out are exchanged all the time, also as the root that is declared: no name
+/// of what lies outside is told.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swapping_at_the_right_moment_names_nothing() {

@@ -261,8 +261,8 @@ async fn a_cursor_is_of_no_use_to_one_who_reads_other_folders() {
     );
 }
 
-/// The ids of all `hits` that the pages of a context of `size` tokens show, each by a line that begins with `part ID `, and how many
-/// pages there are.
+/// The ids of all `hits` that the pages of a context of `size` tokens show, each by a line that
+/// begins with `part ID `, and how many pages there are.
 async fn shown_of(client: &mut Client, hits: Vec<Value>, size: u32) -> (BTreeSet<String>, usize) {
     let mut arguments = json!({"chunks": hits, "max_tokens": size});
     let (mut shown, mut pages) = (BTreeSet::new(), 0);
@@ -369,7 +369,8 @@ async fn the_cursor_of_a_context_does_not_lead_to_what_no_file_says_any_more() {
     assert!(!told.contains("shown as it was stored"), "{told}");
 }
 
-/// That pages of `arguments` tell which lines of `text` each is of, one after the other, up to all of `lines`.
+/// That pages of `arguments` tell which lines of `text` each is of, one after the other, up to all
+/// of `lines`.
 async fn pages_tell_their_lines(
     client: &mut Client,
     mut arguments: Value,

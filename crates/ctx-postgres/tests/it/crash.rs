@@ -9,7 +9,8 @@ use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Usefulness,
 
 use crate::server::Server;
 
-/// How often it is killed; `cargo xtask kill --victim database` does it as often as one likes, below a server.
+/// How often it is killed; `cargo xtask kill --victim database` does it as often as one likes,
+/// below a server.
 const KILLS: u32 = 3;
 
 /// Writes until the store fails; returns what was acknowledged.

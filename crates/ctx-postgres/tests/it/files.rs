@@ -182,7 +182,8 @@ async fn vectors_are_kept_as_they_are_sent_however_much_their_terms_are_alike() 
     };
     let text: Vec<String> = (0..600).map(alike).collect();
     let store = fresh.owner("alice");
-    // Numbers stand before the terms, and where there are many of them the server compresses neither.
+    // Numbers stand before the terms, and where there are many of them the server compresses
+    // neither.
     let both = [
         ("a.txt", text.join("\n")),
         ("b.txt", text[..150].join("\n")),

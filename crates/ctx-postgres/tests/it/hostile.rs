@@ -66,7 +66,8 @@ async fn of_a_flood_of_terms_those_that_tell_most_are_looked_for() {
     let heavy = |n: u8| (format!("word{n}"), f32::from(n));
     let heaviest = found((0..50).map(heavy).collect()).await;
     assert!(heaviest.into_iter().eq(18..50), "the heaviest 32");
-    // Of those that nothing holds none is among the 32, but 256 at most are looked up, the heaviest.
+    // Of those that nothing holds none is among the 32, but 256 at most are looked up, the
+    // heaviest.
     let none = |n: u32| (format!("none{n}"), 2.0);
     let flood = |count| (0..count).map(none).chain([word(20)]).collect();
     assert_eq!(found(flood(255)).await, [20].into());

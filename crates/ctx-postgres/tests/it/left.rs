@@ -25,8 +25,8 @@ async fn connections(watch: &Client) -> Vec<i32> {
     rows.iter().map(|it| it.get(0)).collect()
 }
 
-/// There is one connection. What writes may take longer than who reads waits for the server, so that one that came after it on
-/// the connection would say that the server is silent.
+/// There is one connection. What writes may take longer than who reads waits for the server, so
+/// that one that came after it on the connection would say that the server is silent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_left_on_a_connection_is_ended_and_nobody_has_it_again() {
     let mut limits = Limits::default()

@@ -156,7 +156,8 @@ fn questions(files: &[FileText]) -> Vec<String> {
     files.iter().step_by(step).filter_map(about).collect()
 }
 
-/// The address of a database with these files of alice; what `CTX_DATABASE` names is filled once, and kept.
+/// The address of a database with these files of alice; what `CTX_DATABASE` names is filled once,
+/// and kept.
 pub(crate) async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, String)> {
     let (fresh, store, url) = if let Ok(url) = std::env::var("CTX_DATABASE") {
         let store = Store::connect(&url, Limits::default()).await.unwrap();

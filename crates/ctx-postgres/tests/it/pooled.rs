@@ -23,7 +23,8 @@ struct Backend {
     from: UnboundedReceiver<Message>,
 }
 
-/// A pooler, as far as it matters here: each transaction has the connection that was given back last, or a new one.
+/// A pooler, as far as it matters here: each transaction has the connection that was given back
+/// last, or a new one.
 struct Pooler {
     server: Box<Path>,
     idle: Mutex<Vec<Backend>>,

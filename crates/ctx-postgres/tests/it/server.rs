@@ -11,7 +11,8 @@ pub(crate) fn patient() -> Limits {
     Limits::default().with_reading(Duration::from_mins(1))
 }
 
-/// A server of one test, which makes roles. None of these is killed, so nothing has to be on the disk.
+/// A server of one test, which makes roles. None of these is killed, so nothing has to be on the
+/// disk.
 pub(crate) fn alone() -> Option<Server> {
     Server::start(&["-c", "fsync=off"])
 }
@@ -44,7 +45,8 @@ impl Fresh {
         Some(Self::on(Arc::new(server), patient()).await)
     }
 
-    /// On a server of its own, whose policies bind nobody: what keeps owners apart then is what each statement says.
+    /// On a server of its own, whose policies bind nobody: what keeps owners apart then is what
+    /// each statement says.
     pub(crate) async fn unbound() -> Option<Fresh> {
         let fresh = Self::alone().await?;
         let client = raw(&fresh.url).await;

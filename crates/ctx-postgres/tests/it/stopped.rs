@@ -16,8 +16,8 @@ use crate::texts;
 
 const SOCKET: &str = ".s.PGSQL.5432";
 
-/// A way to the server whose sockets are in that folder, by the folder of its own. Nothing goes through while it is shut, and no connection
-/// is closed.
+/// A way to the server whose sockets are in that folder, by the folder of its own. Nothing goes
+/// through while it is shut, and no connection is closed.
 fn way(server: &Path) -> (TempDir, watch::Sender<bool>) {
     let folder = TempDir::with_prefix("ctx-way-").unwrap();
     let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();

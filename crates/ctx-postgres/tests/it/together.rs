@@ -15,7 +15,8 @@ async fn of_a_file_and_a_file_below_it_that_come_at_once_one_is_refused() {
     let fresh = fresh!();
     let mut refused = BTreeSet::new();
     for round in 0..ROUNDS {
-        // `a` and `a/b`, `a` and `a/b/c`, `a/b` and `a/b/c`: with others in each batch, in either order.
+        // `a` and `a/b`, `a` and `a/b/c`, `a/b` and `a/b/c`: with others in each batch, in either
+        // order.
         for (number, (one, other)) in [("", "/b"), ("", "/b/c"), ("/b", "/b/c")]
             .into_iter()
             .enumerate()

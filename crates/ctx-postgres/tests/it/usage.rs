@@ -133,7 +133,8 @@ async fn those_who_speak_at_once_are_all_heard() {
     assert_eq!((said.len(), ids.len()), (80, 80));
 }
 
-/// Each message is refused, as by a server that could not put transactions in an order, until it came this often.
+/// Each message is refused, as by a server that could not put transactions in an order, until it
+/// came this often.
 async fn refuse_messages(url: &str, times: u32) {
     // A sequence counts on whatever becomes of a transaction.
     let trigger = format!(
@@ -183,8 +184,8 @@ async fn what_can_never_be_serialized_is_an_error_after_the_last_try() {
 async fn a_transaction_that_gives_way_is_tried_again() {
     let fresh = fresh!();
     let mut other = raw(&fresh.url).await;
-    // Each looks for a deadlock once, so long after it began to wait. The store looks first, when the other
-    // waits too, so it is the store that gives way.
+    // Each looks for a deadlock once, so long after it began to wait. The store looks first, when
+    // the other waits too, so it is the store that gives way.
     let (_, name) = fresh.url.rsplit_once('=').unwrap();
     let soon = format!("ALTER DATABASE {name} SET deadlock_timeout = '5s'");
     for sql in [&*soon, "SET deadlock_timeout = '1min'"] {

@@ -141,8 +141,9 @@ fn time_of(work: impl Fn()) -> Duration {
     clock().saturating_sub(start)
 }
 
-/// Work that grows with the square of its input takes 256 times as long for 16 times as much: the ratio is
-/// generous to machines that do other things meanwhile. Up to 20 runs, of which the shortest count.
+/// Work that grows with the square of its input takes 256 times as long for 16 times as much: the
+/// ratio is generous to machines that do other things meanwhile. Up to 20 runs, of which the
+/// shortest count.
 #[track_caller]
 fn grows_with_its_length(name: &str, small: impl Fn(), large: impl Fn()) {
     let (mut one, mut all) = (Duration::MAX, Duration::MAX);

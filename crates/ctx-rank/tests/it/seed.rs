@@ -2,7 +2,8 @@
 
 use ctx_rank::{Corpus, List, Profile, Query, Signals, convex, keyword_match};
 
-/// Term frequency alone, which the design compared: its words are cut at blanks, and each counts alike.
+/// Term frequency alone, which the design compared: its words are cut at blanks, and each counts
+/// alike.
 fn frequencies_alone(a: &str, b: &str) -> f64 {
     let share = |text: &str, word: &str| {
         let (mut all, mut found) = (0.0, 0.0);
@@ -55,7 +56,8 @@ fn no_keywords_match_nothing() {
 
 #[test]
 fn a_question_of_stop_words_is_honestly_empty() {
-    // The design lists three-letter words only by their length, and searches for '' when none is left.
+    // The design lists three-letter words only by their length, and searches for '' when none is
+    // left.
     for text in [
         "",
         " \n\t",

@@ -36,8 +36,8 @@ const OF_FILE: f64 = 0.3;
 const OF_FRAME: f64 = 0.7;
 /// Files that a warning names, the first.
 const MOST_NAMED: usize = 3;
-/// Extensions of languages whose files call each other by one name, or are compiled to another of the row. Each row is a language, or
-/// several of one kind.
+/// Extensions of languages whose files call each other by one name, or are compiled to another of
+/// the row. Each row is a language, or several of one kind.
 const FAMILIES: [&[&str]; 11] = [
     &[
         "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "m", "mm", "cu", "inl",
@@ -319,8 +319,8 @@ impl FoundPlaces<'_> {
         hits
     }
 
-    /// A warning if `place` of a typed question has a line beyond all parts of the files that it may
-    /// be in. A list of `longest` parts may be cut off, and does not show where its file ends.
+    /// A warning if `place` of a typed question has a line beyond all parts of the files that it
+    /// may be in. A list of `longest` parts may be cut off, and does not show where its file ends.
     fn beyond(&self, place: &Place, longest: usize) -> Option<Warning> {
         let (line, files) = (place.line?, self.files_of(place));
         let ends_before = |path: &String| {
@@ -489,7 +489,8 @@ impl Readings {
         }
     }
 
-    /// Whether what is defined in the file at `path` may be what is called: in a language that is known, nothing of another is.
+    /// Whether what is defined in the file at `path` may be what is called: in a language that is
+    /// known, nothing of another is.
     fn may_be_in(&self, path: &str) -> bool {
         self.family.is_none_or(|it| family(path) == Some(it))
     }

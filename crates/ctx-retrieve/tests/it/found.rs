@@ -428,7 +428,8 @@ async fn many_names_and_places_are_asked_for_together() {
         // Files, the parts in them that fit, and all of the best.
         (Strategy::Files, 3),
         (Strategy::Names, 1),
-        // Each end of the longest path, then the parts of all files, and what is called as calls are whose files are not there.
+        // Each end of the longest path, then the parts of all files, and what is called as calls
+        // are whose files are not there.
         (Strategy::Places, 7),
         // Which names and files are of nothing, what is like them, and the parts of such files.
         (Strategy::Similar, 4),
@@ -450,7 +451,8 @@ async fn a_name_that_is_nowhere_is_found_by_one_like_it() {
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
 }
 
-/// Many definitions of a common name, in files that speak of what it is of, and one that is at the top of its file.
+/// Many definitions of a common name, in files that speak of what it is of, and one that is at the
+/// top of its file.
 fn getters() -> Store {
     let words = "a session and its requests: the session has a get, and the requests wait";
     let paths: Vec<String> = (10..70).map(|at| format!("src/web/f{at}.py")).collect();
@@ -633,7 +635,8 @@ async fn a_call_of_what_its_file_does_not_define_is_where_its_line_is() {
     }
 }
 
-/// Sections of documents, the last of which says most of what a question says, and a source that says more.
+/// Sections of documents, the last of which says most of what a question says, and a source that
+/// says more.
 fn documents() -> Store {
     let words = "what does the guide say, says guide.md";
     Store::of(&[
@@ -939,7 +942,8 @@ async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_i
     let beyond = "no part of src/pool.py has line 9000".to_owned();
     let beyond = ("no_such_line".to_owned(), beyond);
     assert_eq!(told("src/pool.py:9000 and pool.py:11").await, [beyond]);
-    // Whether a file is there is asked elsewhere, what is before a part is blank, and reports are of other versions.
+    // Whether a file is there is asked elsewhere, what is before a part is blank, and reports are
+    // of other versions.
     for none in [
         "src/pool.py:2",
         "src/pool.py:11",
@@ -1126,7 +1130,8 @@ async fn the_best_document_of_a_typed_question_comes_first_and_the_next_behind_t
     let text = "of how a connection is made and kept";
     let typed = documents("how is a connection made", text).await;
     assert_eq!(typed[..2], [0, 13]);
-    // One word is the name of something, a report is about the sources, and so is a question of which a document has little.
+    // One word is the name of something, a report is about the sources, and so is a question of
+    // which a document has little.
     let question = "how is a connection made here";
     for (question, text) in [
         ("connection", text),
@@ -1170,7 +1175,8 @@ async fn what_uses_and_is_used_by_the_best_is_found() {
     assert!(of(1) > 0.0 && of(2) > 0.0);
 }
 
-/// `route_path`, what stands beside it and shares its words, and what calls it from other files and has its name alone.
+/// `route_path`, what stands beside it and shares its words, and what calls it from other files and
+/// has its name alone.
 fn routed() -> Store {
     let mut store = Store::of(&[
         ("src/b.py", 1, "lines", "", "imports"),
@@ -1343,7 +1349,8 @@ fn place(path: &str, start: u32, end: u32, score: f64) -> Near {
     Near::new(path, Some(LineSpan::new(start, end).unwrap()), score)
 }
 
-/// Lines 10 to 15 are a part of `src/pool.py`, 40 to 45 of `src/proxy.py`, and 1 to 6 of the others.
+/// Lines 10 to 15 are a part of `src/pool.py`, 40 to 45 of `src/proxy.py`, and 1 to 6 of the
+/// others.
 #[tokio::test]
 async fn what_another_search_finds_is_the_parts_at_its_lines() {
     let near = vec![
@@ -1429,7 +1436,8 @@ async fn what_another_search_says_of_a_file_is_said_of_all_of_it() {
     assert_eq!(paths(&retrieved), ["src/proxy.py", "src/cache.py"]);
 }
 
-/// So many files that fit `*.cc`, of three parts each, which all say `cc`; of one, which stands first, that is all they say.
+/// So many files that fit `*.cc`, of three parts each, which all say `cc`; of one, which stands
+/// first, that is all they say.
 fn many_files(count: u32) -> Store {
     let paths: Vec<String> = (0..count).map(|it| format!("src/{it:03}.cc")).collect();
     let part = |path, line, text| (path, line, "function", "", text);

@@ -15,7 +15,8 @@ fn rules() -> Option<String> {
         .find_map(|it| std::fs::read_to_string(it).ok())
 }
 
-/// What `rules` call examples, with the rule of each. No more of YAML is understood than is in them.
+/// What `rules` call examples, with the rule of each. No more of YAML is understood than is in
+/// them.
 fn examples(rules: &str) -> Vec<(String, String)> {
     let mut examples: Vec<(String, String)> = Vec::new();
     let (mut id, mut of_examples, mut of_block) = ("", false, false);

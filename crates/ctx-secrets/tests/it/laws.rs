@@ -106,7 +106,8 @@ fn a_key_is_masked_however_long_it_is_and_without_its_end() {
     }
 }
 
-/// Its parts, of which one has the beginning of a key and one the end, and all lines of keys that are in them.
+/// Its parts, of which one has the beginning of a key and one the end, and all lines of keys that
+/// are in them.
 fn halves(label: &str, checksum: &str, end: &str) -> [String; 2] {
     let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
     let lines = [line, end].concat().repeat(12);
@@ -173,7 +174,8 @@ fn a_rule_of_files_holds_in_texts_of_none() {
     assert!(find("main.py", terraform).is_empty());
 }
 
-/// Words that rules ask for, beginnings of what they find that go on for ever, and what is found, on one line and on many.
+/// Words that rules ask for, beginnings of what they find that go on for ever, and what is found,
+/// on one line and on many.
 #[test]
 fn secrets_are_looked_for_in_linear_time() {
     let token = format!("ghp_{} ", "a1B2c3D4e5F6".repeat(3));

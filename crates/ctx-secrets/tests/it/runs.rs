@@ -10,7 +10,8 @@ use secrets_scanner::rules::BUNDLED_RULES;
 /// No longer run is asked for, in bytes.
 const MOST: u32 = 255;
 
-/// The longest runs that each match of `expression` has in it: of letters and digits, and of those with `_` and `-`.
+/// The longest runs that each match of `expression` has in it: of letters and digits, and of those
+/// with `_` and `-`.
 pub(crate) fn needed(expression: &str) -> [usize; 2] {
     let parsed = parsed(expression);
     KINDS.map(|is| parsed.as_ref().map_or(0, |it| run(it, &is).within))
@@ -150,7 +151,8 @@ fn a_run_is_what_each_match_has() {
     check("(?i)key[ =]{1,4}([0-9a-f]{32})", [32, 32]);
 }
 
-/// Writes something that `hir` matches, but for what it wants around that, which adds nothing to it.
+/// Writes something that `hir` matches, but for what it wants around that, which adds nothing to
+/// it.
 fn sample(hir: &Hir, random: &mut Rng, into: &mut Vec<u8>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => {}

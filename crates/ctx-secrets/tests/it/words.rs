@@ -21,7 +21,8 @@ const LONGEST: u32 = 24;
 /// A shorter one stands in any text.
 const SHORTEST: usize = 3;
 
-/// Words that stand in much code, whoever issues what: a rule that has no others is known by its vendor.
+/// Words that stand in much code, whoever issues what: a rule that has no others is known by its
+/// vendor.
 const GENERAL: [&str; 31] = [
     "access",
     "accesskey",
@@ -56,7 +57,8 @@ const GENERAL: [&str; 31] = [
     "www",
 ];
 
-/// Words that are in all that these rules find, and are general, or not told by any one part of the expression.
+/// Words that are in all that these rules find, and are general, or not told by any one part of the
+/// expression.
 const BY_HAND: [(&str, &[&str]); 6] = [
     ("kingfisher.elastic.2", &["apikey"]),
     ("kingfisher.kubernetes.3", &["token-id"]),
@@ -80,13 +82,15 @@ const BY_HAND: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Rules whose words stand in code as well (`key_derivation`), so that whose secret it is has to be said.
+/// Rules whose words stand in code as well (`key_derivation`), so that whose secret it is has to be
+/// said.
 const BY_VENDOR: [&str; 2] = ["kingfisher.mariadb.1", "kingfisher.unkey.2"];
 
 type Words = BTreeSet<Vec<u8>>;
 
-/// Words of which each match of `expression` has at least one in it, in small letters; none where it may match without a
-/// word of its own. A word that says whose the secret is may stand anywhere; any other stands in the secret.
+/// Words of which each match of `expression` has at least one in it, in small letters; none where
+/// it may match without a word of its own. A word that says whose the secret is may stand anywhere;
+/// any other stands in the secret.
 fn words(expression: &str, group: u32) -> Option<Words> {
     let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
     let parsed = parser.parse(expression).ok()?;
@@ -138,7 +142,8 @@ fn table() -> String {
     table
 }
 
-/// The words for `rule` that are cut out of its expression; none where its own are in all that it finds.
+/// The words for `rule` that are cut out of its expression; none where its own are in all that it
+/// finds.
 fn cut(rule: &RuleConfig, expression: &str) -> Vec<String> {
     let by_hand = BY_HAND.iter().find(|it| it.0 == rule.id);
     let by_hand = by_hand.map(|it| it.1.iter().map(|it| it.as_bytes().to_vec()).collect());
@@ -307,7 +312,8 @@ impl Sequence {
         }
     }
 
-    /// What `part` needs behind the run, where it is one of several: how they begin alike stands before them.
+    /// What `part` needs behind the run, where it is one of several: how they begin alike stands
+    /// before them.
     fn with_each(&self, part: &Hir) -> Option<Words> {
         match part.kind() {
             HirKind::Capture(capture) => self.with_each(&capture.sub),

@@ -246,7 +246,8 @@ mod tests {
         };
         let state = database.state.lock().unwrap();
         for connection in [&state.0, &*database.reader()] {
-            // FULL: the log is synced with each transaction (<https://sqlite.org/pragma.html#pragma_synchronous>).
+            // FULL: the log is synced with each transaction
+            // (<https://sqlite.org/pragma.html#pragma_synchronous>).
             assert_eq!(asked(connection, "synchronous"), "Integer(2)");
             assert_eq!(asked(connection, "journal_mode"), "Text(\"wal\")");
         }

@@ -238,8 +238,8 @@ fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
 
 /// Report whether a context, or a file in it, was useful.
 ///
-/// Only the first vote on a file per context counts (`counted`). A context is what has one `id`: those
-/// of two messages are voted on each, even if their texts are equal.
+/// Only the first vote on a file per context counts (`counted`). A context is what has one `id`:
+/// those of two messages are voted on each, even if their texts are equal.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
     (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),

@@ -16,10 +16,11 @@ use crate::wire::{
     Reply,
 };
 
-/// Keep files, each in the place of what had its path. They are found as soon as this is answered. Secrets in
-/// them are masked before they are kept. Files of keys and settings (`.env`, `*.env`, `*.pem`,
-/// `*.key`, `id_rsa`, …) are refused by their names, and so are `.ctx` and `.ctxignore`, as the
-/// description of a file's `path` says; all that are at fault are in the `errors` of the problem.
+/// Keep files, each in the place of what had its path. They are found as soon as this is answered.
+/// Secrets in them are masked before they are kept. Files of keys and settings (`.env`, `*.env`,
+/// `*.pem`, `*.key`, `id_rsa`, …) are refused by their names, and so are `.ctx` and `.ctxignore`,
+/// as the description of a file's `path` says; all that are at fault are in the `errors` of the
+/// problem.
 #[utoipa::path(post, path = "/v1/files", tag = "files", request_body = FilesRequest, responses(
     (status = 200, description = "All of them are kept", body = Reply<Ingested, FilesMeta>),
     (status = "4XX", description = "None of them is kept that was not", body = Problem, content_type = "application/problem+json"),

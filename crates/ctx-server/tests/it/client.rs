@@ -162,7 +162,8 @@ impl Running {
         stream
     }
 
-    /// Sends `head` lines and `body` as they are, with the host, the length and `Connection: close`.
+    /// Sends `head` lines and `body` as they are, with the host, the length and
+    /// `Connection: close`.
     pub(crate) fn send(&self, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut stream = self.connect();
         // It may have been answered, and closed, before all of it was sent.

@@ -22,7 +22,8 @@ impl TokenCounter for Twice {
     }
 }
 
-/// What is answered to `body` at both routes that make contexts, where `body` has what either wants.
+/// What is answered to `body` at both routes that make contexts, where `body` has what either
+/// wants.
 fn both(server: &Running, options: &Value) -> [Answer; 2] {
     let chunk = json!({"id": "a", "content": "fn tide(moon: f64) {}\n", "relevance": 1.0});
     let assembled = json!({"chunks": [chunk], "options": options});

@@ -29,7 +29,8 @@ fn databases(folder: &Path, name: &str) -> Vec<PathBuf> {
     found.collect()
 }
 
-/// Flips a bit of `word` in the databases of this name, in each that has it. Returns how many these are.
+/// Flips a bit of `word` in the databases of this name, in each that has it. Returns how many these
+/// are.
 fn flip(folder: &Path, name: &str, word: &[u8]) -> usize {
     let mut changed = 0;
     for path in databases(folder, name) {

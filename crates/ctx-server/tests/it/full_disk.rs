@@ -122,7 +122,8 @@ fn what_is_in_a_database_on_a_full_disk_can_be_read() {
     let full = disk.path().join("full");
     std::fs::write(&full, vec![1; 32 << 20]).unwrap_err();
 
-    // More than there is room for in the pages that tables have already, however well it is compressed.
+    // More than there is room for in the pages that tables have already, however well it is
+    // compressed.
     let hashes = (0..3_000_u32).map(|it| blake3::hash(&it.to_le_bytes()));
     let lines: Vec<String> = hashes.map(|it| format!("// {it}\n")).collect();
     let large = lines.concat();

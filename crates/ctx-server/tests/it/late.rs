@@ -45,7 +45,8 @@ impl Load {
     }
 }
 
-/// Ports of which a build asks two that compute, each once: one where it is asked, one by a thread that may block.
+/// Ports of which a build asks two that compute, each once: one where it is asked, one by a thread
+/// that may block.
 #[derive(Default)]
 struct Computing {
     files: Load,

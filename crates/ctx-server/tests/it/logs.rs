@@ -31,7 +31,8 @@ impl Keep {
     }
 }
 
-/// Holds what was said against what must not be, and returns those lines of it that have `of` in them.
+/// Holds what was said against what must not be, and returns those lines of it that have `of` in
+/// them.
 #[track_caller]
 fn without(words: &[&str], of: &str) -> Vec<String> {
     let lines = lines();
@@ -193,7 +194,8 @@ impl Described {
         Cow::Borrowed(schema)
     }
 
-    /// What `schema` allows, with `word` for every text, and of its fields those that it needs or all.
+    /// What `schema` allows, with `word` for every text, and of its fields those that it needs or
+    /// all.
     fn sample(&self, schema: &Value, word: &str, has_all: bool) -> Value {
         let schema = self.meant(schema);
         if let Some(one) = schema.get("const").or(schema["enum"].get(0)) {
@@ -232,7 +234,8 @@ impl Described {
         json!(word)
     }
 
-    /// Where the fields of `schema` are, each as the names that lead there; through lists, of their first.
+    /// Where the fields of `schema` are, each as the names that lead there; through lists, of their
+    /// first.
     fn fields(&self, schema: &Value, above: &str, found: &mut Vec<String>) {
         let schema = self.meant(schema);
         let properties = schema["properties"].as_object().into_iter().flatten();

@@ -26,7 +26,8 @@ struct Ids {
     handle: String,
 }
 
-/// What is sent to each route, and what comes of it for another owner. A route that is not here fails the test.
+/// What is sent to each route, and what comes of it for another owner. A route that is not here
+/// fails the test.
 fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
     use Told::{Open, Own, Refused};
     let not_found = Refused(404, "id");
@@ -60,7 +61,8 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
     })
 }
 
-/// What the first owner has: a file, a thread with a message and a pin, and a context with a handle.
+/// What the first owner has: a file, a thread with a message and a pin, and a context with a
+/// handle.
 fn settle(server: &Running) -> Ids {
     let files = json!({"files": [{"path": "a.rs", "content": format!("fn {WORD}() {{}}\n")}]});
     server.post(ADA, "/v1/files", &files).data(200);
@@ -165,7 +167,8 @@ pub(crate) fn replays_count_once(server: &Running, callers: usize, each: usize) 
     assert_eq!(answer.data(200)["counted"], false);
 }
 
-/// A file is voted on once per context, also where the contexts of several messages have the same text. For any store.
+/// A file is voted on once per context, also where the contexts of several messages have the same
+/// text. For any store.
 pub(crate) fn each_context_counts_once(server: &Running) {
     let pool = "The pool waits for a connection, and then fails.\n";
     let files = json!({"files": [{"path": "pool.md", "content": pool}]});

@@ -263,7 +263,8 @@ fn the_long_builds_of_one_owner_leave_turns_to_others() {
     }
 }
 
-/// A server that holds 40,000 bytes of bodies, of which one owner may have 10,000, over a store that is let go by hand.
+/// A server that holds 40,000 bytes of bodies, of which one owner may have 10,000, over a store
+/// that is let go by hand.
 fn narrow() -> (Arc<Slow>, Receiver<()>, Running) {
     let (slow, starts) = Slow::new();
     let mut limits = limits(2, 8);
@@ -355,24 +356,33 @@ fn answers_that_are_not_read_count_like_bodies() {
     limits.write_time = Duration::from_mins(5);
     let server = Running::with_limits(limits);
     let line = "a line of a file that is long enough\n";
-    let files = json!({"files": [{"path": "a.txt", "content": line.repeat(6_000)}]});
-    server.post(ADA, "/v1/files", &files).data(200);
-    let wanted =
-        json!({"message": "x", "references": ["a.txt"], "options": {"maxTokens": 100_000}});
+    for path in ["a.txt", "b.txt"] {
+        let files = json!({"files": [{"path": path, "content": line.repeat(6_000) + path}]});
+        server.post(ADA, "/v1/files", &files).data(200);
+    }
+    let wanted = json!({
+        "message": "x",
+        "references": ["a.txt", "b.txt"],
+        "options": {"maxTokens": 200_000},
+    });
     let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
     let length = built["context"].as_str().unwrap().len();
-    assert!(length > 200_000, "{length}");
+    // Longer than all that its owner may send meanwhile.
+    assert!(length > 400_000, "{length}");
     let held = || metric(&server, "http_body_bytes").parse::<usize>().unwrap();
     wait_until(|| held() == 0);
-    // So often that the buffers of the system do not take them.
-    let path = format!("GET /v1/context/{}", built["id"].as_str().unwrap());
+    // So often that the buffers of the system do not take the answers.
     let bearer = format!("Bearer {ADA}");
-    let request = server.request(&path, &[("Authorization", &bearer)], b"");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let body = wanted.to_string();
+    let request = server.request("POST /v1/context/build", &headers, body.as_bytes());
     let request = String::from_utf8(request).unwrap();
     let request = request.replace("Connection: close\r\n", "");
     let deaf = server.connect();
-    (&deaf).write_all(request.repeat(150).as_bytes()).unwrap();
-    // One that is held is longer than what its owner may send then.
+    (&deaf).write_all(request.repeat(75).as_bytes()).unwrap();
     wait_until(|| held() > length && built_status(&server, ADA) == 503);
     let refused = server.post(ADA, "/v1/context/build", &wanted);
     refused.refused(503, "");
@@ -473,7 +483,8 @@ fn a_stream_that_finds_no_place_is_none() {
     slow.open.store(true, Ordering::SeqCst);
 }
 
-/// Bodies that come while the places go: some find one, and the others have to be told so by their status.
+/// Bodies that come while the places go: some find one, and the others have to be told so by their
+/// status.
 #[test]
 fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
     let (slow, starts) = Slow::new();

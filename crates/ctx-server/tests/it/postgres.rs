@@ -558,7 +558,8 @@ fn a_database_that_takes_no_writes_is_not_ready() {
                 .await
                 .unwrap();
         });
-        // Connections that were closed are noticed by whoever has them next, and what was told is forgotten.
+        // Connections that were closed are noticed by whoever has them next, and what was told is
+        // forgotten.
         std::thread::sleep(Duration::from_millis(1_100));
     };
     set("on");
@@ -576,7 +577,8 @@ fn a_database_that_takes_no_writes_is_not_ready() {
     thread("u").data(201);
 }
 
-/// Another process has what an owner's writes take turns by: of those here one of each kind waits for it, and has a connection.
+/// Another process has what an owner's writes take turns by: of those here one of each kind waits
+/// for it, and has a connection.
 #[test]
 fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
     let Some(database) = Server::shared() else {
@@ -624,7 +626,8 @@ fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
     });
 }
 
-/// Another process has what both wait for, so that both have looked for the file before either removes it.
+/// Another process has what both wait for, so that both have looked for the file before either
+/// removes it.
 #[test]
 fn of_two_who_remove_a_file_at_once_one_removed_it() {
     let Some(database) = Server::shared() else {

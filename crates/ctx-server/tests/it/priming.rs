@@ -90,7 +90,8 @@ fn tokens_are_kept_back_for_the_answer() {
     }
 }
 
-/// Parts that were left out of a context of so many tokens, and the budgets at which they would be let in.
+/// Parts that were left out of a context of so many tokens, and the budgets at which they would be
+/// let in.
 fn entering(server: &Running, question: &str, options: &Value) -> Vec<(String, u64)> {
     let wanted = json!({"message": question, "options": options});
     let data = build(server, ADA, &wanted).data(200);
@@ -404,8 +405,8 @@ fn a_vote_changes_what_a_file_is_worth_later_and_a_thousand_replays_change_no_mo
         let wanted = json!({"message": "close_lock tide_height", "options": {"maxTokens": budget}});
         build(&server, ADA, &wanted).data(200)
     };
-    // What was shown lately comes in once that is noted, and is then there to stay. Of the tides it is what is
-    // found.
+    // What was shown lately comes in once that is noted, and is then there to stay. Of the tides it
+    // is what is found.
     let before = until(|| Some(ask()).filter(|it| it["stats"]["recentCount"] == 1));
     let worth = |data: &Value, path: &str| item(data, path)["relevance"].as_f64().unwrap();
     let handle = &item(&before, "tides.rs")["handle"];

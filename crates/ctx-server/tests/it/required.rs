@@ -179,9 +179,9 @@ mod postgres {
         Some((database, url, server))
     }
 
-    /// The answer to `wanted`, asked for again for as long as there is none for now, a minute at most.
-    /// A busy machine may take longer than the limit, and a connection that the database ended may turn
-    /// out to be so for whoever has it next.
+    /// The answer to `wanted`, asked for again for as long as there is none for now, a minute at
+    /// most. A busy machine may take longer than the limit, and a connection that the database
+    /// ended may turn out to be so for whoever has it next.
     fn answered(server: &Running, wanted: &Value) -> Answer {
         let began = Instant::now();
         loop {

@@ -358,8 +358,9 @@ fn what_answers_hold_is_described_once_and_each_description_is_of_something() {
     }
 }
 
-/// Thousands of requests that the description allows, and as many that it does not. `CTX_SCHEMATHESIS` is the
-/// program: `python3 -m venv target/schemathesis && target/schemathesis/bin/pip install schemathesis`.
+/// Thousands of requests that the description allows, and as many that it does not.
+/// `CTX_SCHEMATHESIS` is the program:
+/// `python3 -m venv target/schemathesis && target/schemathesis/bin/pip install schemathesis`.
 #[test]
 fn schemathesis_finds_no_failure() {
     let Some(program) = std::env::var_os("CTX_SCHEMATHESIS") else {

@@ -29,8 +29,8 @@ fn settle(server: &Running, token: &str) -> Value {
     server.post(token, "/v1/context/build", &wanted).data(200)
 }
 
-/// Builds for two owners at the same time, whose files, threads and questions are called the same, and holds every
-/// answer against the other's word. For any store.
+/// Builds for two owners at the same time, whose files, threads and questions are called the same,
+/// and holds every answer against the other's word. For any store.
 pub(crate) fn never_meet(server: &Running, builds: usize) {
     let (of_ada, of_bob) = (settle(server, ADA), settle(server, BOB));
     // Both ask at once, so that what is kept or being built for one is asked for by the other.
@@ -60,7 +60,8 @@ pub(crate) fn never_meet(server: &Running, builds: usize) {
     }
 }
 
-/// Asks the question of a `turn` twice, so that what is kept is asked for too. How many answers were.
+/// Asks the question of a `turn` twice, so that what is kept is asked for too. How many answers
+/// were.
 fn ask_twice(server: &Running, token: &str, turn: usize) -> usize {
     let message = match turn % 3 {
         0 => "shared_name".to_owned(),

@@ -122,7 +122,8 @@ fn start(gated: &Arc<Gated>, limits: Limits) -> Running {
     Running::start(Arc::new(Only(Arc::clone(gated))), limits)
 }
 
-/// Sends this so often, and waits until there is room for all of it, and for nothing else. Its places are taken a moment later.
+/// Sends this so often, and waits until there is room for all of it, and for nothing else. Its
+/// places are taken a moment later.
 fn begin(
     server: &Running,
     token: &str,

@@ -21,7 +21,8 @@ use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS};
 const MESSAGES: usize = 8;
 /// A run worth fewer words than this counts in proportion.
 const MANY_WORDS: f64 = 4.0;
-/// The most words of a label, which stands before a colon: `ValueError: …`, `panic: runtime error: …`.
+/// The most words of a label, which stands before a colon: `ValueError: …`,
+/// `panic: runtime error: …`.
 const MOST_OF_LABEL: usize = 2;
 /// Words that begin a question, as opposed to a message.
 const ASKS: [&str; 19] = [
@@ -29,14 +30,14 @@ const ASKS: [&str; 19] = [
     "show", "what", "when", "where", "which", "who", "why",
 ];
 
-/// What each of `texts` is worth for messages in `query`, at most `best`. Messages are quotations, a
-/// typed question that looks like one, and what a report says that failed.
+/// What each of `texts` is worth for messages in `query`, at most `best`. Messages are quotations,
+/// a typed question that looks like one, and what a report says that failed.
 ///
 /// Of each text counts the longest run of a message's words: at least three, places for values
 /// aside, and two of them telling. A longer run is worth more, and a run is worth the share that it
-/// has of the message's telling words. One that more than eight texts have, or have longer, is worth
-/// nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then decide.
-/// O(bytes of the texts × words of the messages).
+/// has of the message's telling words. One that more than eight texts have, or have longer, is
+/// worth nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then
+/// decide. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
     best: Relevance,

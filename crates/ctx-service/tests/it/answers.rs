@@ -33,7 +33,8 @@ impl TokenCounter for Gated {
     }
 }
 
-/// How often a counter is asked for an answer to a question, and whether it is dropped at the first.
+/// How often a counter is asked for an answer to a question, and whether it is dropped at the
+/// first.
 async fn asked(is_dropped: bool) -> usize {
     let texts: Vec<(String, String)> = (0..40)
         .map(|it| (format!("docs/{it}.md"), format!("What zebra {it} says.\n")))

@@ -118,7 +118,8 @@ async fn an_answer_cites_what_is_shown_in_every_rendition() {
     assert!(renditions.len() > 3, "{renditions:?}");
 }
 
-/// Of names that lead out nothing is shown, whoever gives them: the caller, a message, the store, an earlier context.
+/// Of names that lead out nothing is shown, whoever gives them: the caller, a message, the store,
+/// an earlier context.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_names_cite_nothing_from_outside() {
     let base = tempfile::tempdir().unwrap();

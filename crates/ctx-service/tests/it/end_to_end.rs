@@ -170,7 +170,8 @@ async fn measured() {
     eprintln!("{:?}", stages[stages.len() / 2]);
 }
 
-/// Of two definitions of one name one is gone since they were indexed, and both are found where the other is.
+/// Of two definitions of one name one is gone since they were indexed, and both are found where the
+/// other is.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_hits_have_become_is_shown_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -311,7 +311,8 @@ struct Given {
     at: i64,
 }
 
-/// The same context, given out every third day for 120 days: its handle of one file, and that of all its files.
+/// The same context, given out every third day for 120 days: its handle of one file, and that of
+/// all its files.
 async fn given(world: &World) -> Vec<Given> {
     let mut all = Vec::new();
     for day in (0..120).step_by(3) {
@@ -335,8 +336,8 @@ async fn given(world: &World) -> Vec<Given> {
     all
 }
 
-/// Votes with handles, each some hours after the one before, by clocks that are late by up to a day; and that no
-/// handle counts which was out when another of its file did.
+/// Votes with handles, each some hours after the one before, by clocks that are late by up to a
+/// day; and that no handle counts which was out when another of its file did.
 async fn vote(
     world: &World,
     all: &[Given],

@@ -1,4 +1,5 @@
-//! Prime contexts over a store in memory, and once over a real index; citations, the cache, and feedback.
+//! Prime contexts over a store in memory, and once over a real index; citations, the cache, and
+//! feedback.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;

@@ -407,7 +407,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
             ("assistant", &long),
         ])
         .await;
-    for max_tokens in [300, 500, 4_000] {
+    for max_tokens in [300, 520, 4_000] {
         let context = world
             .prime_with("How is a header parsed on a port?", &options_of(max_tokens))
             .await
@@ -418,7 +418,7 @@ async fn what_was_said_last_is_shown_whatever_is_asked() {
         let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
         let expected = match max_tokens {
             300 => vec![part],
-            500 => vec![full, part],
+            520 => vec![full, part],
             // A claim may be shown more fully where there is room.
             _ => vec![full, full],
         };
@@ -889,7 +889,8 @@ async fn what_is_merged_names_what_is_shown_though_that_was_merged_too() {
         );
         were_shown.insert((included.len(), merged.len()));
     }
-    // The lines within their part, that beside a sketch of the file; and everything within the file.
+    // The lines within their part, that beside a sketch of the file; and everything within the
+    // file.
     let expected = BTreeSet::from([(2, 1), (1, 3)]);
     assert!(were_shown.is_superset(&expected), "{were_shown:?}");
 }

@@ -162,7 +162,8 @@ async fn a_passage_that_is_named_by_a_line_of_it_is_shown_whatever_it_says() {
     }
 }
 
-/// Six sections of one size but for the second, which is longer; the last says most of what a question says.
+/// Six sections of one size but for the second, which is longer; the last says most of what a
+/// question says.
 fn guide() -> String {
     let section = |at: usize, text: &str| format!("# Part {at}\n\n{}\n", text.repeat(12));
     let mut guide = section(1, "Owls fly at night. ");

@@ -66,7 +66,8 @@ pub(crate) struct Store {
     pub(crate) is_reversed: AtomicBool,
     /// Whether asking for history fails.
     pub(crate) has_no_history: AtomicBool,
-    /// Whether asking for more than the last 20 messages fails, as one does who looks for an exchange.
+    /// Whether asking for more than the last 20 messages fails, as one does who looks for an
+    /// exchange.
     pub(crate) is_mute: AtomicBool,
     /// Whether asking for more than the last 20 messages never ends.
     pub(crate) has_no_past: AtomicBool,
@@ -76,7 +77,8 @@ pub(crate) struct Store {
     pub(crate) longest: AtomicUsize,
     /// Whether asking for definitions never ends.
     pub(crate) has_no_names: AtomicBool,
-    /// Which threads noted what was shown and what was voted, and within a hold of how many things of the test's.
+    /// Which threads noted what was shown and what was voted, and within a hold of how many things
+    /// of the test's.
     pub(crate) writers: Mutex<Vec<(ThreadId, Option<u32>)>>,
     /// What is the matter with ports, by what they are asked for.
     pub(crate) faults: Mutex<BTreeMap<&'static str, Fault>>,

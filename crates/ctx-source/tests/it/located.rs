@@ -183,7 +183,8 @@ fn a_hash_is_as_good_as_the_text_but_for_showing_it() {
         assert!(matches!(located, Located::Fresh { .. }), "{located:?}");
         moved(&sources, by_hash(hash, 1, 3), span(5, 7));
     }
-    // `}` stands in three places, and so does its hash; what stands in one place only is found there.
+    // `}` stands in three places, and so does its hash; what stands in one place only is found
+    // there.
     let braces = [hash("}"), hash("}\n")];
     for brace in &braces {
         let located = sources.locate(by_hash(brace, 1, 1));

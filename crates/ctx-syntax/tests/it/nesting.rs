@@ -13,9 +13,9 @@ const DEPTH: usize = 100_000;
 /// What no parse takes, however busy the machine is.
 const LONG: Duration = Duration::from_secs(30);
 
-/// What a language holds within itself, by line: the name of a file of it, then what opens and what closes one such
-/// thing, with `…` between both. Without `…` it is what every text of the language begins with. `⏎` is a line feed, after
-/// which as many spaces follow as there are levels.
+/// What a language holds within itself, by line: the name of a file of it, then what opens and what
+/// closes one such thing, with `…` between both. Without `…` it is what every text of the language
+/// begins with. `⏎` is a line feed, after which as many spaces follow as there are levels.
 const NESTS: &str = "
 a.rs  mod a{…}  fn a(){…}  a!(…)  if a{…}  A<…>  /*…*/  &…
 a.py  if a:⏎…  def a():⏎…  class A:⏎…  f'{…}'  lambda:…  not …  @a⏎…

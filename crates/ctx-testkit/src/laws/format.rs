@@ -12,8 +12,9 @@ use crate::generate;
 const CASES: u32 = 256;
 
 /// Checks that `formatter` keeps the promises of [`Formatter`], on the same blocks each time: every
-/// piece is appended to the existing text, depends only on its arguments, has no character that should be neutralised, and
-/// joins the pieces before and after it without changing the number of tokens.
+/// piece is appended to the existing text, depends only on its arguments, has no character that
+/// should be neutralised, and joins the pieces before and after it without changing the number of
+/// tokens.
 ///
 /// # Panics
 /// If a promise is broken, with the counter-example.
