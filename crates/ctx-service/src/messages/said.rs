@@ -42,9 +42,8 @@ pub(super) fn said(text: &str) -> Vec<Said> {
             end
         } else if word > 0 {
             let is_value = rest[..word].bytes().all(|it| it.is_ascii_digit());
-            let word = rest[..word].to_lowercase();
-            all.push(Said::new(word, is_value));
-            word_end(rest)
+            all.push(Said::new(rest[..word].to_lowercase(), is_value));
+            word
         } else {
             c.len_utf8()
         };
