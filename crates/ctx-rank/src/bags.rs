@@ -169,12 +169,14 @@ impl Vocabulary {
                 add(&mut bag, &mut self.places, &its);
                 continue;
             }
-            if !self.met.contains_key(word) {
-                let its = self.take_apart(word);
-                self.held += OF_EACH + word.len() + size_of_val(&*its);
-                self.met.insert(word.into(), its);
+            if let Some(its) = self.met.get(word) {
+                add(&mut bag, &mut self.places, its);
+                continue;
             }
-            add(&mut bag, &mut self.places, &self.met[word]);
+            let its = self.take_apart(word);
+            add(&mut bag, &mut self.places, &its);
+            self.held += OF_EACH + word.len() + size_of_val(&*its);
+            self.met.insert(word.into(), its);
         }
         for it in &bag {
             self.places[it.term] = NOWHERE;
