@@ -44,16 +44,4 @@ pub(crate) fn resembles_label(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_told_from_labels_gone_wrong() {
-        for text in ["FIL-9F2A1C", "fil-12", "fil-9g2a1c", "mes-"] {
-            assert!(resembles_label(text), "{text}");
-        }
-        for text in ["ref-counted", "fil-9f2a1c", "file-1", "0", ""] {
-            assert!(!resembles_label(text), "{text}");
-        }
-    }
-}
+mod tests;

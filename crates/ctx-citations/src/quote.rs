@@ -75,32 +75,36 @@ pub(crate) enum Quote {
 ///
 /// `line_at` tells where the line of a place in `before` begins.
 pub(crate) fn quote_before(before: &str, line_at: &dyn Fn(usize) -> usize) -> Quote {
-    let start = before.len().saturating_sub(LONGEST_QUOTE);
-    let start = before.ceil_char_boundary(start);
-    let (window, whole) = (&before[start..], before);
-    let unfound = if window.len() < before.len() {
+    let start = before.ceil_char_boundary(before.len().saturating_sub(LONGEST_QUOTE));
+    let unfound = if start > 0 {
         Quote::TooMuch
     } else {
         Quote::Nothing
     };
-    let mut before = without_leading(window);
-    if let Some(quote) = code(before, &unfound) {
+    let mut near = without_leading(&before[start..]);
+    if let Some(quote) = code(near, &unfound) {
         return quote;
     }
-    while before.ends_with(CODE) {
-        before = without_leading(before.trim_end_matches(CODE));
+    while near.ends_with(CODE) {
+        near = without_leading(near.trim_end_matches(CODE));
     }
-    let Some(last) = before.chars().next_back() else {
+    let Some(last) = near.chars().next_back() else {
         return Quote::Nothing;
     };
+    if let Some(marks) = MARKS.iter().find(|it| it.contains(&last)) {
+        return between_marks(near, last, marks, unfound);
+    }
+    let line = &before[line_at(start + near.len())..];
+    if start > 0 && !near.contains('\n') && is_of_block(line) {
+        return Quote::TooMuch;
+    }
+    block_quote(near, unfound)
+}
+
+/// The quotation that `before` ends with, up to `last`, one of the `marks` that go together;
+/// `unfound` where its beginning is not there.
+fn between_marks(before: &str, last: char, marks: &[char], unfound: Quote) -> Quote {
     let inner = &before[..before.len() - last.len_utf8()];
-    let Some(marks) = MARKS.iter().find(|it| it.contains(&last)) else {
-        let line = &whole[line_at(start + before.len())..];
-        if window.len() < whole.len() && !before.contains('\n') && is_of_block(line) {
-            return Quote::TooMuch;
-        }
-        return block_quote(before, unfound);
-    };
     let is_open = match quoted(inner, marks) {
         Ok(quote) => return of_words(quote),
         Err(is_open) => is_open,
@@ -114,7 +118,7 @@ pub(crate) fn quote_before(before: &str, line_at: &dyn Fn(usize) -> usize) -> Qu
         };
     }
     // They do not go together: what the last of them opens is looked at.
-    match inner.rsplit_once(*marks) {
+    match inner.rsplit_once(marks) {
         Some((_, quote)) if is_open || unfound == Quote::Nothing => of_words(quote),
         _ => unfound,
     }
@@ -155,42 +159,52 @@ fn code(before: &str, unfound: &Quote) -> Option<Quote> {
     let body = before.trim_end_matches(mark);
     let count = before.len() - body.len();
     let line = body.rfind('\n').map_or(0, |at| at + 1);
-    let unlike = |c: char| !(c.is_whitespace() || c == '>');
-    if count >= FENCE && !body[line..].contains(unlike) {
-        let is_in_block = body[line..].contains('>');
-        let is_fence = |text: &str| {
-            let text = text.trim_start_matches([' ', '\t', '>']);
-            let run = text.len() - text.trim_start_matches(mark).len();
-            (FENCE..=count).contains(&run)
-        };
-        let mut lines = Vec::new();
-        for text in body[..line].lines().rev() {
-            if is_fence(text) {
-                lines.reverse();
-                return Some(lines_of_code(&lines));
-            }
-            let text = if is_in_block {
-                text.trim_start().strip_prefix('>').unwrap_or(text)
-            } else {
-                text
-            };
-            lines.push(text);
-        }
-        return Some(unfound.clone());
+    let is_indent = |c: char| c.is_whitespace() || c == '>';
+    if count >= FENCE && body[line..].chars().all(is_indent) {
+        let is_quoted = body[line..].contains('>');
+        let block = block_of_code(&body[..line], mark, count, is_quoted);
+        return Some(block.unwrap_or_else(|| unfound.clone()));
     }
     if mark != '`' {
         return None;
     }
+    // A mark alone is no code.
+    let is_cut = *unfound == Quote::TooMuch;
+    span_of_code(body, count).or_else(|| is_cut.then_some(Quote::TooMuch))
+}
+
+/// The block of code whose lines `body` ends with, up to a line of so many of `mark` at most that
+/// begins it; within a block of quotation if it `is_quoted`. `None` where nothing begins it.
+fn block_of_code(body: &str, mark: char, count: usize, is_quoted: bool) -> Option<Quote> {
+    let is_fence = |text: &str| {
+        let text = text.trim_start_matches([' ', '\t', '>']);
+        let run = text.len() - text.trim_start_matches(mark).len();
+        (FENCE..=count).contains(&run)
+    };
+    let mut lines = Vec::new();
+    for line in body.lines().rev() {
+        if is_fence(line) {
+            lines.reverse();
+            return Some(lines_of_code(&lines));
+        }
+        let unquoted = line.trim_start().strip_prefix('>').filter(|_| is_quoted);
+        lines.push(unquoted.unwrap_or(line));
+    }
+    None
+}
+
+/// The span of code that ends with `body`, which as many marks begin as `count` end it. `None`
+/// where none do.
+fn span_of_code(body: &str, count: usize) -> Option<Quote> {
     let mut end = body.len();
-    while let Some(at) = body[..end].rfind(mark) {
-        let head = body[..=at].trim_end_matches(mark);
+    while let Some(at) = body[..end].rfind('`') {
+        let head = body[..=at].trim_end_matches('`');
         if at + 1 - head.len() == count {
             return Some(of_code(&body[at + 1..]));
         }
         end = head.len();
     }
-    // A mark alone is no code.
-    Some(unfound.clone()).filter(|it| *it == Quote::TooMuch)
+    None
 }
 
 /// The quotation that a block of code is, of which the parts around a remark of its own that
@@ -198,9 +212,9 @@ fn code(before: &str, unfound: &Quote) -> Option<Quote> {
 fn lines_of_code(lines: &[&str]) -> Quote {
     let is_left_out = |line: &str| {
         let line = line.trim();
-        let said = line.trim_start_matches(|c: char| c.is_whitespace() || "/#*-;%<!".contains(c));
+        let remark = line.trim_start_matches(|c: char| c.is_whitespace() || "/#*-;%<!".contains(c));
         let is_remark =
-            said.len() < line.len() && (said.starts_with('…') || said.starts_with("..."));
+            remark.len() < line.len() && (remark.starts_with('…') || remark.starts_with("..."));
         is_remark || matches!(line, "…" | "...")
     };
     let lines = lines.iter();
