@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_format::{Slot, neutralise};
 use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, OmittedReason, Origin, Relevance};
-use ctx_rank::{Analyzer, Keywords};
 use serde::{Deserialize, Serialize};
 
 use crate::shown::Shown;
@@ -50,12 +49,12 @@ pub struct Metadata {
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// When it was said, its file last changed or, of a file that was shown lately, when that was:
-    /// milliseconds since 1970.
+    /// When the message was sent, the file last changed or, of a file that was shown lately, when
+    /// that was: milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// The words of the question that are in it, as the question has them; in it they may have
-    /// another ending.
+    /// The words of the question that its chunk matched, as the chunk has them
+    /// ([`Chunk::matched_keywords`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched_keywords: Vec<String>,
     /// Its place among what the search found, from 1.
@@ -68,7 +67,8 @@ impl Metadata {
         Metadata {
             path: chunk.path.clone(),
             created_at: chunk.created_at,
-            ..Metadata::default()
+            matched_keywords: chunk.matched_keywords.to_vec(),
+            search_rank: None,
         }
     }
 }
@@ -78,7 +78,7 @@ impl Cited {
     /// the order shown: each by the id of its citation. The context does not show those ids:
     /// whoever asks the model has to tell it them. O(bytes).
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        with_keywords(Cited::named(built, chunks, |it| it.id.clone()), chunks)
+        Cited::named(built, chunks, |it| it.id.clone())
     }
 
     /// The same, each by the id of its chunk, which a context shows that is [built with
@@ -86,15 +86,11 @@ impl Cited {
     /// cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the
     /// end of a line in it, or more than 400 bytes, cannot be cited.
     pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        with_keywords(
-            Cited::named(built, chunks, |it| it.chunk_id.clone()),
-            chunks,
-        )
+        Cited::named(built, chunks, |it| it.chunk_id.clone())
     }
 
-    /// The same, each by what `name` calls its citation, and without the words of the question:
-    /// whoever asked it knows those, and the rank, and sets them in the
-    /// [`metadata`](Cited::metadata).
+    /// The same, each by what `name` calls its citation. Whoever searched knows the rank, and sets
+    /// it in the [`metadata`](Cited::metadata).
     pub fn named(
         built: &BuiltContext,
         chunks: &[Chunk],
@@ -131,9 +127,7 @@ impl Cited {
             content_hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
         };
         let shown = Shown::whole(text, span);
-        let mut cited = Cited::new(chunk.id.clone(), citation, chunk, shown);
-        cited.metadata.matched_keywords = keywords(chunk, &mut Analyzer::default());
-        cited
+        Cited::new(chunk.id.clone(), citation, chunk, shown)
     }
 
     fn new(id: String, citation: Citation, chunk: &Chunk, shown: Shown) -> Self {
@@ -156,26 +150,6 @@ impl Cited {
     pub fn shown(&self) -> &str {
         &self.shown.text
     }
-}
-
-/// `cited`, which are of `chunks`, each with its words of the question.
-fn with_keywords(mut cited: Vec<Cited>, chunks: &[Chunk]) -> Vec<Cited> {
-    let by_id = by_id(chunks);
-    let mut analyzer = Analyzer::default();
-    for it in &mut cited {
-        if let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) {
-            it.metadata.matched_keywords = keywords(chunk, &mut analyzer);
-        }
-    }
-    cited
-}
-
-/// The words of the question that `chunk` says it was found by, as far as its text has them.
-fn keywords(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
-    if chunk.matched_keywords.is_empty() {
-        return Vec::new();
-    }
-    Keywords::given(&chunk.matched_keywords).of_chunk(chunk, analyzer)
 }
 
 fn by_id(chunks: &[Chunk]) -> BTreeMap<&str, &Chunk> {
