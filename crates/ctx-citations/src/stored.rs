@@ -16,7 +16,8 @@ use crate::shown::{Shown, span_of};
 pub struct StoredSource {
     /// What the context calls it.
     pub id: String,
-    /// Where it came from.
+    /// Where it came from; `origin` in what was stored before.
+    #[serde(rename = "type", alias = "origin")]
     pub origin: Origin,
     /// What the receipt says of it.
     pub citation: Citation,
