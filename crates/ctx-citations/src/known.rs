@@ -39,8 +39,8 @@ struct Source<'c> {
     plain: OnceCell<String>,
     /// Where its lines are in what is shown, once some are cited with a quotation.
     rows: OnceCell<Vec<(u32, Range<usize>)>>,
-    /// What was said of the quotations that were looked for in some of its lines, or, without
-    /// lines, in all of it.
+    /// The verdicts on quotations that were looked for in some of its lines, or, without lines, in
+    /// all of it.
     quotes: RefCell<BTreeMap<Vec<LineSpan>, BTreeMap<String, Verdict>>>,
 }
 
@@ -93,6 +93,11 @@ impl<'c> Known<'c> {
             }
             None => Quote::TooMuch,
         }
+    }
+
+    /// All ids, in the order of the alphabet.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &'c str> {
+        self.sources.keys().copied()
     }
 
     pub(crate) fn of(&self, id: &str) -> Option<&'c Cited> {

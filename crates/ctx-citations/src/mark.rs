@@ -1,19 +1,19 @@
-//! What is said of an answer, citation by citation.
+//! The verdicts on an answer, citation by citation.
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// What is wrong with a citation, if anything is.
+/// Whether a citation holds, and if not, what is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Nothing.
+    /// It holds: id, lines and quotation are as the context shows them.
     Sound,
     /// The context has no source of that id.
     Unknown,
-    /// It is meant for an id and has not the form of one, or its lines are none.
+    /// It is a misspelt label (`FIL-9F2A1C`), or its lines are none (`doc-1:ten`).
     Malformed,
     /// The context does not show those lines of the source.
     OutOfRange,
@@ -29,8 +29,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What a mark says, after a colon.
-    pub(crate) fn words(self) -> &'static str {
+    /// The note behind a citation, after a colon.
+    pub(crate) fn note(self) -> &'static str {
         match self {
             Verdict::Sound => "",
             Verdict::Unknown => "unknown",
@@ -59,7 +59,7 @@ pub struct Mark {
     /// The words quoted right before it, where there are any, and they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// What is wrong with it.
+    /// Whether it holds.
     pub verdict: Verdict,
 }
 
@@ -68,8 +68,7 @@ pub struct Mark {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The answer. Sound citations stand as they stood; the others say what is wrong with them:
-    /// `[fil-000000: unknown]`.
+    /// The answer, with a note behind each citation that is not sound: `[fil-000000: unknown]`.
     pub text: String,
     /// The ids of the sources cited, each once, in the order they are first cited.
     pub used: Vec<String>,

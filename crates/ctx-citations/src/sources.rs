@@ -1,4 +1,4 @@
-//! The sources of an answer, as they are told below it.
+//! The list of sources below an answer.
 
 use ctx_format::{Slot, neutralise};
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
-use ctx_citations::{Cited, Resolved, resolve_while};
+use ctx_citations::{Cited, ResolveOptions, Resolved, resolve_with};
 use ctx_model::{BuiltContext, Omitted, Tokens, Warning, WarningCode};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
@@ -306,7 +306,8 @@ impl Receipt {
     /// Nobody waits any more.
     pub(crate) fn resolve(&self, answer: &str) -> Result<(Resolved, Vec<Cited>), BackendError> {
         let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
-        let resolved = resolve_while(answer, &citations, is_awaited);
+        let options = ResolveOptions::default().while_awaited(&is_awaited);
+        let resolved = resolve_with(answer, &citations, &options);
         Ok((resolved.ok_or(BackendError::Cancelled)?, citations))
     }
 }

@@ -119,7 +119,7 @@ fn a_shown_label_is_used_in_whatever_way_it_stands_in_brackets() {
 }
 
 #[test]
-fn what_code_and_links_have_in_brackets_is_no_citation() {
+fn brackets_of_code_and_links_are_no_citations() {
     for answer in [
         "f({A}), f ()({A}) and x[0]({A})",
         "[a link]({A}), [another](see {A})",
@@ -173,7 +173,7 @@ fn ids_that_nobody_gave_out_are_unknown() {
 }
 
 #[test]
-fn what_was_meant_for_an_id_is_malformed() {
+fn a_misspelt_id_is_malformed() {
     is("[FIL-9F2A1C]", &[Verdict::Malformed]);
     is("[fil-12]", &[Verdict::Malformed]);
     is("[{A}:ten]", &[Verdict::Malformed]);
@@ -182,7 +182,7 @@ fn what_was_meant_for_an_id_is_malformed() {
 }
 
 #[test]
-fn what_is_in_brackets_for_another_reason_is_left_alone() {
+fn other_text_in_brackets_is_left_alone() {
     is("a[0], [x](y), [ref-counted], [ ], [[1]], [\n], [", &[]);
     is("fil-9f2a1c", &[]);
     is("", &[]);
@@ -382,7 +382,7 @@ fn a_quotation_that_is_too_long_is_not_checked() {
 }
 
 #[test]
-fn what_the_context_shows_of_hidden_characters_may_be_quoted() {
+fn escapes_of_hidden_characters_may_be_quoted() {
     let line = "The zebra price\u{ad}list is valid until May.";
     let (cited, context) = cited_as(&format!("# Zebra\n\n{line}\n"));
     let shown = r"The zebra price\u{ad}list is valid until May.";
@@ -460,6 +460,18 @@ fn a_quotation_is_of_the_lines_that_are_cited_with_it() {
         ("\"let ten = 10; let you're\" [{A}:10, 11]", &[Sound, Sound]),
         ("`let ten … eleven` [{A}:11]", &[OtherLines]),
         ("> let ten = 10\n\n[see {A}:11]", &[OtherLines]),
+        // Those in a row are as in one list.
+        ("\"let ten = 10\" [{A}:11][{A}:10]", &[Sound, Sound]),
+        (
+            "\"let ten = 10\" [{A}:11] [{B}], and [{A}:10]",
+            &[Sound, Misquoted, Sound],
+        ),
+        ("\"let ten = 10\" [{A}:11]. [{A}:10]", &[OtherLines, Sound]),
+        ("\"let ten = 10\" [{A}:11]\n[{A}:10]", &[OtherLines, Sound]),
+        (
+            "\"let ten = 10\" [{A}:11][sic][{A}:10]",
+            &[OtherLines, Sound],
+        ),
     ] {
         is(answer, verdicts);
     }
@@ -467,6 +479,21 @@ fn a_quotation_is_of_the_lines_that_are_cited_with_it() {
     let expected = format!("\"let ten = 10\" [{a}:11: not in these lines].");
     assert_eq!(resolved.text, expected);
     assert_eq!(resolved.marks[0].lines, Some((11, 11)));
+}
+
+#[test]
+fn a_stored_source_has_the_same_type_as_a_cited_one() {
+    let (cited, ..) = cited();
+    let stored = serde_json::to_value(StoredSource::from(&cited[1])).unwrap();
+    let wire = serde_json::to_value(&cited[1]).unwrap();
+    assert_eq!(
+        (&stored["type"], &wire["type"]),
+        (&"message".into(), &"message".into())
+    );
+    // What was stored under another name is read.
+    let before = stored.to_string().replace("\"type\"", "\"origin\"");
+    let before: StoredSource = serde_json::from_str(&before).unwrap();
+    assert_eq!(Cited::from(&before), cited[1]);
 }
 
 /// Also where a part of them is shown, and once it was stored.
@@ -538,7 +565,7 @@ fn sources_are_listed_in_the_order_of_the_context() {
 }
 
 #[test]
-fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
+fn a_callers_chunks_are_cited_by_the_ids_that_the_context_shows() {
     let own = ["chu-00000a", "chu-00000b", "doc", "doc:2", "src/a.rs:1-10"];
     let chunks =
         own.map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
@@ -630,7 +657,7 @@ fn a_merged_block_is_held_to_its_own_parts_in_any_order_of_the_chunks() {
 
 /// Nothing can be held against what is not known: not by the receipt, and not once it was stored.
 #[test]
-fn what_no_text_of_the_chunks_fits_is_not_checked() {
+fn a_source_of_unknown_text_is_not_checked() {
     let chunk = lines("a", 1, "one of ten\ntwo of ten", 1.0);
     let (options, control) = (BuildOptions::default(), Control::default());
     let built = assemble(
@@ -647,7 +674,7 @@ fn what_no_text_of_the_chunks_fits_is_not_checked() {
             .unwrap();
     for cited in [&cited[..], &[Cited::from(&stored)]] {
         assert_eq!(cited[0].shown(), "");
-        let resolved = resolve("\"two of ten\" [a], [a:2], [a]", cited);
+        let resolved = resolve("\"two of ten\" [a], [a:2]. See [a].", cited);
         let verdicts: Vec<Verdict> = resolved.marks.iter().map(|it| it.verdict).collect();
         let expected = [Verdict::Unchecked, Verdict::Unchecked, Verdict::Sound];
         assert_eq!(verdicts, expected);
@@ -662,7 +689,7 @@ fn a_chunk_that_was_shown_whole_is_cited_by_its_id() {
     let note = Chunk::new("doc-2", "three of ten", Relevance::ONE).with_origin(Origin::Message);
     let cited = [&file, &note].map(Cited::whole);
     assert_eq!(cited[0].shown(), "one of ten\ntwo of ten");
-    assert_eq!(cited[0].metadata.matched_keywords, ["tens"]);
+    assert_eq!(cited[0].metadata.matched_keywords, ["tens", "eleven"]);
     let answer =
         "\"two of ten\" [doc-1:4, 5], \"four of ten\" [doc-2], [doc-2:1], [chu-00000c], [doc-3]";
     let resolved = resolve(answer, &cited);
@@ -672,6 +699,7 @@ fn a_chunk_that_was_shown_whole_is_cited_by_its_id() {
         Verdict::OutOfRange,
         Verdict::Misquoted,
         Verdict::OutOfRange,
+        Verdict::Unknown,
         Verdict::Unknown,
     ];
     assert_eq!(verdicts, expected);

@@ -69,8 +69,8 @@ fn sources() -> Vec<Cited> {
     [&file, &note, &label].map(Cited::whole).into()
 }
 
-/// What is added behind a citation.
-fn told(verdict: Verdict) -> &'static str {
+/// The note behind a citation.
+fn note(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Sound => "",
         Verdict::Unknown => ": unknown",
@@ -79,13 +79,13 @@ fn told(verdict: Verdict) -> &'static str {
         Verdict::Misquoted => ": not a quotation",
         Verdict::OtherLines => ": not in these lines",
         Verdict::Unchecked => ": not checked",
-        other => panic!("nobody told how {other:?} is told"),
+        other => panic!("no note for {other:?}"),
     }
 }
 
 proptest! {
     #[test]
-    fn an_answer_stays_as_it_is_but_for_what_is_said_of_it(
+    fn an_answer_stays_as_it_is_but_for_notes_behind_citations(
         pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40),
     ) {
         let (answer, cited) = (pieces.concat(), sources());
@@ -95,7 +95,7 @@ proptest! {
             prop_assert!(from <= mark.range.start, "{:?}", resolved.marks);
             prop_assert!(!answer[mark.range.clone()].contains(['[', ']', '\n']));
             text.push_str(&answer[from..mark.range.end]);
-            text.push_str(told(mark.verdict));
+            text.push_str(note(mark.verdict));
             from = mark.range.end;
         }
         text.push_str(&answer[from..]);
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_stored_is_held_to_the_same(
+    fn a_stored_source_gives_the_same_verdicts(
         pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40),
     ) {
         let (answer, cited) = (pieces.concat(), sources());

@@ -1,0 +1,401 @@
+//! The citations in lists between brackets: in answers, and in messages that quote them.
+
+use std::ops::Range;
+
+use ctx_model::LineSpan;
+
+use crate::ids::may_be_code;
+use crate::label::{is_label, resembles_label};
+use crate::lines::{cited_lines, more_lines};
+use crate::lists::{Kind, LONGEST_LIST, List, SEPARATORS, Unclosed, lists, trimmed};
+use crate::quote::{EMPHASIS, MARKS};
+use crate::script::is_wide;
+
+/// Words and signs between two ids of one member of a list, and between two lists of a run.
+const JOINTS: [&str; 5] = ["&", "and", "et", "or", "und"];
+/// Words before an id, in lower case: `[see fil-9f2a1c]`, `[source: fil-9f2a1c]`.
+const LEADING: [&str; 17] = [
+    "also", "cf", "citation", "cite", "from", "id", "ids", "quelle", "ref", "refs", "see", "siehe",
+    "source", "sources", "via", "vgl", "voir",
+];
+
+/// A citation, or what is meant for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cite<'t> {
+    /// Where it stands, with its lines.
+    pub(crate) range: Range<usize>,
+    pub(crate) id: &'t str,
+    pub(crate) lines: Lines,
+    /// Whether it has lines alone, and the id stands before it in its list.
+    pub(crate) is_more: bool,
+}
+
+impl<'t> Cite<'t> {
+    fn new(range: Range<usize>, id: &'t str, lines: Lines) -> Self {
+        Cite {
+            range,
+            id,
+            lines,
+            is_more: false,
+        }
+    }
+}
+
+/// The lines of a citation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// It has none.
+    Absent,
+    These(LineSpan),
+    /// Something that is none, or it has not the form of an id itself.
+    Malformed,
+}
+
+impl Lines {
+    /// What an id has behind it.
+    fn of(text: Option<&str>) -> Self {
+        text.map_or(Lines::Absent, |it| {
+            cited_lines(it).map_or(Lines::Malformed, Lines::These)
+        })
+    }
+
+    pub(crate) fn span(self) -> Option<LineSpan> {
+        match self {
+            Lines::These(span) => Some(span),
+            Lines::Absent | Lines::Malformed => None,
+        }
+    }
+}
+
+/// The citations of lists that nothing but space, separators and words such as `and` parts on a
+/// line, and of which there are some.
+pub(crate) struct Run<'t> {
+    /// Where the first list begins.
+    pub(crate) start: usize,
+    pub(crate) cites: Vec<Cite<'t>>,
+}
+
+/// Reads the citations of a text.
+pub(crate) struct Reader<'t, 'k> {
+    pub(crate) text: &'t str,
+    /// Whether the context shows an id.
+    pub(crate) is_known: &'k dyn Fn(&str) -> bool,
+    /// Whether what is not shown, and is no label, has the shape of an id.
+    pub(crate) has_shape: &'k dyn Fn(&str) -> bool,
+}
+
+impl<'t> Reader<'t, '_> {
+    /// All citations, of a text that `is_awaited`, which is asked at each list; `None` once it is
+    /// not. A run is no longer than a list can be.
+    pub(crate) fn runs(&self, is_awaited: &dyn Fn() -> bool) -> Option<Vec<Run<'t>>> {
+        let mut runs: Vec<Run<'t>> = Vec::new();
+        let mut end = 0;
+        for list in lists(self.text, Unclosed::Text) {
+            if !is_awaited() {
+                return None;
+            }
+            let cites = self.read(&list);
+            if cites.is_empty() {
+                continue;
+            }
+            let between = &self.text[end..list.range.start];
+            match runs.last_mut() {
+                Some(run) if is_joint(between) && list.range.end - run.start <= LONGEST_LIST => {
+                    run.cites.extend(cites);
+                }
+                _ => runs.push(Run {
+                    start: list.range.start,
+                    cites,
+                }),
+            }
+            end = list.range.end;
+        }
+        Some(runs)
+    }
+
+    /// The citations of `list`.
+    fn read(&self, list: &List) -> Vec<Cite<'t>> {
+        let mut cites: Vec<Cite<'t>> = Vec::new();
+        for member in &list.members {
+            if list.kind == Kind::Round {
+                let labels = self.labels(member.clone()).into_iter();
+                cites.extend(labels.filter(|it| (self.is_known)(it.id)));
+            } else {
+                // What is no id leads to no lines.
+                let before = cites.iter().rev().find(|it| self.is_id(it.id)).cloned();
+                cites.extend(self.member(member.clone(), before.as_ref()));
+            }
+        }
+        if list.kind == Kind::Code {
+            cites.retain(|it| !may_be_code(it.id));
+        }
+        cites
+    }
+
+    /// The citations in a member of a list; `before` is the one before it there.
+    ///
+    /// An id that has not the form of a label is one as the whole member, with lines, marks of
+    /// emphasis, of code and of quotation, words such as `see` before it, and `and` between two. A
+    /// label is one among any other words.
+    fn member(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Vec<Cite<'t>> {
+        let core = self.core(range.clone());
+        let shown = self.shown(range.clone());
+        let shown = shown.or_else(|| self.shown(core.clone()));
+        if let Some(cite) = shown.as_ref().filter(|it| it.lines != Lines::Malformed) {
+            return vec![cite.clone()];
+        }
+        if let Some(cites) = self.joined(range.clone(), before) {
+            return cites;
+        }
+        let labels = self.labels(range.clone());
+        if labels.len() > usize::from(shown.is_some()) {
+            return labels;
+        }
+        let cite = shown.or_else(|| self.unshown(&range, &core, before));
+        let cite = cite.or_else(|| self.misspelt(core));
+        cite.into_iter().collect()
+    }
+
+    /// Whether lines may follow an id in its list.
+    fn is_id(&self, id: &str) -> bool {
+        (self.is_known)(id) || is_label(id) || (self.has_shape)(id)
+    }
+
+    /// The citation of an id that is shown, or of a label, that all of `range` is.
+    fn shown(&self, range: Range<usize>) -> Option<Cite<'t>> {
+        let (id, lines) = taken_apart(&self.text[range.clone()], self.is_known);
+        let is_it = (self.is_known)(id) || is_label(id);
+        is_it.then(|| Cite::new(range, id, Lines::of(lines)))
+    }
+
+    /// The citation of another id that `range` or its `core` is, or of lines of the id `before`.
+    fn unshown(
+        &self,
+        range: &Range<usize>,
+        core: &Range<usize>,
+        before: Option<&Cite<'t>>,
+    ) -> Option<Cite<'t>> {
+        let shaped = || {
+            let whole = self.shaped(range.clone());
+            whole.or_else(|| self.shaped(core.clone()))
+        };
+        let more = || self.more(range.clone(), before);
+        // A number behind lines is one of them: `[1:10, 12]`.
+        if before.is_some_and(|it| it.lines != Lines::Absent) {
+            more().or_else(shaped)
+        } else {
+            shaped().or_else(more)
+        }
+    }
+
+    /// The citation of an id of the right shape that all of `range` is.
+    fn shaped(&self, range: Range<usize>) -> Option<Cite<'t>> {
+        let (id, lines) = taken_apart(&self.text[range.clone()], self.has_shape);
+        let lines = Lines::of(lines);
+        let is_it = lines != Lines::Malformed && (self.has_shape)(id);
+        is_it.then(|| Cite::new(range, id, lines))
+    }
+
+    /// The citation that all of `range` is meant for.
+    fn misspelt(&self, range: Range<usize>) -> Option<Cite<'t>> {
+        let (id, _) = taken_apart(&self.text[range.clone()], self.is_known);
+        resembles_label(id).then(|| Cite::new(range, id, Lines::Malformed))
+    }
+
+    /// The lines of the id `before` that all of `range` is.
+    fn more(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Option<Cite<'t>> {
+        let lines = Lines::of(Some(more_lines(&self.text[range.clone()])?));
+        let cite = Cite::new(range, before?.id, lines);
+        Some(Cite {
+            is_more: true,
+            ..cite
+        })
+    }
+
+    /// `range` without marks around it, and words that lead to an id.
+    fn core(&self, range: Range<usize>) -> Range<usize> {
+        let is_around = |c: char| {
+            let is_quote = || MARKS.iter().any(|it| it.contains(&c));
+            c.is_whitespace() || EMPHASIS.contains(&c) || "\\.:".contains(c) || is_quote()
+        };
+        let mut core = trimmed(self.text, range, is_around);
+        loop {
+            let text = &self.text[core.clone()];
+            let rest = text.trim_start_matches(char::is_alphabetic);
+            let word = text[..text.len() - rest.len()].to_lowercase();
+            let is_apart = rest.starts_with(|c: char| is_around(c) && c != '_');
+            if !is_apart || !LEADING.contains(&word.as_str()) {
+                return core;
+            }
+            core = trimmed(self.text, core.end - rest.len()..core.end, is_around);
+        }
+    }
+
+    /// The citations that all of `range` is, with words such as `and` between them; none where it
+    /// is one.
+    fn joined(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Option<Vec<Cite<'t>>> {
+        let (mut pieces, mut start, mut at) = (Vec::new(), range.start, range.start);
+        for word in self.text[range.clone()].split_inclusive(char::is_whitespace) {
+            if JOINTS.contains(&word.trim_end().to_lowercase().as_str()) {
+                pieces.push(start..at);
+                start = at + word.len();
+            }
+            at += word.len();
+        }
+        if pieces.is_empty() {
+            return None;
+        }
+        pieces.push(start..range.end);
+        let mut cites: Vec<Cite<'t>> = Vec::new();
+        for piece in pieces {
+            let before = cites.last().or(before);
+            let piece = trimmed(self.text, piece, char::is_whitespace);
+            let core = self.core(piece.clone());
+            let shown = self.shown(core.clone());
+            let cite = shown.or_else(|| self.unshown(&piece, &core, before))?;
+            cites.push(cite);
+        }
+        Some(cites)
+    }
+
+    /// The labels among the words of `range`, each with the lines that follow it.
+    fn labels(&self, range: Range<usize>) -> Vec<Cite<'t>> {
+        let mut found = Vec::new();
+        let mut at = range.start;
+        for word in self.text[range.clone()].split(|c| !is_of_label(c)) {
+            let place = trimmed(self.text, at..at + word.len(), |c| c == '_');
+            at += word.len();
+            at += self.text[at..].chars().next().map_or(0, char::len_utf8);
+            let label = &self.text[place.clone()];
+            if is_label(label) && ((self.is_known)(label) || self.stands_alone(&place, &range)) {
+                found.push(place);
+            }
+        }
+        let ends = found.iter().skip(1).map(|it| it.start).chain([range.end]);
+        let cite = |(place, end): (&Range<usize>, usize)| {
+            let (lines, length) = lines_after(&self.text[place.end..end]);
+            let id = &self.text[place.clone()];
+            Cite::new(place.start..place.end + length, id, lines)
+        };
+        found.iter().zip(ends).map(cite).collect()
+    }
+
+    /// Whether the word at `place` is none of a path, an address or a formula.
+    fn stands_alone(&self, place: &Range<usize>, range: &Range<usize>) -> bool {
+        let before = self.text[range.start..place.start].chars().next_back();
+        let mut after = self.text[place.end..range.end].chars();
+        let (after, then) = (after.next(), after.next());
+        let is_of_others =
+            |c: char| c.is_alphanumeric() && !is_wide(c) || "/\\@=+$%&<>".contains(c);
+        let is_extended = after == Some('.') && then.is_some_and(char::is_alphanumeric);
+        !before.is_some_and(|c| is_of_others(c) || c == '.')
+            && !after.is_some_and(|c| is_of_others(c) || c == '(')
+            && !is_extended
+    }
+}
+
+fn is_of_label(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+/// The lines that `text`, which follows a label, gives, and up to where.
+fn lines_after(text: &str) -> (Lines, usize) {
+    let absent = (Lines::Absent, 0);
+    let marked = text.trim_start_matches(EMPHASIS);
+    let signed = marked.strip_prefix([':', '#', '†']).map(str::trim_start);
+    let Some(rest) = signed.or_else(|| worded_lines(marked)) else {
+        return absent;
+    };
+    let others = rest.trim_start_matches(|c: char| c.is_ascii_digit() || "L-–".contains(c));
+    let lines = rest[..rest.len() - others.len()].trim_end_matches(['L', '-', '–']);
+    if lines.is_empty() {
+        return absent;
+    }
+    (
+        Lines::of(Some(lines)),
+        text.len() - rest.len() + lines.len(),
+    )
+}
+
+/// What stands behind a word such as `lines` that `text` begins with.
+fn worded_lines(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches([' ', '(']);
+    more_lines(text).filter(|_| text.starts_with(char::is_alphabetic))
+}
+
+/// Whether `text`, which stands between two lists, makes one of them.
+fn is_joint(text: &str) -> bool {
+    let is_between = |c: char| c == ' ' || c == '\t' || SEPARATORS.contains(&c);
+    let mut words = text.split(is_between);
+    words.all(|it| it.is_empty() || JOINTS.contains(&it.to_lowercase().as_str()))
+}
+
+/// The id that `text` is or begins with, and what is behind it. What `is_id` may have the marks in
+/// it that lines follow.
+fn taken_apart(text: &str, is_id: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
+    let marks = [':', '#'];
+    if is_id(text) {
+        return (text, None);
+    }
+    let last = text.rsplit_once(marks);
+    let last = last.filter(|it| is_id(it.0.trim_end()));
+    match last.or_else(|| text.split_once(marks)) {
+        Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
+        None => (text, None),
+    }
+}
+
+/// The label that `text`, a member of a list, cites, with or without lines, whatever these are.
+fn label_in(text: &str) -> Option<&str> {
+    let (id, _) = taken_apart(text, |_| false);
+    is_label(id).then_some(id)
+}
+
+/// The labels ([`is_label`]) that a message cites between brackets, and where each begins, in their
+/// order; read as [`resolve`](crate::resolve) reads an answer, with lines or without. Whether a
+/// context shows them is not known here. A bracket that is not closed ends with its line. O(bytes).
+///
+/// ```
+/// let labels = ctx_citations::cited_labels("what of [fil-9f2a1c:3, mes-9f2a1c] and a[0]?");
+/// assert_eq!(labels.collect::<Vec<_>>(), [(9, "fil-9f2a1c"), (23, "mes-9f2a1c")]);
+/// ```
+pub fn cited_labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let reader = Reader {
+        text,
+        is_known: &|_| false,
+        has_shape: &|_| false,
+    };
+    let lists = lists(text, Unclosed::Read);
+    let cites: Vec<Cite<'_>> = lists.iter().flat_map(|it| reader.read(it)).collect();
+    let labels = cites
+        .into_iter()
+        .filter(|it| is_label(it.id) && !it.is_more);
+    labels.map(|it| (it.range.start, it.id))
+}
+
+/// The labels of a list as it stands between brackets, with these or without them, where it is
+/// nothing else: `fil-9f2a1c:10-12`, `[fil-9f2a1c, mes-9f2a1c]`. Lines are passed over. `None` for
+/// any other text. O(bytes).
+///
+/// ```
+/// assert_eq!(ctx_citations::label_list("fil-9f2a1c:3, 7-9"), Some(vec!["fil-9f2a1c"]));
+/// assert_eq!(ctx_citations::label_list("src/a.rs:3"), None);
+/// ```
+pub fn label_list(text: &str) -> Option<Vec<&str>> {
+    let text = text.trim();
+    let inner = text.strip_prefix(['[', '【', '［']);
+    let inner = inner.and_then(|it| it.strip_suffix([']', '】', '］']));
+    let mut labels = Vec::new();
+    for part in inner.unwrap_or(text).split(SEPARATORS) {
+        let part = part.trim();
+        match label_in(part) {
+            Some(label) => labels.push(label),
+            None if !labels.is_empty() && more_lines(part).is_some() => {}
+            None => return None,
+        }
+    }
+    Some(labels)
+}
+
+#[cfg(test)]
+mod tests;
