@@ -2,6 +2,7 @@
 
 // Entry points, and what a caller controls.
 mod assemble;
+#[cfg(feature = "async")]
 mod assembler;
 mod control;
 mod error;
@@ -40,8 +41,10 @@ mod receipt;
 mod shared_prefix;
 
 pub use assemble::{assemble, assemble_with};
+#[cfg(feature = "async")]
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
 /// The macro that implementations of [`Assembler`] need.
+#[cfg(feature = "async")]
 pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
 pub use claims::Claims;

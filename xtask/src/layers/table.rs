@@ -83,6 +83,7 @@ pub(super) const TABLE: Table = Table {
         "ctx",
         &[
             "openai",
+            "async",
             "cache",
             "citations",
             "rank",
