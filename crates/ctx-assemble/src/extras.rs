@@ -50,7 +50,8 @@ impl<'a> Extras<'a> {
 
 /// Selects what is shown. An assembly calls it several times: with less capacity if the finished
 /// context turns out too large, with everything pinned to see whether all of it fits, and at larger
-/// budgets for [`enters_at`](ctx_model::Omitted::enters_at).
+/// budgets for [`enters_at`](ctx_model::Omitted::enters_at). Its laws are
+/// `ctx_testkit::laws::policy`.
 pub trait Policy: Debug + Send + Sync {
     /// Chooses one of the choices of each item of `problem`, by its index, or none. `chunks[i]` is
     /// what item `i` shows, which for merged chunks is all of them in one. Items come in the order

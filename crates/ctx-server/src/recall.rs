@@ -86,3 +86,44 @@ fn place_of(citation: &Citation) -> Option<PartRef> {
     let path = citation.file_path.clone()?;
     Some(PartRef { path, lines })
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use ctx_assemble::Cancel;
+    use ctx_model::BuildOptions;
+
+    use super::*;
+    use crate::Owner;
+    use crate::backend::{Backend, NewFile, NewThread, PrimeRequest};
+    use crate::job::Job;
+
+    /// The thread of [`shown`].
+    pub(crate) const THREAD: &str = "tides";
+
+    /// What a context of [`THREAD`] shows, by label: parts of files that are kept for it.
+    pub(crate) async fn shown(backend: &dyn Backend, owner: &Owner) -> Vec<(String, PartRef)> {
+        let file = |name: &str| NewFile {
+            path: format!("{name}.rs"),
+            content: format!("fn {name}_tide() -> u32 {{\n    moon()\n}}\n"),
+        };
+        let files = ["neap", "spring", "slack"].map(file).to_vec();
+        backend.ingest(owner, files).await.unwrap();
+        let thread = NewThread {
+            id: Some(THREAD.to_owned()),
+            title: None,
+            pinned: Vec::new(),
+        };
+        backend.create_thread(owner, thread).await.unwrap();
+        let mut request = PrimeRequest::new("neap_tide, spring_tide", BuildOptions::default());
+        request.thread = Some(THREAD.to_owned());
+        let job = Job::new(Cancel::new(), Duration::from_mins(1));
+        let prime = backend.build(owner, request, &job).await.unwrap();
+        let cited = prime.context.built.citations.iter();
+        let shown = cited.filter_map(|it| Some((it.chunk_id.clone(), place_of(it)?)));
+        let shown: Vec<_> = shown.collect();
+        assert!(shown.len() > 1, "{shown:?}");
+        shown
+    }
+}

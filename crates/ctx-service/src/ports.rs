@@ -20,7 +20,8 @@ pub struct PartRef {
     pub lines: LineSpan,
 }
 
-/// A record of what was shown, such as the receipts of contexts.
+/// A record of what was shown, such as the receipts of contexts. Its laws are
+/// `ctx_testkit::laws::recall`.
 #[async_trait]
 pub trait Recall: Send + Sync {
     /// For each of `labels`, in order, the part of a file that a context of `thread` last showed

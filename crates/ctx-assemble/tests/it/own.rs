@@ -1,6 +1,7 @@
 //! Formatters and policies of a caller's own, lawful and not.
 
 use std::fmt::Write as _;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{
@@ -230,6 +231,39 @@ impl Policy for First {
     }
 }
 
+/// Finds something else each time: one chunk more, up to all of them.
+#[derive(Debug, Default)]
+struct Fickle(AtomicUsize);
+
+impl Policy for Fickle {
+    fn choose(
+        &self,
+        problem: &Problem,
+        chunks: &[&Chunk],
+        poll: &mut dyn FnMut() -> Poll,
+    ) -> Vec<Option<usize>> {
+        First(self.0.fetch_add(1, Ordering::Relaxed)).choose(problem, chunks, poll)
+    }
+}
+
+/// Chooses well, and nothing if it is told to finish.
+#[derive(Debug)]
+struct Unready;
+
+impl Policy for Unready {
+    fn choose(
+        &self,
+        problem: &Problem,
+        chunks: &[&Chunk],
+        poll: &mut dyn FnMut() -> Poll,
+    ) -> Vec<Option<usize>> {
+        if poll() == Poll::Finish {
+            return Vec::new();
+        }
+        First(usize::MAX).choose(problem, chunks, poll)
+    }
+}
+
 /// Chooses the same whatever is allowed.
 #[derive(Debug)]
 struct Stubborn(Option<usize>);
@@ -329,6 +363,29 @@ fn a_context_of_very_many_bytes_is_refused_however_few_its_tokens() {
     let options = options(100).with_chunk_separator(Some(separator));
     let refused = refused(&Extras::default(), &chunks, &options);
     assert_eq!(refused, "chunkSeparator");
+}
+
+#[test]
+fn a_lawful_policy_passes_the_laws_and_others_do_not() {
+    for most in [0, 3, usize::MAX] {
+        laws::policy(&First(most));
+    }
+    let broken: [(&str, Box<dyn Policy>); 5] = [
+        ("leaves out a pinned item", Box::new(Stubborn(None))),
+        ("is too heavy", Box::new(Stubborn(Some(0)))),
+        (
+            "does not belong to the problem",
+            Box::new(Stubborn(Some(7))),
+        ),
+        ("another selection", Box::<Fickle>::default()),
+        ("when it is to Finish", Box::new(Unready)),
+    ];
+    for (what, policy) in broken {
+        let checked = panic::catch_unwind(AssertUnwindSafe(|| laws::policy(&*policy)));
+        let refusal = checked.expect_err(what);
+        let refusal = refusal.downcast_ref::<String>().unwrap();
+        assert!(refusal.contains(what), "{what}: {refusal}");
+    }
 }
 
 #[test]

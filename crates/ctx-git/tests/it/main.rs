@@ -10,6 +10,7 @@ use ctx_git::{GitChanges, GitError, Progress, Updated};
 use ctx_rank::Query;
 use ctx_retrieve::{Changes as _, PortError, PortResult, Touched};
 use ctx_testkit::git::Repository;
+use ctx_testkit::laws;
 use tempfile::TempDir;
 
 const POOL: &str =
@@ -153,6 +154,37 @@ fn what_a_change_touched_is_found_by_what_was_said_of_it() {
     let found = asked(&changes, "giving twice");
     assert_eq!(found[0].1[0], "give");
     assert!(asked(&changes, "something else altogether").is_empty());
+}
+
+#[test]
+fn changes_keep_the_laws() {
+    let mut bench = Bench::new();
+    for (message, before, after) in [
+        (
+            "Fix a leak when connections time out",
+            "return 1",
+            "return 3",
+        ),
+        (
+            "Time out while a slot is given back",
+            "return 2",
+            "return 4",
+        ),
+        (
+            "Give slots back when connections leak",
+            "return 3",
+            "return 5",
+        ),
+    ] {
+        bench.change(message, before, after);
+    }
+    let changes = bench.open();
+    update(&changes);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let questions = ["leaks of connections", "slots that time out", "neither"];
+    runtime.block_on(laws::changes(&changes, &questions));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 
 pub use self::conversation::{History, Message, References, Threads};
 pub use self::error::{PortError, PortResult};
+pub(crate) use self::search::nearest_of;
 pub use self::search::{
     Changes, Counting, Field, FileSearch, Hit, Near, Part, PartQuery, Relations, Semantic,
     TextQuery, Touched,

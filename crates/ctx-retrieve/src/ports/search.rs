@@ -318,11 +318,13 @@ impl Touched {
     }
 }
 
-/// Finds places of earlier changes made for reasons like those of a question.
+/// Finds places of earlier changes made for reasons like those of a question. Its laws are
+/// `ctx_testkit::laws::changes`.
 #[async_trait]
 pub trait Changes: Send + Sync {
-    /// The places touched by changes whose messages match `terms` best, the best first. Terms are
-    /// as `ctx_rank::Analyzer` gives them, with their weights.
+    /// The places touched by changes whose messages match `terms` best, each once, the best first.
+    /// Terms are as `ctx_rank::Analyzer` gives them, with their weights. Ties are ordered in any
+    /// way that is always the same.
     async fn touched(&self, terms: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>>;
 }
 
@@ -349,18 +351,35 @@ impl Near {
     }
 }
 
+/// The `limit` nearest of `places`, the nearest first, ties by place; without those whose score is
+/// not finite. O(n log n).
+pub(crate) fn nearest_of(mut places: Vec<Near>, limit: usize) -> Vec<Near> {
+    let lines = |it: &Near| it.span.map(|it| (it.start(), it.end()));
+    places.retain(|it| it.score.is_finite());
+    places.sort_by(|a, b| {
+        let by_score = b.score.total_cmp(&a.score);
+        let by_path = || a.path.cmp(&b.path);
+        by_score
+            .then_with(by_path)
+            .then_with(|| lines(a).cmp(&lines(b)))
+    });
+    places.truncate(limit);
+    places
+}
+
 /// Finds places by their meaning, or by anything else that this crate does not know: vectors, a
-/// model, a service.
+/// model, a service. Its laws are `ctx_testkit::laws::semantic`.
 #[async_trait]
 pub trait Semantic: Send + Sync {
-    /// The `limit` places nearest to `query`, in any order; its text is [`Query::text`].
+    /// The `limit` places nearest to `query`, in any order; its text is [`Query::text`]. Equal
+    /// questions have equal answers.
     async fn nearest(&self, query: &Query, limit: usize) -> PortResult<Vec<Near>>;
 }
 
 /// Places that were found beforehand, for one question.
 #[async_trait]
 impl Semantic for Vec<Near> {
-    async fn nearest(&self, _: &Query, _: usize) -> PortResult<Vec<Near>> {
-        Ok(self.clone())
+    async fn nearest(&self, _: &Query, limit: usize) -> PortResult<Vec<Near>> {
+        Ok(nearest_of(self.clone(), limit))
     }
 }

@@ -6,7 +6,7 @@ use ctx_model::LineSpan;
 use ctx_rank::Query;
 
 use super::{WIDE, of_each, unique};
-use crate::ports::{FileSearch, Hit, Near, PartQuery, PortResult, Semantic};
+use crate::ports::{FileSearch, Hit, PartQuery, PortResult, Semantic, nearest_of};
 
 /// The most places that are looked up.
 const NEAR: usize = 200;
@@ -20,14 +20,7 @@ pub(crate) async fn semantic(
     nearest: &dyn Semantic,
     query: &Query,
 ) -> PortResult<Vec<Hit>> {
-    let mut near = nearest.nearest(query, NEAR).await?;
-    near.retain(|it| it.score.is_finite());
-    near.sort_by(|a, b| {
-        let place = |it: &Near| (it.path.clone(), it.span.map(|it| (it.start(), it.end())));
-        let by_place = || place(a).cmp(&place(b));
-        b.score.total_cmp(&a.score).then_with(by_place)
-    });
-    near.truncate(NEAR);
+    let near = nearest_of(nearest.nearest(query, NEAR).await?, NEAR);
     let paths = unique(near.iter().map(|it| &it.path));
     let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
     let answers = search.parts_of(&wanted, WIDE).await?;

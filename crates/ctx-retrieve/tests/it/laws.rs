@@ -1,8 +1,10 @@
-//! The laws of a store of texts, and stores that break them.
+//! The laws of the ports, and what breaks them.
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
-use ctx_retrieve::{Field, FileSearch, Hit, Part, PortResult, TextQuery};
+use ctx_retrieve::{
+    Changes, Field, FileSearch, Hit, Near, Part, PortResult, Query, Semantic, TextQuery, Touched,
+};
 use ctx_testkit::laws;
 
 use crate::store::Store;
@@ -80,4 +82,103 @@ async fn a_store_of_texts_alone_is_held_to_the_laws() {
         let broken = tokio::spawn(checked).await;
         assert!(broken.is_err_and(|it| it.is_panic()), "{fault:?}");
     }
+}
+
+/// How a list of places breaks a law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ListFault {
+    Twice,
+    TooMany,
+    WorstFirst,
+    NoNumber,
+    /// Another place for each limit.
+    Fickle,
+    Nothing,
+}
+
+/// Every fault.
+const LIST_FAULTS: [ListFault; 6] = [
+    ListFault::Twice,
+    ListFault::TooMany,
+    ListFault::WorstFirst,
+    ListFault::NoNumber,
+    ListFault::Fickle,
+    ListFault::Nothing,
+];
+
+/// Numbers of places with scores, the best first, but for the fault.
+fn places(fault: Option<ListFault>, limit: usize) -> Vec<(usize, f64)> {
+    let mut places = vec![(1, 3.0), (2, 2.0), (3, 1.0)];
+    match fault {
+        None | Some(ListFault::TooMany) => {}
+        Some(ListFault::Twice) => places[1].0 = 1,
+        Some(ListFault::WorstFirst) => places.reverse(),
+        Some(ListFault::NoNumber) => places[2].1 = f64::NAN,
+        Some(ListFault::Fickle) => places[0].0 = 10 + limit,
+        Some(ListFault::Nothing) => places.clear(),
+    }
+    if fault != Some(ListFault::TooMany) {
+        places.truncate(limit);
+    }
+    places
+}
+
+/// A history of changes.
+struct History(Option<ListFault>);
+
+#[async_trait]
+impl Changes for History {
+    async fn touched(&self, _: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>> {
+        let touched = |(file, score)| Touched::new(format!("{file}.rs"), Vec::new(), score);
+        Ok(places(self.0, limit).into_iter().map(touched).collect())
+    }
+}
+
+/// A search by meaning.
+struct Meaning(Option<ListFault>);
+
+#[async_trait]
+impl Semantic for Meaning {
+    async fn nearest(&self, _: &Query, limit: usize) -> PortResult<Vec<Near>> {
+        let near = |(file, score)| Near::new(format!("{file}.rs"), None, score);
+        Ok(places(self.0, limit).into_iter().map(near).collect())
+    }
+}
+
+#[tokio::test]
+async fn a_history_of_changes_is_held_to_the_laws() {
+    laws::changes(&History(None), &["tide", "moon"]).await;
+    for fault in LIST_FAULTS {
+        let checked = async move { laws::changes(&History(Some(fault)), &["tide"]).await };
+        let broken = tokio::spawn(checked).await;
+        assert!(broken.is_err_and(|it| it.is_panic()), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_by_meaning_is_held_to_the_laws() {
+    laws::semantic(&Meaning(None), &["tide", "moon"]).await;
+    // A place may come twice.
+    laws::semantic(&Meaning(Some(ListFault::Twice)), &["tide"]).await;
+    for fault in LIST_FAULTS.into_iter().filter(|it| *it != ListFault::Twice) {
+        let checked = async move { laws::semantic(&Meaning(Some(fault)), &["tide"]).await };
+        let broken = tokio::spawn(checked).await;
+        assert!(broken.is_err_and(|it| it.is_panic()), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn places_found_beforehand_keep_the_laws_in_any_order() {
+    let near = |line, score| Near::new("a.rs", LineSpan::new(line, line + 3).ok(), score);
+    let places = vec![
+        near(9, 0.1),
+        near(1, 0.7),
+        near(20, f64::NAN),
+        near(5, 0.7),
+        Near::new("b.rs", None, 0.3),
+    ];
+    laws::semantic(&places, &["tide"]).await;
+    let query = Query::analyse("tide");
+    let nearest = places.nearest(&query, 2).await.unwrap();
+    assert_eq!(nearest, [near(1, 0.7), near(5, 0.7)]);
 }

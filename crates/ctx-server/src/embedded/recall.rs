@@ -48,3 +48,28 @@ impl Database {
         Ok(recalling.places())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::laws;
+
+    use super::*;
+    use crate::backend::Backend as _;
+    use crate::embedded::Embedded;
+    use crate::recall::tests::{THREAD, shown};
+    use crate::{Owner, Quota};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn receipts_keep_the_law_before_and_after_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+        let owner = Owner::new("ada").unwrap();
+        let shown = shown(&backend, &owner).await;
+        let shown: Vec<_> = shown.iter().map(|it| (&*it.0, it.1.clone())).collect();
+        let store = backend.store(&owner).await.unwrap();
+        let receipts = Receipts(Arc::clone(&store.database));
+        laws::recall(&receipts, THREAD, &shown).await;
+        backend.settle().await;
+        laws::recall(&receipts, THREAD, &shown).await;
+    }
+}

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use ctx_model::{Chunk, OmittedReason, Relevance};
 use ctx_retrieve::{FileSearch as _, Hit, PartQuery};
+use ctx_testkit::laws;
 use ctx_testkit::postgres::Server;
 
 use super::*;
+use crate::recall::tests::{THREAD, shown};
 
 /// A hit as a search returns it: lines without text.
 fn chunk(hit: &Hit) -> Chunk {
@@ -18,6 +20,21 @@ fn chunk(hit: &Hit) -> Chunk {
     chunk.name.clone_from(&part.name);
     chunk.qualified_name.clone_from(&part.qualified_name);
     chunk
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn receipts_keep_the_law_of_a_record() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.database().await;
+    let kept = Postgres::connect(&url, Limits::default(), Quota::default());
+    let kept = kept.await.unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let shown = shown(&kept, &owner).await;
+    let shown: Vec<_> = shown.iter().map(|it| (&*it.0, it.1.clone())).collect();
+    let receipts = recall::Receipts(Arc::new(kept.owned(&owner).unwrap()));
+    laws::recall(&receipts, THREAD, &shown).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,5 +13,6 @@ mod missing;
 mod priming;
 mod properties;
 mod prose;
+mod recall;
 mod required;
 mod support;
