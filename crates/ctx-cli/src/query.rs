@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
 use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, error_chain};
-use ctx::rank::{LONGEST, Query};
+use ctx::rank::{MAX_TERM_BYTES, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Service, ServiceError, missing_files, missing_names, no_such_name};
@@ -220,12 +220,12 @@ fn nothing_in(question: &str) -> String {
     let [mut common, mut digits, mut long] = [false; 3];
     for word in words {
         match word {
-            word if word.len() > LONGEST => long = true,
+            word if word.len() > MAX_TERM_BYTES => long = true,
             word if is_digit(word) => digits = true,
             _ => common = true,
         }
     }
-    let long_ones = format!("those of more than {LONGEST} bytes");
+    let long_ones = format!("those of more than {MAX_TERM_BYTES} bytes");
     let kinds = [
         (common, "the commonest"),
         (digits, "single digits"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_rank::LONGEST;
+use ctx_rank::MAX_TERM_BYTES;
 
 use crate::lexemes::TermQuery;
 
@@ -50,7 +50,7 @@ struct Weighed<'t> {
 pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
     let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
     for (term, weight) in terms {
-        let fits = !term.is_empty() && term.len() <= LONGEST && !term.contains('\0');
+        let fits = !term.is_empty() && term.len() <= MAX_TERM_BYTES && !term.contains('\0');
         if fits && weight.is_finite() && *weight > 0.0 {
             *weights.entry(term).or_default() += weight;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, REMEMBERED, Usage, Vote};
+use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, Usage, VOTE_MEMORY_SECONDS, Vote};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -126,7 +126,7 @@ impl OwnedStore {
         waiting.of(transaction.execute(&add, &values)).await?;
         let now = at.iter().copied().max().unwrap_or(0);
         let forget = waiting.of(transaction.prepare_cached(FORGET)).await?;
-        let (until, most) = (now.saturating_sub(REMEMBERED), FORGOTTEN + counted);
+        let (until, most) = (now.saturating_sub(VOTE_MEMORY_SECONDS), FORGOTTEN + counted);
         waiting
             .of(transaction.execute(&forget, &[&owner, &until, &most]))
             .await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
-use crate::words::{LONGEST, Words, runs, says_nothing};
+use crate::words::{MAX_TERM_BYTES, Words, runs, says_nothing};
 
 /// The terms of a text with their counts: all that a [`Corpus`](crate::Corpus) needs to know of it,
 /// and what to store of a text that is scored repeatedly.
@@ -163,7 +163,7 @@ impl Vocabulary {
                 is_whole = false;
                 break;
             }
-            if word.len() > LONGEST {
+            if word.len() > MAX_TERM_BYTES {
                 // Encoded data, which will not recur.
                 let its = self.take_apart(word);
                 add(&mut bag, &mut self.places, &its);
@@ -299,7 +299,7 @@ mod tests {
         for text in [&long, &parts, &many, &of_parts, &many] {
             assert_eq!(told(&vocabulary.bag(text)), plainly(text));
             assert!(vocabulary.held <= MOST);
-            assert!(vocabulary.met.keys().all(|it| it.len() <= LONGEST));
+            assert!(vocabulary.met.keys().all(|it| it.len() <= MAX_TERM_BYTES));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Questions in German, French and Spanish about code in English: the stop words of these
 //! languages.
 
-use crate::words::{LONGEST, composed, says_nothing};
+use crate::words::{MAX_TERM_BYTES, composed, says_nothing};
 
 /// The function words of a language.
 struct Language {
@@ -103,7 +103,8 @@ impl Foreign {
     /// Whether `word` is a stop word of the language, ignoring case.
     pub(crate) fn says_nothing(self, word: &str) -> bool {
         let has = |it: &Language| it.has(&composed(word).to_lowercase()).is_some();
-        self.0.is_some_and(|it| word.len() <= LONGEST && has(it))
+        self.0
+            .is_some_and(|it| word.len() <= MAX_TERM_BYTES && has(it))
     }
 }
 

@@ -42,4 +42,4 @@ pub use signals::{
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
 pub use traces::Frame;
 pub use vectors::{Corpus, Vector};
-pub use words::{Analyzer, LONGEST, Part, is_stop_word, is_unspaced};
+pub use words::{Analyzer, MAX_TERM_BYTES, Part, is_stop_word, is_unspaced};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::words::{LONGEST, is_unspaced};
+use crate::words::{MAX_TERM_BYTES, is_unspaced};
 
 /// The most numbers of a version: more are a table, or an object identifier.
 const MOST_NUMBERS: usize = 6;
@@ -47,7 +47,7 @@ pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
         ends.pop();
     }
     let beginnings = ends.iter().skip(1).rev().map(|&end| (end - start, end));
-    let is_version = !is_of_word(text, end) && term.len() <= LONGEST;
+    let is_version = !is_of_word(text, end) && term.len() <= MAX_TERM_BYTES;
     is_version.then(|| Version {
         bytes: run.start..end,
         beginnings: beginnings.collect(),
@@ -79,7 +79,7 @@ fn numbers_at(bytes: &[u8], mut at: usize) -> Option<Vec<usize>> {
 fn tail_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     let is_separator = |at: usize| matches!(bytes.get(at), Some(b'-' | b'.' | b'_'));
     let start = at + usize::from(is_separator(at));
-    let letters = bytes.get(start..)?.iter().take(LONGEST);
+    let letters = bytes.get(start..)?.iter().take(MAX_TERM_BYTES);
     let end = start + letters.take_while(|it| it.is_ascii_alphabetic()).count();
     let letters = &bytes[start..end];
     let mut tail: String = letters

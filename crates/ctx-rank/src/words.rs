@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::versions::{Version, version_at};
 
 /// The most bytes of a term; longer words are encoded data.
-pub const LONGEST: usize = 64;
+pub const MAX_TERM_BYTES: usize = 64;
 
 /// How a term relates to the word it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ impl Analyzer {
         if let Some(version) = version_at(text, &bytes) {
             version.note(note);
         }
-        if run.is_ascii() && run.len() <= LONGEST {
+        if run.is_ascii() && run.len() <= MAX_TERM_BYTES {
             self.known.terms(run, &mut self.words, &mut |term, part| {
                 note(term, part, bytes.clone());
             });
@@ -197,13 +197,13 @@ impl Words {
         let whole = run.bytes().filter(|&byte| byte != b'_');
         self.lower
             .extend(whole.map(|byte| char::from(byte.to_ascii_lowercase())));
-        if self.lower.len() <= LONGEST {
+        if self.lower.len() <= MAX_TERM_BYTES {
             note(&self.lower, Part::Identifier);
         }
     }
 
     fn word(&mut self, word: &str, part: Part, note: &mut impl FnMut(&str, Part)) {
-        if word.len() > LONGEST {
+        if word.len() > MAX_TERM_BYTES {
             return;
         }
         self.lower.clear();

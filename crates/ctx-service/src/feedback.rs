@@ -2,7 +2,7 @@
 //! them.
 
 use ctx_citations::Cited;
-use ctx_retrieve::{PortError, REMEMBERED, TaskScope, Usefulness, Vote};
+use ctx_retrieve::{PortError, TaskScope, Usefulness, VOTE_MEMORY_SECONDS, Vote};
 
 use crate::Service;
 use crate::owner::{Owner, Secret};
@@ -45,7 +45,7 @@ const GOOD_FOR: i64 = 30;
 // When a store forgets the key of a vote, every handle for it has expired, even if clocks differ by
 // a day: that of the process that counted the vote, and that of the process that checks the
 // handle's expiry.
-const _: () = assert!(REMEMBERED >= (GOOD_FOR + 1 + 2) * DAY);
+const _: () = assert!(VOTE_MEMORY_SECONDS >= (GOOD_FOR + 1 + 2) * DAY);
 /// Takes the place of the label in the handle of a whole context. No label equals it.
 const ALL: &str = "all";
 /// Separates paths. No path contains it, since no name is empty.
@@ -146,7 +146,7 @@ impl Service {
     ///
     /// A handle is valid for 30 days after the day on which it was issued. A store remembers a vote
     /// for longer than that, but not forever: a user who is shown the same context anew after a
-    /// vote may vote on it again, at the earliest [`REMEMBERED`] seconds later.
+    /// vote may vote on it again, at the earliest [`VOTE_MEMORY_SECONDS`] later.
     ///
     /// Must be called on a tokio runtime. Dropping the future does not stop the vote from being
     /// counted.

@@ -17,7 +17,7 @@ pub use self::search::{
     Changes, Counting, Field, FileSearch, Hit, Near, Part, PartQuery, Relations, Semantic,
     TextQuery, Touched,
 };
-pub use self::usage::{Feedback, MOST_USES, REMEMBERED, Usage, Usefulness, Vote};
+pub use self::usage::{Feedback, MOST_USES, Usage, Usefulness, VOTE_MEMORY_SECONDS, Vote};
 
 /// Detects changes of a store.
 #[async_trait]

@@ -26,7 +26,7 @@ pub trait Usage: Send + Sync {
 pub const MOST_USES: u64 = 10;
 
 /// How long the key of a vote is remembered at least, in seconds: 33 days.
-pub const REMEMBERED: i64 = 33 * 86_400;
+pub const VOTE_MEMORY_SECONDS: i64 = 33 * 86_400;
 
 /// Whether a file that was shown was useful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +89,8 @@ impl Vote {
 pub trait Feedback: Send + Sync {
     /// Changes the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and
     /// returns whether it did: a vote with a remembered key changes nothing. The vote and its key
-    /// are stored atomically. A store may forget a key once a vote comes more than [`REMEMBERED`]
-    /// seconds after the vote with that key, by the times in the votes.
+    /// are stored atomically. A store may forget a key once a vote comes more than
+    /// [`VOTE_MEMORY_SECONDS`] after the vote with that key, by the times in the votes.
     async fn vote(&self, vote: &Vote) -> PortResult<bool>;
 
     /// Counts each of `votes` like [`Feedback::vote`], and returns how many counted. One by one,

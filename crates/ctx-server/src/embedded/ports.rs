@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_index::Index;
 use ctx_retrieve::{
-    Feedback, Generation, History, MOST_USES, Message, PortError, PortResult, REMEMBERED,
-    References, Usage, Vote,
+    Feedback, Generation, History, MOST_USES, Message, PortError, PortResult, References, Usage,
+    VOTE_MEMORY_SECONDS, Vote,
 };
 use ctx_service::Ports;
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -191,7 +191,7 @@ fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
         SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
     )";
     let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
-    let forgotten = forget.execute([now.saturating_sub(REMEMBERED), at_most(most)]);
+    let forgotten = forget.execute([now.saturating_sub(VOTE_MEMORY_SECONDS), at_most(most)]);
     forgotten.map(drop).map_err(write_failed)
 }
 

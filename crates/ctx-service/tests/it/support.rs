@@ -16,7 +16,8 @@ use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
     Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery, PortError,
-    PortResult, REMEMBERED, References, Retriever, TaskScope, TextQuery, Threads, Usage, Vote,
+    PortResult, References, Retriever, TaskScope, TextQuery, Threads, Usage, VOTE_MEMORY_SECONDS,
+    Vote,
 };
 use ctx_service::{
     Cache, Owner, PartRef, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
@@ -359,7 +360,7 @@ impl Feedback for Store {
     async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         self.note_writer();
         let mut votes = self.votes.lock().unwrap();
-        votes.retain(|_, at| vote.at - *at <= REMEMBERED);
+        votes.retain(|_, at| vote.at - *at <= VOTE_MEMORY_SECONDS);
         if votes.contains_key(&vote.key) {
             return Ok(false);
         }

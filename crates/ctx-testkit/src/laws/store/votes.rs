@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::{Feedback, MOST_USES, REMEMBERED, Usage, Vote};
+use ctx_retrieve::{Feedback, MOST_USES, Usage, VOTE_MEMORY_SECONDS, Vote};
 
 /// The number of files that are voted on.
 const FILES: u64 = 3;
@@ -28,7 +28,7 @@ impl Model {
         let latest = self.latest.max(vote.at);
         match self.given.get(&vote.key) {
             None => Some(true),
-            Some(at) if latest - at <= REMEMBERED => Some(false),
+            Some(at) if latest - at <= VOTE_MEMORY_SECONDS => Some(false),
             Some(_) => None,
         }
     }
