@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_skipped_is_told_once_with_its_number() {
+    fn skipped_tests_are_listed_once_with_their_number() {
         assert_eq!(skips_of(""), "");
         assert_eq!(
             skips_of("no disk\nno tool\nno disk\n"),

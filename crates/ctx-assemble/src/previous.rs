@@ -441,7 +441,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_within_a_block_is_found_in_the_widest() {
+    fn a_part_within_several_blocks_is_found_in_the_widest() {
         let span = |start, end| LineSpan::new(start, end).unwrap();
         let text = |start: u32, end: u32| -> String {
             let lines: Vec<String> = (start..=end).map(|it| it.to_string()).collect();

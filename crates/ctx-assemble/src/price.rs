@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_head_is_remembered_whole_and_a_cancel_is_seen_before_it() {
+    fn a_text_without_a_head_is_cached_whole_and_a_cancellation_seen_first() {
         let one_line = "{\"file\":\"a.rs\",\"content\":\"fn a() {}\"}\n";
         let comments = format!("<code>\n{}", "// A line.\n".repeat(200));
         let json = formatter(Format::Json, &FormatOptions::default()).unwrap();

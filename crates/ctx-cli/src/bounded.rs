@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_with_zeros_is_not_read() {
+    fn an_input_that_begins_with_zeros_is_not_read() {
         let mut zeros = Bounded::new(io::repeat(0), 16 << 20);
         let error = zeros.read(&mut [1; 100]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hit_is_named_by_its_line() {
+    fn a_malformed_hit_is_named_by_its_line() {
         let good = r#"{"filePath": "a", "relevance": 1}"#;
         for (bad, why) in [
             ("x", "expected value"),

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_to_do_about_a_folder_that_cannot_be_watched_names_no_disk() {
+    fn the_hint_for_a_folder_that_cannot_be_watched_names_no_disk() {
         let error = IndexError::Watch {
             root: "/a".into(),
             source: "it is enough".into(),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_about_a_folder_that_cannot_be_written_depends_on_which_it_is() {
+    fn the_hint_for_a_folder_that_cannot_be_written_depends_on_the_folder() {
         for (folder, part) in [("/a/.ctx", "remove it"), ("/a/0123", "set CTX_CACHE_DIR")] {
             let error = IndexError::Folder {
                 folder: folder.into(),

@@ -98,7 +98,7 @@ fn numbers_that_are_none_are_named() {
 }
 
 #[test]
-fn what_the_model_refuses_is_named() {
+fn fields_that_the_model_refuses_are_named() {
     let with = |rest: &str| format!("[{A},\n  {{\"id\": \"bad\", \"content\": \"y\", {rest}}}]");
     fails(
         with(r#""relevance": 2"#),
@@ -189,7 +189,7 @@ fn a_broken_envelope_is_named() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_named() {
+fn invalid_utf_8_is_named() {
     fails(b"[\n\n{\"id\": \"\xff\"}]", &["in:3:", "UTF-8"]);
     fails(
         [A.as_bytes(), b"\n{\"id\": \"\xff\"}"].concat(),

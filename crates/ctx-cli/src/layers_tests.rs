@@ -59,7 +59,7 @@ fn refused(text: &str, line: usize, parts: &[&str]) {
 }
 
 #[test]
-fn what_is_not_understood_is_named_with_its_line() {
+fn settings_that_are_not_understood_are_named_with_their_line() {
     refused(
         "\n[query]\nmax-token = 1\n",
         3,

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn senseless_values_are_refused() {
         assert!(Strategies::read("").is_err());
         assert!(Strategies::read("text,luck").unwrap_err().contains("luck"));
         assert!(Strategies::read("relations,relations").is_err());

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_has_the_words_of_warnings() {
+    fn skipped_files_have_the_codes_of_warnings() {
         for reason in Reason::ALL {
             let code = ctx::model::WarningCode::from(reason.code());
             assert!(ctx::model::WarningCode::KNOWN.contains(&code), "{code}");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_act_keeps_its_bytes() {
+    fn inert_text_keeps_its_bytes() {
         for line in [
             "src/some_module/file-name.test.rs",
             "pages/[slug]/index.tsx",
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_act_is_escaped() {
+    fn active_markup_is_escaped() {
         escaped("![p](http://a/p.png)", r"![p\](http://a/p.png)");
         escaped("see <img src=x>", r"see \<img src=x>");
         escaped("`a` &lt; &#9;", r"\`a\` \&lt; \&#9;");

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_is_in_is_told_by_indentation_in_any_language() {
+    fn the_definition_around_a_line_is_found_by_indentation_in_any_language() {
         let python = "class Pool:\n    def take(self, size):\n        if empty(size):\n            wait() §\n\n    def give(self):\n        pass\n";
         is_in(
             python,
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_a_line_is_not_looked_at() {
+    fn lines_far_from_a_change_are_not_examined() {
         let apart = |blank: usize| {
             let blank = std::iter::repeat_n("", blank);
             let lines = ["take():"].into_iter().chain(blank);

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_was_given_and_a_turned_bit_is_told() {
+    fn stored_changes_read_back_and_a_flipped_bit_is_an_error() {
         let (past, changes) = past();
         assert_eq!(
             past.known().into_values().rev().collect::<Vec<_>>(),
@@ -381,7 +381,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_is_not_read() {
+    fn links_and_folders_are_not_read_as_files() {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("changes"), folder.path().join("link"));
         past().0.write(&file).unwrap();

@@ -627,7 +627,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_through_for_secrets_has_a_bound_and_is_cut_at_whole_characters() {
+    fn the_text_searched_for_secrets_is_bounded_and_cut_at_whole_characters() {
         let head = format!("def take():  # {}\n    pass\n", "é".repeat(90));
         let text = "é\n".repeat(100_000) + &head + &"é\n".repeat(100_000);
         let lines: Vec<&str> = text.lines().collect();
@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_before_and_after_a_change_takes_no_room() {
+    fn lines_that_a_change_keeps_take_no_room() {
         let take = "def take():\n    one()\n    two()\n";
         let text = "pass\n".repeat(9_000) + take + &"pass\n".repeat(9_000);
         let heads = vec![vec!["def take():".to_owned()]];

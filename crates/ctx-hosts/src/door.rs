@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_first_is_refused_first() {
+    fn requests_are_checked_in_a_fixed_order() {
         let preflight = (ACCESS_CONTROL_REQUEST_METHOD, "GET");
         let other = Refused::Host(Foreign::Other("evil.example".to_owned()));
         let several = Refused::Host(Foreign::Several);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nobodys_is_told_by_any_name_and_to_no_page_of_another_site() {
+    fn public_routes_answer_by_any_host_and_to_no_page_of_another_site() {
         let foreign = [(HOST, "10.0.0.7:81")];
         let request = with("GET", &foreign);
         let none = Ok(Admitted::Request(Err(NoToken::Missing)));

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_is_sent_at_once_and_no_address_has_all_places() {
+    async fn writes_are_sent_at_once_and_no_address_takes_every_connection() {
         let (listener, addr) = listener(4, 2).await;
         let mut kept = Vec::new();
         for _ in 0..2 {

@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_the_text_index_is_told_in_words() {
+    fn errors_of_the_text_index_are_worded() {
         let damaged = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
         let damaged = OpenReadError::wrap_io_error(damaged, "meta.json".into());
         let gone = OpenReadError::FileDoesNotExist("a.store".into());
@@ -343,7 +343,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_the_system_says_while_writing_keeps_its_number() {
+    fn system_errors_while_writing_keep_their_code() {
         // Too many open files (24, EMFILE), for which there is no `ErrorKind`.
         let of_system = io::Error::from_raw_os_error(24);
         let wrapped = io::Error::new(of_system.kind(), of_system);

@@ -131,7 +131,7 @@ fn messages_keep_their_order_and_come_once() {
 }
 
 #[test]
-fn what_is_pinned_is_pinned_once_until_it_is_not() {
+fn a_pin_is_kept_once_until_it_is_removed() {
     let (_folder, remembered) = remembered();
     for what in ["a.rs", "b.rs:1-2", "a.rs"] {
         remembered.pin("t", what).unwrap();

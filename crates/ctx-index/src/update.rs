@@ -454,7 +454,7 @@ mod tests {
     use crate::manifest::Changes;
 
     #[test]
-    fn what_a_walk_had_no_time_for_or_could_not_list_is_not_forgotten() {
+    fn files_that_a_walk_did_not_reach_stay_indexed() {
         let row = FileRow {
             size: 1,
             modified: 1,
@@ -509,7 +509,7 @@ mod tests {
 
     /// The file was created, and indexed by another process, after this one looked at the files.
     #[test]
-    fn what_came_since_the_files_were_looked_at_is_not_taken_for_gone() {
+    fn files_added_since_the_walk_stay_indexed() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let progress = &mut |_| ControlFlow::Continue(());
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_index_has_that_was_begun_anew_is_not_taken_for_gone() {
+    fn files_of_an_index_begun_anew_stay_indexed() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let progress = &mut |_| ControlFlow::Continue(());
@@ -574,7 +574,7 @@ mod tests {
     /// A process ended after committing the text and before writing the rows, of a new file and of
     /// a known one.
     #[test]
-    fn what_is_marked_is_indexed_again_in_place_of_what_the_text_has() {
+    fn a_marked_file_replaces_its_earlier_parts() {
         for text in ["fn one() {}\n", "{}\n"] {
             is_indexed_again_after_a_mark(text);
         }

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_tried_again_and_told_once() {
+    fn unreadable_files_are_retried_and_reported_once() {
         let updated = |faults: &[&str]| {
             Ok(Updated {
                 faults: faults.iter().map(|&it| it.to_owned()).collect(),

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_bounded_whatever_of_a_chunk_is_long() {
+    fn pending_chunks_are_bounded_whichever_field_is_long() {
         let relevance = Relevance::new(0.5).unwrap();
         let long = || "x".repeat(1 << 20);
         let kind = RenditionKind::Excerpt;

@@ -803,7 +803,7 @@ mod tests {
     use crate::{Options, Server};
 
     #[tokio::test]
-    async fn what_is_found_is_built_in_the_same_turn() {
+    async fn search_and_assembly_share_one_turn() {
         let root = tempfile::tempdir().unwrap();
         let options = Options::new(root.path()).with_calls(NonZeroUsize::MIN);
         let server = Server::new(options).unwrap();

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_a_line_more_is_left_and_what_shows_none_is_not() {
+    fn a_chunk_with_a_new_line_is_kept_and_one_without_is_not() {
         let mut sent = Sent::default();
         let chunk = chunk("a", 4);
         let all: [&[u32]; 4] = [&[11, 12], &[11], &[11, 13], &[13]];
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_told_by_its_name_the_most_relevant_first() {
+    fn chunks_sent_before_are_named_the_most_relevant_first() {
         let mut sent = Sent::default();
         let of = |id: &str, relevance: f64| {
             let mut chunk = chunk(id, 4);
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_elsewhere_is_another() {
+    fn the_same_lines_at_another_place_are_another_chunk() {
         let mut sent = Sent::default();
         let here = chunk("a", 4);
         sent.note(&key(0), [(&here, Shown::Whole)]);
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_of_a_session_is_bounded() {
+    fn the_memory_of_a_session_is_bounded() {
         let mut sent = Sent::default();
         let part = |lines: u32| {
             let lines = (0..lines).collect();

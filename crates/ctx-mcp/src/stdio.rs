@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_message_is_answered_and_what_is_one_comes_on() {
+    async fn malformed_lines_are_answered_and_messages_passed_on() {
         for (line, code, id) in [
             (&b"x"[..], -32700, Value::Null),
             (
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_asks_for_no_answer_has_none() {
+    async fn notifications_have_no_answer() {
         for line in [
             "",
             " \r",

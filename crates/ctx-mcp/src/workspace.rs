@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_was_committed_since_has_a_say() {
+    async fn commits_made_since_the_start_count() {
         let root = tempfile::tempdir().unwrap();
         let mut repository = Repository::init(root.path());
         for (text, message) in [("1", "Begin"), ("2", "Mend it")] {
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_came_into_one_folder_while_another_was_indexed_is_found() {
+    async fn files_added_to_one_folder_while_another_was_indexed_are_found() {
         let roots = [(); 3].map(|()| tempfile::tempdir().unwrap());
         let [own, first, second] = roots.each_ref().map(|it| it.path().to_owned());
         for root in [&first, &second] {

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_fields_is_an_object_wherever_it_stands() {
+    fn structs_are_objects_at_any_depth() {
         let right = r#"{"a": [{"first": 1}]}"#;
         let of: std::collections::BTreeMap<String, Vec<Option<Read>>> = read(right).unwrap();
         assert_eq!(of["a"], [Some(Read(1))]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_is_not_made_one() {
+    fn fractions_and_other_types_are_no_integers() {
         for text in ["1.5", "1e300", "-1.0", "256.0", "1.", "01.0", "\"1.0\""] {
             assert!(read::<u8>(text).is_err(), "{text}");
         }

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_encryption_is_heeded_wherever_it_may_be_said() {
+    fn encryption_settings_count_wherever_they_may_stand() {
         for url in [
             "host=db sslmode = require",
             "host=db sslmode= 'require'",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_all_else_is_left_to_the_client() {
+    fn other_settings_are_left_to_the_client() {
         let url = "user=u  sslmode=require  password='a b'sslrootcert=/c host=db ";
         let config = Address::of(url).unwrap().config;
         let password = config.get_password().unwrap();
@@ -303,7 +303,7 @@ mod tests {
     proptest! {
         /// Whatever the address consists of.
         #[test]
-        fn what_the_client_would_encrypt_is_encrypted(
+        fn addresses_that_the_client_encrypts_are_encrypted(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "postgres://", "host=db", "sslmode", "=", "require", "disable", " ", "'", "\\", "?", "&", "@", "/", ":",

@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_secret_is_not_signed_with() {
+    fn a_secret_of_another_length_is_refused() {
         assert!(secret_of(&[7; 32]).is_ok_and(|it| it == [7; 32]));
         for bytes in [&[][..], &[7; 31], &[7; 33], &[0; 32]] {
             let error = secret_of(bytes).expect_err("it is none").to_string();

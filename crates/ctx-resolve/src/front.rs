@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_no_tag() {
+    fn an_unclosed_tag_is_no_tag() {
         check("<p>\n<img src=\"a.svg\"\nOwls fly.\n", 1);
         check("<!-- Owls fly.\n", 0);
     }

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_between_two_rows_is_omitted_with_a_mark() {
+    fn encoded_lines_between_two_rows_are_elided_with_a_mark() {
         let image = "iVBORw0KGgo".repeat(100);
         let content = format!("{image}\n2,Rome\n{image}\n3,Bern\n{image}");
         let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.csv");

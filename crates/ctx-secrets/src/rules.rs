@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_there() {
+    fn disabled_rules_exist() {
         for start in LEFT_OUT {
             assert!(BUNDLED_RULES.contains(&format!("\"{start}")), "{start}");
         }

@@ -194,7 +194,7 @@ fn who_asks_for_little_is_admitted_however_long_the_work_of_others_takes() {
 }
 
 #[test]
-fn what_is_granted_and_not_begun_is_not_charged_and_few_owners_are_remembered() {
+fn unused_turns_are_not_charged_and_few_owners_are_remembered() {
     let admission = admission(1, 8);
     let ada = owner("ada");
     note_of(&admission, &ada, Duration::from_secs(2));

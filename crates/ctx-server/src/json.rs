@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_wanted_is_told_in_the_words_of_json() {
+    fn errors_name_the_expected_type_in_terms_of_json() {
         let told = |body: &str| {
             let problem = parse::<Lines>(body.as_bytes()).unwrap_err();
             serde_json::to_string(&problem).unwrap()

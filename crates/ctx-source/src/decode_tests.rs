@@ -144,7 +144,7 @@ fn one_bad_byte_does_not_change_the_encoding_of_the_rest() {
 }
 
 #[test]
-fn what_is_no_text_is_binary() {
+fn bytes_without_text_are_binary() {
     for bytes in [
         b"\x7fELF\x02\x01\x01\0\0".as_slice(),
         b"%PDF-1.7\n",

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_c_has_no_use_for_tells() {
+    fn keywords_that_c_lacks_make_a_header_cpp() {
         for text in [
             "namespace a {\n",
             "namespace {\n",
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_c_may_say_tells_nothing() {
+    fn headers_that_are_valid_c_stay_c() {
         for text in [
             "",
             "#include <sys/types.h>\n#include \"vector\"\nint a(void);\n",

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_for_lines_is_known_in_every_language() {
+    fn elision_marks_are_recognized_in_every_language() {
         let languages = Language::all().map(Some).chain([None]);
         for language in languages {
             for count in [1, 2, 1_000] {

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_declarations_is_blank() {
+    fn annotations_of_declarations_are_blanked() {
         reads("class EXPORT A {", "class A {");
         reads("class ALIGN(8) A final : B {", "class A final : B {");
         reads("class EXPORT A;", "class A;");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_type_a_name_or_a_call_stays() {
+    fn macros_that_may_be_types_names_or_calls_stay() {
         for text in [
             "struct FOO bar;",
             "class FOO final {",

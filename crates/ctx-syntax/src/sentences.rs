@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_by_itself_is_one() {
+    fn headings_items_and_rows_are_sentences_of_their_own() {
         check(
             "# Title\nText\n- one\n- two\n  more\n| a | b |\n| c | d |\n",
             &[
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_has_none() {
+    fn blank_text_has_no_sentences() {
         check("", &[]);
         check(" \n\t\n", &[]);
         check("***", &["***"]);

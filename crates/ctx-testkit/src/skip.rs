@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_skipped_is_a_line_each() {
+    fn each_skipped_test_is_one_line() {
         let file = env::temp_dir().join(format!("ctx-skipped-{}", std::process::id()));
         note(&file, &"there is no disk").unwrap();
         note(&file, &"there is\nno tool").unwrap();

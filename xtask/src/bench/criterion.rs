@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_criterion_writes_is_read() {
+    fn output_of_criterion_is_parsed() {
         let benchmark = r#"{"group_id": "count/o200k_base", "function_id": "ctx", "value_str": null,
             "throughput": {"Bytes": 4000}, "full_id": "", "directory_name": "", "title": ""}"#;
         let estimates = r#"{"median": {"point_estimate": 2000.0, "standard_error": 1.0,

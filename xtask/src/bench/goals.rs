@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_neither_met_nor_missed() {
+    fn a_goal_without_a_measurement_is_neither_met_nor_missed() {
         let run = Run {
             command: String::new(),
             benches: benches(&[("assemble/10/ctx", 2e6)]),

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_covered_is_counted_in_characters() {
+    fn coverage_is_counted_in_characters() {
         let passage = |document: &str, range: Range<usize>| Passage {
             id: format!("{document}{}", range.start),
             document: document.to_owned(),

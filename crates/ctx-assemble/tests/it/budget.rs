@@ -19,7 +19,7 @@ fn smallest(chunks: &[Chunk], options: &BuildOptions) -> Tokens {
 }
 
 #[test]
-fn what_is_counted_is_what_is_sent() {
+fn the_reported_total_is_the_count_of_the_final_text() {
     let mut chunks = files(30);
     for (number, chunk) in chunks.iter_mut().enumerate() {
         chunk.imports = vec!["use std::fmt;".to_owned()];

@@ -61,7 +61,7 @@ fn claims_are_granted_in_order_each_as_fully_as_the_share_holds() {
 }
 
 #[test]
-fn what_has_a_first_claim_may_score_less_than_the_least_relevance() {
+fn a_claimed_chunk_may_score_below_the_least_relevance() {
     let mut chunks = files(6);
     chunks.extend([said(0, 5), said(1, 5)]);
     let least = ctx_model::Relevance::new(0.3).unwrap();

@@ -305,7 +305,7 @@ fn an_unknown_model_is_an_error_with_its_neighbours() {
 }
 
 #[tokio::test]
-async fn how_a_counter_ended_the_work_is_told() {
+async fn the_panic_of_a_counter_is_the_source_of_the_error() {
     struct Panics;
 
     impl TokenCounter for Panics {

@@ -87,7 +87,7 @@ fn pinned_chunks_need_no_room_for_a_notice_where_nothing_is_left_out() {
 }
 
 #[test]
-fn what_fits_to_the_token_fits_by_an_estimate_too() {
+fn a_context_that_fits_exactly_fits_by_an_estimate_too() {
     for (pinned, counter) in [
         (false, CounterName::CharacterBased),
         (true, CounterName::CharacterBased),

@@ -314,7 +314,7 @@ fn with_renditions(id: &str, relevance: f64) -> Chunk {
 }
 
 #[test]
-fn what_does_not_fit_in_full_is_shown_in_a_lesser_rendition() {
+fn a_merged_chunk_that_does_not_fit_in_full_is_shown_in_a_lesser_rendition() {
     let chunks: Vec<Chunk> = (0..10)
         .map(|n| with_renditions(&format!("f{n}"), 1.0 - f64::from(n) / 20.0))
         .collect();
@@ -344,7 +344,7 @@ fn what_does_not_fit_in_full_is_shown_in_a_lesser_rendition() {
 }
 
 #[test]
-fn what_is_pinned_appears_at_its_cheapest_if_need_be() {
+fn a_pinned_chunk_appears_in_its_cheapest_rendition_if_need_be() {
     let mut chunks: Vec<Chunk> = (0..10)
         .map(|n| with_renditions(&format!("f{n}"), 0.9))
         .collect();

@@ -89,7 +89,7 @@ fn enter_where_the_receipt_says(chunks: &[Chunk], options: &BuildOptions) -> usi
 }
 
 #[test]
-fn what_is_left_out_enters_at_the_budget_the_receipt_names() {
+fn omitted_chunks_enter_at_the_budget_that_the_receipt_names() {
     let chunks = uneven(50);
     for selection in POLICIES {
         let some = options(400).with_selection(selection);
@@ -206,7 +206,7 @@ fn with_mentions(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
 }
 
 #[test]
-fn what_the_chunks_are_worth_adds_up_to_the_certificate() {
+fn the_values_of_the_chunks_add_up_to_the_certificate() {
     let mut chunks = with_mentions(uneven(30));
     for (number, chunk) in chunks.iter_mut().enumerate() {
         chunk.name = Some(format!("name{}", number % 4));
@@ -295,7 +295,7 @@ fn caps_hold_where_everything_would_fit() {
 }
 
 #[test]
-fn what_small_chunks_do_not_need_of_their_caps_is_for_the_others() {
+fn the_unused_caps_of_small_chunks_go_to_the_others() {
     let mut chunks: Vec<Chunk> = [("large", 240), ("b", 12), ("c", 12), ("d", 12)]
         .map(|(id, words)| chunk(id, 0.5, &format!("{id} ").repeat(words)).with_path(id))
         .into();
@@ -330,7 +330,7 @@ fn the_receipt_says_why_each_chunk_is_in() {
 
 proptest! {
     #[test]
-    fn what_tells_nothing_that_another_tells_is_worth_as_much_as_without_diversity(
+    fn a_chunk_that_shares_no_feature_is_worth_as_much_as_without_diversity(
         (_, mut chunks) in generate::chunks_of_files(),
         diversity in 0.0..=1.0_f64,
     ) {

@@ -37,7 +37,7 @@ fn the_same_again_is_shared_whole() {
 }
 
 #[test]
-fn what_was_sent_keeps_its_place_and_what_is_new_comes_behind() {
+fn chunks_sent_before_keep_their_place_and_new_ones_follow() {
     let all = files(8);
     let first = build(&all[4..], &options(2_000));
     let second = build(&all, &options(2_000).with_previous(Some(previous(&first))));
@@ -61,7 +61,7 @@ fn what_was_sent_keeps_its_place_and_what_is_new_comes_behind() {
 }
 
 #[test]
-fn what_differs_before_a_chunk_is_told_by_it() {
+fn a_difference_before_a_chunk_ends_the_shared_prefix() {
     let with = |header: &str| options(2_000).with_header(Some(header.to_owned()));
     let first = build(&files(3), &with("one"));
     let second = build(
@@ -103,7 +103,7 @@ impl TokenCounter for Longest {
 
 /// A cancel is seen between two counts, so none is long.
 #[test]
-fn what_is_shared_is_counted_in_parts() {
+fn the_shared_prefix_is_counted_in_parts() {
     let all = files(20_000);
     let options = options(u32::MAX);
     let first = build(&all, &options);
@@ -339,7 +339,7 @@ fn nothing_new_changes_a_block_that_was_sent() {
 }
 
 #[test]
-fn what_lies_within_a_block_that_was_sent_is_found_under_it() {
+fn a_part_of_a_block_sent_before_is_found_in_it() {
     let mut chunks = vec![slice("sent", 0.5, (1, 20))];
     let first = build(&chunks, &options(2_000));
     chunks.push(slice("new", 0.9, (5, 8)));

@@ -75,7 +75,7 @@ fn everything_that_fits_is_shown_without_a_notice() {
 }
 
 #[test]
-fn what_is_left_out_is_said_in_the_context_and_in_the_receipt() {
+fn omissions_are_in_the_notice_and_in_the_receipt() {
     let chunks = files(40);
     let options = options(500);
     let built = build(&chunks, &options);
@@ -93,7 +93,7 @@ fn what_is_left_out_is_said_in_the_context_and_in_the_receipt() {
 }
 
 #[test]
-fn what_says_the_same_as_something_that_is_left_out_is_left_out_too() {
+fn a_duplicate_of_an_omitted_chunk_is_omitted_too() {
     let text = (0..40).map(|it| format!("fn of_{it}() {{}}\n"));
     let text: String = text.collect();
     let chunks = [
@@ -328,7 +328,7 @@ fn the_largest_number_of_chunks_is_kept_and_named() {
 }
 
 #[test]
-fn what_matters_too_little_is_left_out_as_such() {
+fn chunks_below_the_least_relevance_are_omitted_for_that_reason() {
     let chunks = files(4);
     let options = options(10_000).with_min_relevance(Some(Relevance::new(0.5).unwrap()));
     let built = build(&chunks, &options);

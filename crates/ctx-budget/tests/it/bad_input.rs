@@ -198,7 +198,7 @@ fn a_selection_of_ones_own_is_weighed_anew() {
 }
 
 #[test]
-fn what_is_worth_nothing_is_taken_where_there_is_room() {
+fn items_without_value_are_taken_if_there_is_room() {
     let problem = singles(20, &[(10, 0.0), (10, 1.0), (10, 0.0)]);
     for policy in [Selection::Density, Selection::Optimal] {
         assert_eq!(shown(&solve(&problem, policy)), [0, 1], "{policy:?}");

@@ -37,7 +37,7 @@ fn no_item_has_more_than_four_times_what_its_kind_has() {
 }
 
 #[test]
-fn what_one_may_not_have_is_split_among_the_others() {
+fn the_share_above_a_cap_is_split_among_the_others() {
     // Of 7,200 the file has 4,320 by its relevance, and may have 800; the others have the rest.
     let claims = [
         claim(0.6, &ChunkKind::File),
@@ -50,14 +50,14 @@ fn what_one_may_not_have_is_split_among_the_others() {
 }
 
 #[test]
-fn what_one_does_not_need_is_split_among_the_others() {
+fn the_share_that_is_not_needed_is_split_among_the_others() {
     let mut claims = [claim(0.5, &ChunkKind::Document); 3];
     claims[0].need = 100;
     caps(&claims, 3_000, &[100, 1_150, 1_150]);
 }
 
 #[test]
-fn what_has_no_relevance_has_no_more_than_the_floor() {
+fn a_claim_without_relevance_gets_the_floor() {
     let claims = [claim(1.0, &ChunkKind::File), claim(0.0, &ChunkKind::Class)];
     caps(&claims, 100_000, &[800, 100]);
 }

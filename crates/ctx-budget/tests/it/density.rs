@@ -67,14 +67,14 @@ fn of_one_class_nothing_waits() {
 }
 
 #[test]
-fn what_is_worth_nothing_is_shown_where_there_is_room() {
+fn items_without_value_are_shown_if_there_is_room() {
     let mut problem = in_full_or_in_short();
     problem.items[3].choices = vec![way(10, 0.0)];
     assert_eq!(shown(&solve(&problem, Selection::Density)).len(), 20);
 }
 
 #[test]
-fn what_is_shown_is_not_shown_better_while_something_new_waits() {
+fn items_are_not_shown_better_while_new_ones_wait() {
     let mut problem = in_full_or_in_short();
     // Another class, of which there is one, and last.
     problem.items[19].class = 1;

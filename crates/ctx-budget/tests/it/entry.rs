@@ -35,7 +35,7 @@ fn the_capacity_told_is_near_the_smallest() {
 }
 
 #[test]
-fn what_no_budget_lets_in_has_none() {
+fn an_item_that_no_budget_admits_has_no_entry_capacity() {
     let mut problem = singles(10, &[(10, 0.9), (7, 0.5)]);
     problem.max_items = Some(1);
     let settings = Settings::default();

@@ -6,7 +6,7 @@ use ctx_model::{OmittedReason, Selection};
 use crate::{shown, singles, solve, way};
 
 #[test]
-fn what_does_not_fit_is_skipped_and_the_rest_goes_on() {
+fn an_item_that_does_not_fit_is_skipped_and_the_rest_tried() {
     let problem = singles(100, &[(60, 0.9), (50, 0.8), (40, 0.7), (1, 0.1)]);
     let outcome = solve(&problem, Selection::InOrder);
     assert_eq!(shown(&outcome), [0, 2]);

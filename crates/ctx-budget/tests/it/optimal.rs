@@ -50,7 +50,7 @@ fn where_there_is_no_proof_a_larger_budget_still_never_chooses_worse() {
 }
 
 #[test]
-fn what_fits_together_is_all_taken_and_proved() {
+fn items_that_fit_together_are_all_chosen_with_a_gap_of_zero() {
     let problem = synthetic(50, 1_000_000, Headings::PerFile, 1);
     let outcome = solve(&problem, Selection::Optimal);
     assert_eq!(outcome.chosen, vec![Some(0); 50]);
@@ -61,7 +61,7 @@ fn what_fits_together_is_all_taken_and_proved() {
 }
 
 #[test]
-fn what_is_worth_nothing_is_let_in_where_there_is_room() {
+fn items_without_value_are_chosen_if_there_is_room() {
     let outcome = solve(
         &singles(100, &[(60, 0.5), (30, 0.0), (30, 0.0)]),
         Selection::Optimal,
@@ -125,7 +125,7 @@ fn told_better(capacity: u64, weights: [f64; 2]) -> [Outcome; 2] {
 }
 
 #[test]
-fn what_is_told_better_by_a_richer_choice_counts_once() {
+fn a_feature_shown_better_by_a_fuller_choice_counts_once() {
     for outcome in told_better(10, [1.0, 0.4]) {
         assert_eq!(outcome.chosen, [Some(0)]);
         assert!((outcome.certificate.value - 1.0).abs() < 1e-9);

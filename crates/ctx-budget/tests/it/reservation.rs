@@ -25,7 +25,7 @@ fn leaves(max_tokens: u32, expected: Result<u32, u32>) {
 }
 
 #[test]
-fn what_is_left_is_the_budget_less_every_part() {
+fn the_rest_is_the_budget_less_every_part() {
     leaves(1_000, Ok(865));
     leaves(136, Ok(1));
     leaves(135, Ok(0));

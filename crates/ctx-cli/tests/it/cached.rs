@@ -145,7 +145,7 @@ fn indexes_of_folders_that_are_gone_are_removed() {
 }
 
 #[test]
-fn what_goes_with_prune_is_refused_of_one_folder() {
+fn flags_of_prune_are_refused_for_one_folder() {
     let asked = Asked::small();
     for flag in [&["--dry-run"][..], &["--unused-for", "3"]] {
         for of_one in [
@@ -241,7 +241,7 @@ fn an_index_that_another_process_writes_is_left_and_told() {
 }
 
 #[test]
-fn what_is_not_of_an_index_is_left_and_told() {
+fn files_that_are_not_of_an_index_are_left_and_reported() {
     let asked = Asked::small();
     let (gone, folder) = another(&asked);
     drop(gone);

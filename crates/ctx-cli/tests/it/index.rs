@@ -222,7 +222,7 @@ fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
 }
 
 #[test]
-fn what_the_index_remembers_comes_after_all_that_is_said() {
+fn the_index_saves_after_all_output_is_written() {
     let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
     let files = |variable: Option<&str>, flags: &[&str]| {
         let mut command = asked.command(&[&["index", "--json"], flags].concat());
@@ -312,7 +312,7 @@ fn to_look_at_a_damaged_index_changes_nothing() {
 }
 
 #[test]
-fn what_is_to_be_indexed_is_not_said_where_nothing_is_changed() {
+fn files_to_index_are_not_listed_if_nothing_changed() {
     let asked = Asked::small();
     asked.run(&["index"]).ok();
     for flag in ["--include-generated", "--wait=1", "--max-file-size=1K"] {
@@ -395,7 +395,7 @@ fn a_folder_can_hold_its_own_index() {
 }
 
 #[test]
-fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
+fn skipped_files_are_named_on_request_and_large_ones_always_counted() {
     let asked = Asked::of([
         ("a.rs", BUDGET),
         ("vendor/b.rs", BUDGET),
@@ -518,7 +518,7 @@ fn a_question_for_a_generated_file_is_told_that_it_is_not_searched() {
 }
 
 #[test]
-fn what_is_no_file_and_what_is_empty_is_named_as_pack_names_it() {
+fn special_and_empty_files_are_named_as_by_pack() {
     let asked = Asked::of([("a.rs", BUDGET), ("empty.md", b"")]);
     let mut expected = vec![("empty.md", "empty")];
     #[cfg(unix)]
@@ -557,7 +557,7 @@ fn what_is_no_file_and_what_is_empty_is_named_as_pack_names_it() {
 }
 
 #[test]
-fn what_lies_too_deep_is_told_once() {
+fn folders_that_are_too_deep_are_reported_once() {
     let asked = Asked::small();
     let deep = asked.root.path().join("d/".repeat(130));
     fs::create_dir_all(deep).unwrap();
@@ -715,7 +715,7 @@ fn questions_beside_an_index_that_is_made_anew_are_answered() {
 }
 
 #[test]
-fn what_is_remembered_is_not_lost_with_a_damaged_index() {
+fn remembered_data_outlives_a_damaged_index() {
     let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
     asked.run(&["index", "--include-generated"]).ok();
     fs::write(asked.folder().join("manifest.db"), b"no database").unwrap();
@@ -725,7 +725,7 @@ fn what_is_remembered_is_not_lost_with_a_damaged_index() {
 }
 
 #[test]
-fn what_is_remembered_and_damaged_is_kept_aside_and_told() {
+fn damaged_remembered_data_is_set_aside_and_reported() {
     let asked = Asked::small();
     let first = asked.run(&["query", "budget"]);
     let folder = asked.folder();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::run::{self, Folder};
 
 #[test]
-fn what_is_no_message_is_answered_and_what_comes_after_is_read() {
+fn a_malformed_message_is_answered_and_the_next_one_read() {
     let folder = Folder::of([("a.md", b"text\n")]);
     let mut child = run::command(["mcp"])
         .current_dir(folder.path())

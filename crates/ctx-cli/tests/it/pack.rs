@@ -108,7 +108,7 @@ fn ignore_files_are_obeyed_and_named_files_are_taken() {
 }
 
 #[test]
-fn what_holds_no_text_is_passed_over_and_told() {
+fn files_without_text_are_skipped_and_reported() {
     let folder = Folder::of([
         ("a.rs", b"fn a() {}\n"),
         ("b.bin", b"\x00\x01\x02"),
@@ -136,7 +136,7 @@ fn what_holds_no_text_is_passed_over_and_told() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_decoded_and_told() {
+fn files_in_other_encodings_are_decoded_and_reported() {
     let utf_16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
         .chain("naïve ☔\n".encode_utf16().flat_map(u16::to_le_bytes))
@@ -212,7 +212,7 @@ fn links_are_not_followed() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_not_opened() {
+fn special_files_are_not_opened() {
     let folder = Folder::of([("a.rs", b"fn a() {}\n")]);
     let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();
     let result = folder.run(["pack", "--json"]).json();
@@ -373,7 +373,7 @@ fn long_and_short() -> Folder {
 }
 
 #[test]
-fn what_does_not_fit_whole_is_shown_in_part() {
+fn files_that_do_not_fit_are_shown_in_part() {
     let folder = long_and_short();
     let receipt = folder.run(["pack", "--max-tokens", "300", "--json"]).json();
     let kinds: Vec<(&str, &str)> = receipt["included"]

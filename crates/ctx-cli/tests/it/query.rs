@@ -315,7 +315,7 @@ fn noticed(context: &str) -> (usize, usize) {
 }
 
 #[test]
-fn what_is_shown_and_what_the_notice_counts_are_all_that_there_was_to_choose_from() {
+fn shown_and_omitted_chunks_add_up_to_all_candidates() {
     let asked = Asked::small();
     let parts = (1..9).map(|it| format!("## Part {it}\n\nMills grind corn.\n\n"));
     let notes: Vec<String> = parts.collect();
@@ -362,7 +362,7 @@ fn what_is_shown_and_what_the_notice_counts_are_all_that_there_was_to_choose_fro
 }
 
 #[test]
-fn what_may_name_folders_and_files_is_told() {
+fn words_that_may_name_folders_and_files_are_reported() {
     let asked = Asked::small();
     let question = "how does `src/**/*.rs` use the LICENSE?";
     let result = asked.run(&["query", question, "--json"]).json();
@@ -388,7 +388,7 @@ fn fared<'r>(result: &'r Value, name: &str) -> Option<&'r Value> {
 }
 
 #[test]
-fn what_was_decoded_of_an_answer_is_told_as_pack_tells_it() {
+fn decoded_files_of_an_answer_are_reported_as_by_pack() {
     let asked = Asked::small();
     asked.root.write(
         "old.txt",
@@ -586,7 +586,7 @@ fn without_an_update_the_index_answers_as_it_is() {
 }
 
 #[test]
-fn what_has_moved_since_the_index_was_made_is_shown_where_it_is_and_what_is_gone_is_told() {
+fn moved_code_is_shown_at_its_new_place_and_missing_code_reported() {
     let asked = Asked::small();
     let pay = "def charge_card(card, amount):\n    check(card)\n    return amount * 2\n";
     asked.root.write("pay.py", pay.as_bytes());
@@ -787,7 +787,7 @@ fn the_calls_of_a_trace_are_told_with_what_they_were_taken_for() {
 }
 
 #[test]
-fn what_raises_a_part_is_told_with_what_it_was_worth_before() {
+fn a_raised_part_is_explained_with_its_relevance_before() {
     let said = "fn check() {\n    panic!(\"the walrus has no tusk\");\n}\n";
     let files = [
         ("src/sea.rs", said.as_bytes()),
@@ -893,7 +893,7 @@ fn each_part_is_told_with_the_line_that_answers_best() {
 }
 
 #[test]
-fn what_is_left_out_is_told_with_its_line_too() {
+fn omitted_sentences_are_listed_with_their_line() {
     let body = "    let total = total + 1;\n".repeat(60);
     let source = format!("fn budget_of(total: u32) -> u32 {{\n{body}    total\n}}\n");
     let asked = Asked::of([
@@ -916,7 +916,7 @@ fn what_is_left_out_is_told_with_its_line_too() {
 }
 
 #[test]
-fn what_another_part_says_is_told_to_be_shown() {
+fn a_duplicate_is_reported_as_shown_by_the_other_part() {
     let body = "    let total = total + 1;\n".repeat(9);
     let source = format!("fn budget_of(total: u32) -> u32 {{\n{body}    total\n}}\n");
     let asked = Asked::of([
@@ -957,7 +957,7 @@ fn a_line_that_is_told_has_no_secret_and_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn what_is_invisible_in_a_line_that_is_told_is_an_escape() {
+fn invisible_characters_of_a_quoted_line_are_escaped() {
     let text = "// \u{202e} the budget \u{e0041} of tokens\n";
     let asked = Asked::of([("src/a.rs", text.as_bytes())]);
     let result = asked.run(&["query", "budget tokens", "--json"]).json();
@@ -973,7 +973,7 @@ fn what_is_invisible_in_a_line_that_is_told_is_an_escape() {
 }
 
 #[test]
-fn what_is_looked_for_can_be_narrowed() {
+fn a_search_can_be_narrowed() {
     let asked = Asked::small();
     let all = asked.run(&["query", "token budget pause", "--json"]).json();
     assert!(paths(&all).len() > 2);
@@ -1102,7 +1102,7 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
 }
 
 #[test]
-fn what_a_project_is_its_readme_tells() {
+fn a_question_about_the_project_is_answered_by_its_readme() {
     let source = "//! This repo, this project: what it does, and how to get started with the library.\npub fn project() {}\n";
     for front in ["README.md", "Readme.md", "readme.markdown", "README"] {
         let asked = Asked::of([
@@ -1201,7 +1201,7 @@ fn a_line_that_is_typed_is_first_whatever_is_said_of_it() {
 }
 
 #[test]
-fn what_is_new_a_changelog_tells_from_its_start() {
+fn a_question_about_news_is_answered_by_the_start_of_the_changelog() {
     let source = "//! What is new in the last release: the release of a last lock.\npub fn new_release() {}\n";
     for name in ["CHANGELOG.md", "History.md", "NEWS", "docs/changes.rst"] {
         let asked = Asked::of([

@@ -47,7 +47,7 @@ fn every_verb_masks_secrets_and_says_so() {
 }
 
 #[test]
-fn what_is_shown_with_its_secrets_is_compared_with_them() {
+fn contexts_with_secrets_are_compared_unmasked() {
     let folder = Folder::of([("a.rs", source().as_bytes()), ("key.pem", b"some words\n")]);
     let receipt = folder.run(["pack", ".", "--keep-secrets", "--json"]).json();
     folder.write("receipt.json", receipt.to_string());

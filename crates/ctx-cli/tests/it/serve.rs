@@ -675,7 +675,7 @@ fn each_run_has_a_token_of_its_own_and_the_same_data() {
 /// The short form of `cargo xtask kill`.
 #[test]
 #[cfg(unix)]
-fn what_was_acknowledged_is_there_after_each_kill() {
+fn acknowledged_writes_outlive_each_kill() {
     let folder = Folder::new();
     let mut votes = Vec::new();
     let vote = |serving: &Serving, handle: &str| {
@@ -788,7 +788,7 @@ fn as_many_builds_at_once_are_taken_as_make_sense() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told_with_a_hint() {
+fn a_server_that_cannot_start_gives_the_reason_and_a_hint() {
     let folder = Folder::of([("tokens", b"ada nohash\n"), ("file", b"")]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -868,7 +868,7 @@ fn what_cannot_be_served_is_told_with_a_hint() {
 }
 
 #[test]
-fn what_is_no_address_of_a_database_is_a_matter_of_usage_and_not_repeated() {
+fn an_invalid_database_address_is_a_usage_error_and_not_echoed() {
     let folder = Folder::new();
     for (url, said) in [
         ("sesame", "it is neither postgres://"),

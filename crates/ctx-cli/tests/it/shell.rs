@@ -251,7 +251,7 @@ fn an_interrupt_goes_before_the_end_of_the_input_that_comes_with_it() {
 /// As by `nohup`, and by a script for what it leaves in the background.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_ignored_from_the_beginning_does_not_end_it() {
+fn signals_ignored_at_the_start_do_not_end_the_command() {
     let (child, stdin) = assembling(run::ignoring("HUP INT"));
     run::signal(child.id(), "HUP");
     run::signal(child.id(), "INT");

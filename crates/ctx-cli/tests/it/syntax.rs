@@ -98,7 +98,7 @@ fn lines_are_a_value_with_numbers_but_for_marks() {
 }
 
 #[test]
-fn what_is_cut_keeps_its_tokens() {
+fn a_truncated_file_keeps_within_its_tokens() {
     let folder = folder();
     for limit in [0_u64, 5, 12, 20, 30] {
         let ran = folder.run([
@@ -120,7 +120,7 @@ fn what_is_cut_keeps_its_tokens() {
 }
 
 #[test]
-fn what_is_cut_passes_for_no_rendition() {
+fn a_truncated_file_has_a_strategy_and_no_rendition() {
     let args = ["show", "src/a.rs", "--max-tokens", "20", "--json"];
     let value = folder().run(args).json();
     assert_eq!(value["strategy"], "signature-first");
@@ -192,7 +192,7 @@ fn why_a_file_cannot_be_read_is_told() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_files_symbols_and_lines_are_named() {
     let folder = folder();
     let fails = |args: &[&str], code: i32, parts: &[&str]| {
         let ran: Ran = folder.run(args);

@@ -108,7 +108,7 @@ fn a_summary_in_place_of_a_text_is_no_full_text() {
 }
 
 #[test]
-fn what_is_shown_in_part_is_what_the_files_say() {
+fn chunks_shown_in_part_are_compared_with_their_files() {
     let steps: Vec<String> = (0..40).map(|it| format!("    step_{it}();\n")).collect();
     let body = steps.concat();
     let code = format!("fn first() {{\n{body}}}\n\nfn second() {{\n{body}}}\n");
@@ -400,7 +400,7 @@ fn a_text_with_escapes_is_compared() {
 }
 
 #[test]
-fn what_is_left_out_is_told_where_nothing_is_shown_too() {
+fn the_notice_is_checked_even_if_nothing_is_shown() {
     let chunks: Vec<Value> = (0..4)
         .map(|n| json!({"id": format!("c{n}"), "content": format!("word{n} ").repeat(400), "relevance": 0.5}))
         .collect();
@@ -600,7 +600,7 @@ fn a_hostile_receipt_reads_nothing_outside_its_folder() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn inputs_that_cannot_be_read_are_named() {
     let (folder, receipt) = packed("markdown");
     folder.write("receipt.json", receipt.to_string());
     folder.write("no.json", "{\"digest\": 1}");

@@ -131,7 +131,7 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
-fn what_is_left_open_is_named() {
+fn unclosed_blocks_are_named() {
     let error = parse(Format::Markdown, "### a\n\n```rust\nfn a() {}\n").unwrap_err();
     assert_eq!(
         error.to_string(),

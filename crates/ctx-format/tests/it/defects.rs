@@ -77,7 +77,7 @@ fn a_block_that_shows_nothing_has_no_frame_around_it() {
 }
 
 #[test]
-fn what_follows_a_block_that_shows_nothing_does_not_underline_it() {
+fn a_separator_after_an_empty_block_does_not_underline_it() {
     let mut options = FormatOptions::default();
     options.separator = Some("---".to_owned());
     options.file_headers = false;

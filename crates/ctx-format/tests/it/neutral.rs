@@ -25,7 +25,7 @@ fn replaced(text: &str, by: &str, count: usize) {
 }
 
 #[test]
-fn what_people_write_is_kept() {
+fn ordinary_text_is_kept() {
     kept("");
     kept("fn main() {\n\tprintln!(\"~\");\r\n}\n");
     kept("Straße, naïve, “quotes”, — dash, 日本語, \u{3000}, €, עברית, العربية");
@@ -43,7 +43,7 @@ fn what_people_write_is_kept() {
 }
 
 #[test]
-fn what_is_not_seen_is_replaced() {
+fn invisible_characters_are_replaced() {
     replaced("\0", r"\u{0}", 1);
     replaced("\u{1b}[2J", r"\u{1b}[2J", 1);
     replaced("a\rb\r\nc\r", "a\\u{d}b\r\nc\\u{d}", 2);

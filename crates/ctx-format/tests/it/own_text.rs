@@ -93,7 +93,7 @@ fn own_text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases * 4, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_not_refused_swallows_no_block(
+    fn accepted_headers_and_separators_swallow_no_block(
         header in own_text(),
         separator in own_text(),
         footer in own_text(),
@@ -131,7 +131,7 @@ fn accepted(text: &str) {
 }
 
 #[test]
-fn what_is_left_open_is_refused_with_its_line() {
+fn unclosed_markup_is_refused_with_its_line() {
     refused("header", "Use this:\n\n```rust\nfn a()", 3, "fence");
     refused("header", "~~~~\n~~~", 1, "fence");
     refused("footer", "a\n<!-- never closed\n\nb", 2, "comment");
@@ -146,7 +146,7 @@ fn what_is_left_open_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_closes_itself_is_accepted() {
+fn closed_markup_is_accepted() {
     accepted("");
     accepted("# Title\n\nSome *text* with `code` and <https://example.com>.\n");
     accepted("```rust\nfn a() {}\n```\n");

@@ -144,7 +144,7 @@ fn is_shown(what: &str, c: char, text: &str, slot: Slot) {
 }
 
 #[test]
-fn what_is_not_seen_is_shown_alone_and_between_letters() {
+fn invisible_characters_are_shown_alone_and_between_letters() {
     for (what, table) in UNSEEN {
         for c in characters(table) {
             for text in [c.to_string(), format!("a{c}b"), format!("a{c}{c}b")] {
@@ -158,7 +158,7 @@ fn what_is_not_seen_is_shown_alone_and_between_letters() {
 }
 
 #[test]
-fn what_is_not_seen_is_shown_after_digits_punctuation_and_space() {
+fn invisible_characters_are_shown_after_digits_punctuation_and_space() {
     for base in "0 9 # * - _ . , ( \" ' “ ” ‘ ’ é ß д α \u{a0} \u{301}".split(' ') {
         for (what, table) in UNSEEN {
             for c in characters(table).filter(|c| !matches!(c, '\t' | '\n')) {
@@ -179,7 +179,7 @@ fn all_else_is_kept_alone() {
 }
 
 #[test]
-fn what_needs_unseen_characters_keeps_them() {
+fn scripts_that_need_invisible_characters_keep_them() {
     for text in KEPT {
         assert!(text.contains(is_unseen), "{text:?} is no exception");
         for text in [(*text).to_owned(), format!("a {text} b"), text.repeat(2)] {

@@ -126,7 +126,7 @@ fn place(path: &str, names: &[&str]) -> (String, Vec<String>) {
 }
 
 #[test]
-fn what_a_change_touched_is_found_by_what_was_said_of_it() {
+fn places_are_found_by_the_message_of_the_change_that_touched_them() {
     let mut bench = Bench::new();
     bench.change(
         "Fix a leak when connections time out",
@@ -206,7 +206,7 @@ fn a_change_of_a_definition_on_one_line_is_found_by_it() {
 }
 
 #[test]
-fn what_is_known_is_not_read_again_and_what_head_has_not_is_forgotten() {
+fn known_commits_are_not_read_again_and_unreachable_ones_are_forgotten() {
     let mut bench = Bench::new();
     let first = bench.change("Fix a leak", "return 1", "return 3");
     assert_eq!(update(&bench.open()).read, 1);
@@ -415,7 +415,7 @@ fn who_ends_to_wait_for_another_has_what_that_one_read() {
 }
 
 #[test]
-fn what_an_update_read_is_on_the_disk_before_it_ends() {
+fn changes_are_on_the_disk_before_an_update_ends() {
     let mut bench = Bench::new();
     bench.leak(300);
     let changes = bench.open();
@@ -453,7 +453,7 @@ fn no_repository_is_none_and_one_without_a_commit_has_no_change() {
 }
 
 #[test]
-fn what_is_no_repository_and_no_commit_is_told() {
+fn a_missing_repository_and_a_missing_commit_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("changes");
     fs::write(root.path().join(".git"), "gitdir: nowhere\n").unwrap();
@@ -663,7 +663,7 @@ fn a_repository_is_looked_at_no_further_up_than_it_is_searched_for() {
 }
 
 #[test]
-fn what_cannot_be_read_of_a_repository_is_left_out() {
+fn unreadable_objects_are_left_out() {
     let mut bench = Bench::new();
     bench.change("Fix a leak", "return 1", "return 3");
     bench.change("Fix a leak again", "return 2", "return 4");
@@ -733,7 +733,7 @@ fn a_shallow_repository_tells_what_it_has_and_the_rest_when_that_comes() {
 }
 
 #[test]
-fn what_touches_more_than_a_person_reads_is_about_no_place() {
+fn a_change_that_touches_too_much_is_about_no_place() {
     let mut bench = Bench::new();
     let text = |functions: usize, body: &str| -> String {
         let one = |it| format!("def leak_{it}():\n    {body}\n\n");

@@ -217,7 +217,7 @@ fn who_uses_a_name_is_found() {
 }
 
 #[test]
-fn what_was_shown_is_remembered() {
+fn shown_files_are_remembered() {
     let fixture = shop();
     let index = fixture.updated();
     let paths = ["src/cart.rs".to_owned()];
@@ -234,7 +234,7 @@ fn what_was_shown_is_remembered() {
 }
 
 #[test]
-fn what_was_parsed_is_known_until_it_changes() {
+fn outlines_are_reused_until_their_file_changes() {
     let one = "use a::b;\n\n/// Adds.\npub fn add(x: u32) -> u32 {\n    more(x)\n}\n";
     let long = "pub fn f() {}\n".repeat(300);
     let fixture = Fixture::new(&[("a.rs", one), ("b.rs", &long), ("c.unknown", "words\n")]);

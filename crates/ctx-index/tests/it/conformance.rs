@@ -33,7 +33,7 @@ async fn it_keeps_the_laws_of_stores() {
 }
 
 #[tokio::test]
-async fn what_is_indexed_as_it_is_changes_nothing() {
+async fn an_update_without_changes_changes_nothing() {
     let (folder, _at, index) = indexed(&laws::corpus());
     laws::unchanged(&index, async || {
         let later = SystemTime::now() + Duration::from_mins(1);

@@ -120,7 +120,7 @@ fn a_file_that_cannot_be_read_is_told_and_the_rest_indexed() {
 }
 
 #[test]
-fn what_is_in_a_folder_that_cannot_be_listed_is_not_taken_for_gone() {
+fn files_in_a_folder_that_cannot_be_listed_stay_indexed() {
     let fixture = Fixture::new(&[("a.rs", &function("one")), ("b/c/d.rs", &function("two"))]);
     mode(fixture.root(), 0o755);
     mode(fixture.store.path(), 0o777);
@@ -421,7 +421,7 @@ fn drop_table(fixture: &Fixture, database: &str, table: &str) {
 }
 
 #[test]
-fn what_fails_of_an_index_names_its_folder_and_no_type_of_others() {
+fn errors_name_the_folder_of_the_index_and_no_foreign_type() {
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let index = fixture.open();
     drop_table(&fixture, "manifest.db", "files");

@@ -87,7 +87,7 @@ fn a_file_in_the_text_of_an_index_is_no_reason_not_to_open_it_and_is_not_removed
 }
 
 #[test]
-fn what_becomes_of_a_folder_while_an_index_is_open_is_left_too() {
+fn a_folder_that_changes_owner_while_an_index_is_open_is_left_alone() {
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let index = fixture.updated();
     fs::remove_dir_all(fixture.folder()).unwrap();

@@ -83,7 +83,7 @@ fn kept(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_remembered_outlives_damage_to_each_file_that_can_be_made_again() {
+fn remembered_data_outlives_damage_to_each_derived_file() {
     let fixture = used();
     let before = remembered(&fixture.open());
     let mut names: Vec<PathBuf> = files_below(&fixture.folder());
@@ -109,7 +109,7 @@ fn what_is_remembered_outlives_damage_to_each_file_that_can_be_made_again() {
 }
 
 #[test]
-fn what_is_remembered_outlives_the_removal_of_the_index() {
+fn remembered_data_outlives_the_removal_of_the_index() {
     let fixture = used();
     let before = remembered(&fixture.open());
     remove(&fixture.folder());
@@ -120,7 +120,7 @@ fn what_is_remembered_outlives_the_removal_of_the_index() {
 }
 
 #[test]
-fn what_is_remembered_and_damaged_is_kept_aside_and_the_index_goes_on() {
+fn damaged_remembered_data_is_set_aside_and_the_index_goes_on() {
     let fixture = used();
     let expected = contents(&fixture.open());
     let garbage = b"this is no database, it is a sentence";
@@ -226,7 +226,7 @@ fn a_second_damage_is_kept_beside_the_first() {
 }
 
 #[test]
-fn what_is_gone_is_told() {
+fn lost_remembered_data_is_reported() {
     for cut in [true, false] {
         let fixture = used();
         let path = fixture.folder().join("remembered.db");
@@ -289,7 +289,7 @@ fn votes_of(fixture: &Fixture) -> String {
 }
 
 #[test]
-fn what_an_earlier_version_remembered_is_taken_along() {
+fn remembered_data_of_an_earlier_version_is_taken_over() {
     for by_removal in [false, true] {
         let fixture = used();
         let index = fixture.open();
@@ -314,7 +314,7 @@ fn what_an_earlier_version_remembered_is_taken_along() {
 }
 
 #[test]
-fn what_an_earlier_version_left_damaged_is_kept_aside() {
+fn damaged_data_of_an_earlier_version_is_set_aside() {
     let fixture = used();
     as_earlier(&fixture);
     let manifest = fixture.folder().join("manifest.db");
@@ -331,7 +331,7 @@ fn what_an_earlier_version_left_damaged_is_kept_aside() {
 }
 
 #[test]
-fn what_a_later_version_remembers_is_left_to_it() {
+fn remembered_data_of_a_later_version_is_left_alone() {
     let fixture = used();
     let path = fixture.folder().join("remembered.db");
     let later = rusqlite::Connection::open(&path).unwrap();

@@ -91,7 +91,7 @@ fn opening_is_noted_once_a_day() {
 }
 
 #[test]
-fn what_is_damaged_or_of_another_format_is_told_to_be_begun_anew() {
+fn an_index_that_is_damaged_or_of_another_format_must_be_begun_anew() {
     let fixture = indexed();
     let manifest = Connection::open(fixture.folder().join("manifest.db")).unwrap();
     let sql = "UPDATE meta SET value = '1.1' WHERE key = 'format'";
@@ -152,7 +152,7 @@ fn a_damaged_index_is_removed_with_what_was_kept_aside() {
 }
 
 #[test]
-fn what_a_killed_removal_leaves_is_known_for_an_index_still() {
+fn the_rest_of_a_killed_removal_is_still_recognized_as_an_index() {
     let fixture = indexed();
     let folder = fixture.folder();
     for name in ["manifest.db", "text/meta.json"] {

@@ -207,7 +207,7 @@ fn a_file_without_a_word_is_followed_as_any_other() {
 }
 
 #[test]
-fn what_is_no_text_any_more_or_too_large_is_forgotten() {
+fn files_that_become_binary_or_too_large_are_forgotten() {
     let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
     let index = fixture.updated();
     fixture.write("a.rs", b"\x7fELF\0\0\0\0\x01\x02\0common");
@@ -261,7 +261,7 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
 }
 
 #[test]
-fn what_was_passed_over_is_not_told_to_be_indexed_no_longer() {
+fn skipped_files_are_not_reported_as_removed() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
         ("long.rs", &function("two").repeat(50)),
@@ -283,7 +283,7 @@ fn what_was_passed_over_is_not_told_to_be_indexed_no_longer() {
 }
 
 #[test]
-fn what_says_that_a_machine_wrote_it_is_passed_over_unless_it_is_asked_for() {
+fn generated_files_are_skipped_unless_requested() {
     let generated = format!("// @generated\n{}", function("made"));
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
@@ -352,7 +352,7 @@ fn a_file_that_becomes_a_link_is_told_as_one() {
 }
 
 #[test]
-fn what_is_passed_over_is_named_with_the_reason() {
+fn skipped_files_are_named_with_the_reason() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
         ("vendor/lib.rs", &function("theirs")),
@@ -401,7 +401,7 @@ fn what_is_passed_over_is_named_with_the_reason() {
 }
 
 #[test]
-fn what_a_grammar_does_not_come_to_an_end_with_is_found_by_its_lines_and_told() {
+fn files_that_take_too_long_to_parse_are_found_by_lines_and_reported() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one").repeat(100)),
         ("b.txt", "No grammar.\n"),
@@ -420,7 +420,7 @@ fn what_a_grammar_does_not_come_to_an_end_with_is_found_by_its_lines_and_told() 
 }
 
 #[test]
-fn what_is_wanted_is_kept_with_the_index() {
+fn options_are_stored_with_the_index() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
         ("vendor/lib.rs", &function("theirs")),
@@ -498,7 +498,7 @@ fn an_index_below_its_own_root_is_not_indexed() {
 }
 
 #[test]
-fn what_was_done_before_a_cancel_is_kept() {
+fn work_done_before_a_cancellation_is_kept() {
     let files: Vec<(String, String)> = (0..200)
         .map(|it| (format!("f{it:03}.rs"), function(&format!("f{it}"))))
         .collect();

@@ -150,7 +150,7 @@ fn a_table_is_changed_however_it_is_written() {
 }
 
 #[test]
-fn what_is_no_table_or_no_toml_stays_as_it_is() {
+fn a_configuration_that_is_not_understood_stays_as_it_is() {
     for (before, why) in [
         ("a = 1\n[b\n", "it is no TOML in line 2"),
         ("a = 1\na = 2\n", "it is no TOML in line 2"),

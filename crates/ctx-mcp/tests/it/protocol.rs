@@ -67,7 +67,7 @@ async fn a_question_is_answered_with_the_lines_that_fit_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_just_before_a_question_is_found() {
+async fn files_written_just_before_a_question_are_found() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
     let ask = |query: &str| json!({"query": query});
@@ -90,7 +90,7 @@ async fn what_was_written_just_before_a_question_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_limits_a_question_is_honoured() {
+async fn the_limits_of_a_question_are_honoured() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
     let arguments = json!({
@@ -624,7 +624,7 @@ async fn a_resource_is_all_of_it_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_listed_is_read_as_the_file_has_it() {
+async fn listed_resources_read_as_their_files() {
     let long = "let a = 1; ".repeat(20_000);
     let files = [
         ("a.txt", "one\r\ntwo\r\n\r\n\r\n"),
@@ -988,7 +988,7 @@ async fn a_history_that_cannot_be_read_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_files_import_and_parts_use_is_shown_where_it_is_asked_for() {
+async fn imports_and_relations_are_shown_on_request() {
     let run = "import os\nfrom help import helper\n\n\ndef run():\n    return helper(os.name)\n";
     let project = Project::of(&[
         ("run.py", run),

@@ -6,7 +6,7 @@ use crate::Project;
 use crate::client::Client;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_sent_is_not_sent_again_and_the_reply_says_so() {
+async fn chunks_sent_before_are_not_sent_again_and_the_reply_says_so() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
     let question = json!({"query": "parse_sum", "session": "s"});
@@ -68,7 +68,7 @@ async fn the_best_of_what_was_sent_is_told_first_and_what_is_far_from_it_is_not_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_told_of_a_part_is_told_when_it_is_sent() {
+async fn warnings_about_a_part_come_when_it_is_sent() {
     let text = "token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4ROnl\"\n";
     let project = Project::of(&[("a.py", text)]);
     let mut client = Client::connect(&project.server()).await;
@@ -83,7 +83,7 @@ async fn what_is_told_of_a_part_is_told_when_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_changed_is_sent_again() {
+async fn changed_chunks_are_sent_again() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
     let hit = json!([{"id": "a", "relevance": 1, "filePath": "src/printer.rs", "startLine": 4, "endLine": 6}]);
@@ -100,7 +100,7 @@ async fn what_changed_is_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_sent_in_part_may_be_sent_in_full() {
+async fn chunks_sent_in_part_may_be_sent_in_full() {
     let body: String = (0..200)
         .map(|it| format!("    let value_{it} = {it} * 7;\n"))
         .collect();

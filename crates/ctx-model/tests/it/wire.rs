@@ -46,7 +46,7 @@ fn a_chunk_needs_three_fields() {
 
 /// What no constructor or conversion gives.
 #[test]
-fn what_the_wire_has_another_word_for_reads_back_as_that() {
+fn values_written_as_another_variant_read_back_as_it() {
     let json = |value: &dyn Fn(&mut BuildOptions)| {
         let mut options = BuildOptions::default();
         value(&mut options);
@@ -384,14 +384,14 @@ fn a_result_with_fields_of_a_later_version_is_read() {
 }
 
 #[test]
-fn what_is_no_chunk_is_told_what_one_is() {
+fn an_error_about_a_chunk_describes_one() {
     let error = serde_json::from_str::<Chunk>("1").unwrap_err().to_string();
     let said = "invalid type: integer `1`, expected a chunk, an object with `id`, `content` and `relevance`";
     assert!(error.starts_with(said), "{error}");
 }
 
 #[test]
-fn what_was_wanted_is_told_in_the_words_of_json() {
+fn errors_name_the_expected_type_in_terms_of_json() {
     #[track_caller]
     fn told<T: DeserializeOwned>(text: &str, expected: &str) {
         let error = serde_json::from_str::<T>(text).err().unwrap().to_string();

@@ -27,13 +27,13 @@ async fn the_shared_store_keeps_the_laws_of_stores() {
 }
 
 #[tokio::test]
-async fn what_is_said_and_pinned_is_kept_by_whoever_keeps_threads() {
+async fn messages_and_pins_keep_the_laws_of_threads() {
     let fresh = fresh!();
     laws::threads(&fresh.owner("alice")).await;
 }
 
 #[tokio::test]
-async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
+async fn storing_the_same_and_removing_nothing_change_nothing() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     let at = |time| {

@@ -173,7 +173,7 @@ async fn the_number_of_a_thread_says_nothing_of_other_owners() {
 }
 
 #[tokio::test]
-async fn what_a_request_begins_with_is_what_is_there_then() {
+async fn a_request_sees_the_data_as_it_was_when_it_began() {
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     for thread in ["", "t", "no\0ne", "' OR ''='"] {

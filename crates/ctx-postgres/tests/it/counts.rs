@@ -22,7 +22,7 @@ async fn counts(client: &Client, owner: &str) -> [(i64, i64); 2] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_counted_is_what_there_is_whoever_adds_and_forgets_at_once() {
+async fn counts_match_the_rows_under_concurrent_writes() {
     let fresh = fresh!();
     let mut tasks = Vec::new();
     for writer in 0..4 {
@@ -129,7 +129,7 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoever_may_migrate() {
+async fn data_of_an_earlier_version_is_counted_and_found_by_folders_after_a_migration() {
     let Some(server) = alone() else {
         return;
     };

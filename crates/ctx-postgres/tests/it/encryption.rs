@@ -75,7 +75,7 @@ async fn connections_are_encrypted_where_that_is_asked_for_and_only_to_whom_it_i
 }
 
 #[tokio::test]
-async fn what_the_way_to_the_server_fails_by_is_told() {
+async fn failures_of_a_connection_are_reported_with_their_cause() {
     let folder = tempfile::tempdir().unwrap();
     let damaged = folder.path().join("damaged.pem");
     let pem = "-----BEGIN CERTIFICATE-----\nc2VzYW1l\n";

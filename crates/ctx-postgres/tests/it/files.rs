@@ -42,7 +42,7 @@ async fn a_file_that_is_stored_again_is_stored_once() {
 }
 
 #[tokio::test]
-async fn what_was_read_in_a_file_comes_with_its_text() {
+async fn the_outline_of_a_file_comes_with_its_text() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     let text = "fn first() { second(); }\n";
@@ -166,7 +166,7 @@ async fn writers_of_one_owner_take_turns_and_none_is_lost() {
 }
 
 #[test]
-fn what_a_thread_ended_of_is_said_once() {
+fn the_cause_of_a_failed_thread_is_named_once() {
     let error = StoreError::from(TaskFailed::Panicked);
     let said = ctx_model::error_chain(&error);
     assert_eq!(said, "take files apart: it panicked");

@@ -120,7 +120,7 @@ async fn no_statement_has_more_terms_than_may_be_or_longer_ones() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_is_named_and_the_rest_is_stored() {
+async fn texts_that_cannot_be_stored_are_named_and_the_rest_is_stored() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     let long = format!("{}.rs", "x".repeat(2000));
@@ -223,7 +223,7 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_in_words_is_in_no_error() {
+async fn no_error_repeats_a_message_of_the_server() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     let change = raw(&fresh.url).await;

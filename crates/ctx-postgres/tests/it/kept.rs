@@ -43,7 +43,7 @@ async fn other(url: &str, limits: Limits) -> OwnedStore {
 }
 
 #[tokio::test]
-async fn what_another_process_writes_is_seen_by_the_next_search() {
+async fn files_written_by_another_process_are_found_by_the_next_search() {
     let fresh = fresh!();
     let (writer, reader) = (fresh.owner("alice"), other(&fresh.url, patient()).await);
     // Another owner has files at the same paths.
@@ -121,7 +121,7 @@ async fn counts_of_two_generations_are_not_mixed() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_read_again() {
+async fn data_beyond_the_cache_is_read_again() {
     let fresh = fresh!();
     let files = (0..40).map(|it| file(&format!("{it}.rs"), "one", it));
     let files: Vec<FileText> = files.chain([file("a.rs", "two", 1)]).collect();
@@ -162,7 +162,7 @@ async fn of_many_who_ask_for_the_same_at_once_all_are_answered_whoever_goes_away
 }
 
 #[tokio::test]
-async fn what_is_known_of_terms_and_files_is_not_asked_again() {
+async fn cached_terms_and_files_are_not_queried_again() {
     let Some(fresh) = Fresh::logged().await else {
         return;
     };

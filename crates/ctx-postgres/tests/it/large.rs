@@ -11,7 +11,7 @@ const FILES: usize = 48;
 const WORDS: usize = 64_000;
 
 #[tokio::test]
-async fn what_one_question_finds_is_read_by_as_many_statements_as_it_takes() {
+async fn large_results_are_read_by_several_statements() {
     let Some(fresh) = Fresh::logged().await else {
         return;
     };

@@ -28,7 +28,7 @@ async fn connections(watch: &Client) -> Vec<i32> {
 /// There is one connection. What writes may take longer than who reads waits for the server, so
 /// that one that came after it on the connection would say that the server is silent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_left_on_a_connection_is_ended_and_nobody_has_it_again() {
+async fn an_abandoned_statement_is_ended_and_its_connection_not_reused() {
     let mut limits = Limits::default()
         .with_connections(1)
         .with_reading(Duration::from_secs(5));

@@ -152,7 +152,7 @@ async fn refuse_messages(url: &str, times: u32) {
 }
 
 #[tokio::test]
-async fn what_could_not_be_serialized_is_tried_again() {
+async fn serialization_failures_are_retried() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     refuse_messages(&fresh.url, 3).await;
@@ -162,7 +162,7 @@ async fn what_could_not_be_serialized_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_can_never_be_serialized_is_an_error_after_the_last_try() {
+async fn a_lasting_serialization_failure_is_an_error_after_the_last_try() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     refuse_messages(&fresh.url, 1_000).await;

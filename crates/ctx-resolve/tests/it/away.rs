@@ -30,7 +30,7 @@ impl Files for Elsewhere {
 }
 
 #[test]
-fn what_cannot_be_read_for_now_is_told_apart() {
+fn transient_read_failures_are_distinguished() {
     let sources = Sources::of(Arc::new(Elsewhere));
     let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
     let paths = ["late", "away", "refused", "broken"];

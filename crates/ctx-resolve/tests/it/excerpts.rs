@@ -98,7 +98,7 @@ fn a_line_that_is_asked_about_is_in_each_excerpt() {
 }
 
 #[test]
-fn what_is_not_long_has_one_excerpt() {
+fn a_short_text_has_one_excerpt() {
     let text = function((2..50).map(|it| format!("call({it})")));
     assert_eq!(excerpts(&text, &["(13)", "(40)"]).len(), 1);
 }

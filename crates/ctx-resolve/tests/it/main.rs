@@ -207,7 +207,7 @@ fn lines_that_end_in_an_empty_one_are_where_they_were_said_to_be() {
 }
 
 #[test]
-fn what_moved_is_shown_where_it_is() {
+fn moved_lines_are_shown_at_their_new_place() {
     let (_folder, sources) = setting();
     let resolved = run(
         &sources,
@@ -219,7 +219,7 @@ fn what_moved_is_shown_where_it_is() {
 }
 
 #[test]
-fn what_is_gone_is_shown_as_it_was_stored_or_left_out_with_a_reason() {
+fn missing_lines_are_shown_as_stored_or_omitted_with_a_reason() {
     let (_folder, sources) = setting();
     let hits = vec![
         hit(
@@ -317,7 +317,7 @@ fn the_result_is_the_same_in_any_run() {
 }
 
 #[test]
-fn what_a_hit_is_told_does_not_depend_on_the_order_of_hits() {
+fn the_imports_and_relations_of_a_hit_do_not_depend_on_the_order_of_hits() {
     let (_folder, resolver) = setting();
     let hits = || {
         let mut hits = vec![
@@ -445,7 +445,7 @@ impl Outlines for Asked {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_read() {
+fn files_are_not_read_once_nobody_waits() {
     let hits = ["app/shapes.py", "app/util.py"].map(|it| hit(it, it, (1, 2), ""));
     let (_folder, resolver) = setting();
     let asked = Arc::new(Asked::default());
@@ -474,7 +474,7 @@ fn what_nobody_waits_for_is_not_read() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_looked_for_in_its_file_no_further() {
+fn a_search_within_a_file_ends_once_nobody_waits() {
     let (_folder, resolver) = setting();
     let hits: Vec<Chunk> = (0..9)
         .map(|n| {
@@ -666,7 +666,7 @@ fn a_hash_that_cannot_be_one_keeps_nobody_from_looking_for_what_has_moved() {
 }
 
 #[test]
-fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_indexed() {
+fn a_definition_is_found_again_in_a_file_changed_since_it_was_indexed() {
     let (folder, resolver) = setting();
     let indexed = hash(SHAPES);
     let resolver = resolver.with_indexed(move |path| (path == "app/shapes.py").then_some(indexed));

@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_masked_is_not_told_by_a_guess((text, (first, last)) in file(), guess in "[a-z]{64}") {
+    fn a_guess_does_not_reveal_a_masked_secret((text, (first, last)) in file(), guess in "[a-z]{64}") {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let span = span(first, last);
         let right = lines[first..=last].concat();
@@ -245,7 +245,7 @@ fn expanded_context_is_what_the_file_says_around_a_hit() {
 }
 
 #[test]
-fn what_a_file_of_secrets_said_is_not_shown_with_what_is_around_it_either() {
+fn stored_text_of_a_secret_file_is_not_shown_even_with_its_surroundings() {
     let password = "DB_PASSWORD=correct-horse-battery";
     let hits = || {
         let wide = |id: &str, path: &str, content: &str| {
@@ -321,7 +321,7 @@ fn names_imports_and_relations_are_masked_and_counted() {
 }
 
 #[test]
-fn what_is_a_secret_in_one_text_is_one_in_all() {
+fn a_secret_in_one_text_is_masked_in_all() {
     let secret = "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8i9J0";
     let line = format!("  secret_access_key: {secret}");
     let text = format!("# settings\naws:\n{line}\n");

@@ -65,7 +65,7 @@ fn named_test() -> Store {
 }
 
 #[tokio::test]
-async fn what_a_question_names_comes_first_whatever_its_file_is_for() {
+async fn definitions_named_in_a_question_come_first_whatever_the_role_of_their_file() {
     let question = "What does `test_input_types` verify of the conversion of a type?";
     let retrieved = ask(named_test(), question, &options()).await;
     assert_eq!(paths(&retrieved)[0], "tests/regression.rs");
@@ -105,7 +105,7 @@ async fn the_best_is_1_and_the_rest_below() {
 }
 
 #[tokio::test]
-async fn what_is_found_tells_who_said_so() {
+async fn a_found_part_names_the_strategies_that_found_it() {
     let retrieved = ask(library(), "why does `take` wait in pool.py:12", &options()).await;
     let best = &retrieved.found[0];
     assert_eq!(best.part.name.as_deref(), Some("take"));
@@ -177,7 +177,7 @@ fn touched(path: &str, names: &[&str], score: f64) -> Touched {
 }
 
 #[tokio::test]
-async fn what_a_change_touched_is_the_first_of_its_names_that_the_file_defines() {
+async fn a_touched_place_is_the_first_of_its_names_that_the_file_defines() {
     let mut store = Store::of(&[
         ("src/pool.py", 10, "method", "take", "slots"),
         ("src/pool.py", 40, "method", "give", "slots"),
@@ -211,7 +211,7 @@ async fn what_a_change_touched_is_the_first_of_its_names_that_the_file_defines()
 }
 
 #[tokio::test]
-async fn what_was_changed_has_no_say_where_nobody_knows_it() {
+async fn changes_do_not_count_without_a_port_for_them() {
     let question = Arc::new(Query::analyse("connection pool"));
     let retrieved = Retriever::new(Arc::new(library()));
     let retrieved = retrieved.retrieve(&question, &options()).await;
@@ -220,7 +220,7 @@ async fn what_was_changed_has_no_say_where_nobody_knows_it() {
 }
 
 #[tokio::test]
-async fn how_much_a_part_holds_says_nothing_for_the_rest_of_its_file() {
+async fn the_coverage_of_a_part_does_not_raise_the_rest_of_its_file() {
     let store = || {
         Store::of(&[
             ("src/pool.py", 10, "function", "take", "take a connection"),
@@ -249,7 +249,7 @@ async fn how_much_a_part_holds_says_nothing_for_the_rest_of_its_file() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_the_best_of_a_file_is_found_below_it() {
+async fn neighbours_of_the_best_part_of_a_file_are_found_below_it() {
     let store = Store::of(&[
         ("src/pool.py", 1, "lines", "", "import collections"),
         ("src/pool.py", 10, "function", "take", "take a connection"),
@@ -286,7 +286,7 @@ async fn a_question_that_says_nothing_asks_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn missing_names_and_places_find_nothing() {
     let retrieved = ask(library(), "quaternion", &options()).await;
     assert!(retrieved.found.is_empty());
     assert!(
@@ -985,7 +985,7 @@ async fn a_line_that_no_part_holds_is_that_of_the_nearest() {
 }
 
 #[tokio::test]
-async fn what_a_report_of_few_words_names_by_its_line_is_among_the_first() {
+async fn a_line_named_by_a_short_report_is_among_the_first() {
     let paths: Vec<String> = (0..40).map(|at| format!("src/f{at}.py")).collect();
     let said = |it| (it, 1, "function", "run", "start the app");
     let mut parts: Vec<_> = paths.iter().map(|it| said(it.as_str())).collect();
@@ -1167,7 +1167,7 @@ fn chain() -> Store {
 }
 
 #[tokio::test]
-async fn what_uses_and_is_used_by_the_best_is_found() {
+async fn users_and_uses_of_the_best_parts_are_found() {
     let retrieved = ask(chain(), "wobbly requests", &options()).await;
     assert_eq!(paths(&retrieved), ["src/b.py", "src/a.py", "src/c.py"]);
     assert_eq!(report(&retrieved, Strategy::Relations).found, 2);
@@ -1242,7 +1242,7 @@ async fn without_a_port_for_relations_none_are_followed() {
 }
 
 #[tokio::test]
-async fn what_was_of_use_comes_first_where_that_counts() {
+async fn useful_files_come_first_if_usage_has_a_weight() {
     let parts = [
         ("a.py", 1, "function", "", "socket"),
         ("b.py", 1, "function", "", "socket"),
@@ -1280,7 +1280,7 @@ async fn uses_that_are_not_looked_up_are_not_told_to_be_none() {
 }
 
 #[tokio::test]
-async fn what_is_new_comes_first_where_that_counts() {
+async fn recent_files_come_first_if_recency_has_a_weight() {
     let parts = [
         ("a.py", 1, "function", "", "socket"),
         ("b.py", 1, "function", "", "socket"),
@@ -1352,7 +1352,7 @@ fn place(path: &str, start: u32, end: u32, score: f64) -> Near {
 /// Lines 10 to 15 are a part of `src/pool.py`, 40 to 45 of `src/proxy.py`, and 1 to 6 of the
 /// others.
 #[tokio::test]
-async fn what_another_search_finds_is_the_parts_at_its_lines() {
+async fn places_of_a_custom_search_are_the_parts_at_their_lines() {
     let near = vec![
         place("src/cache.py", 2, 2, -3.0),
         place("src/pool.py", 9, 90, 0.5),
@@ -1426,7 +1426,7 @@ async fn another_search_is_asked_by_the_text_of_the_question() {
 }
 
 #[tokio::test]
-async fn what_another_search_says_of_a_file_is_said_of_all_of_it() {
+async fn a_file_of_a_custom_search_counts_for_all_of_its_parts() {
     let near = vec![
         Near::new("gone.py", None, 2.0),
         Near::new("src/proxy.py", None, 1.0),

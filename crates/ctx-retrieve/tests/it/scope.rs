@@ -47,7 +47,7 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
 }
 
 #[tokio::test]
-async fn what_is_begun_within_shares_it_wherever_it_runs() {
+async fn tasks_begun_within_a_scope_share_it_on_any_thread() {
     let (scope, left) = held();
     let (open, gate) = channel::<()>();
     scope
@@ -93,7 +93,7 @@ async fn who_computes_learns_that_nobody_waits() {
 }
 
 #[tokio::test]
-async fn what_a_panic_says_is_not_told() {
+async fn the_message_of_a_panic_is_not_repeated() {
     let panics = || panic!("there is a {}", "canary");
     let elsewhere = TaskScope::default().blocking(panics).await;
     let here = async move { TaskScope::current().blocking(panics).await };
@@ -140,7 +140,7 @@ async fn work_that_is_alone_has_one_thread_and_what_it_spawns_has_not() {
 }
 
 #[tokio::test]
-async fn what_blocks_may_wait_by_the_runtime() {
+async fn blocking_work_may_wait_on_the_runtime() {
     let waits = || Handle::current().block_on(async { tokio::task::yield_now().await });
     let work = async move { TaskScope::current().blocking(waits).await };
     assert_eq!(TaskScope::default().within(work).await, Ok(()));
@@ -191,7 +191,7 @@ async fn who_waits_ends_with_who_asked() {
 }
 
 #[tokio::test]
-async fn what_it_began_learns_that_who_asked_has_gone() {
+async fn tasks_learn_that_their_caller_has_gone() {
     let (tell, told) = channel();
     let work = async move {
         let asked = ctx_retrieve::ask(Duration::MAX, async move {

@@ -45,7 +45,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_masked_stays_as_it_is() {
+fn masking_is_idempotent() {
     let token = format!("token = ghp_{}\n", "a1B2c3D4e5F6".repeat(3));
     let mut text = token.clone();
     assert_eq!(mask("", &mut text).len(), 1);

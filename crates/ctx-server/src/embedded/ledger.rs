@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_earlier_versions_made_the_latest_again_is_as_late_as_what_is_before_it() {
+    fn receipts_refreshed_by_earlier_versions_are_as_late_as_those_before_them() {
         let contexts = Connection::open_in_memory().unwrap();
         let table = r#"CREATE TABLE contexts (seq, receipt);
             INSERT INTO contexts VALUES (3, '{"createdAt":200,'), (5, '{"createdAt":300,'), (6, '{"createdAt":100,'), (9, '')"#;

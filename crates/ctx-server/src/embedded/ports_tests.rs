@@ -22,7 +22,7 @@ fn remembered(state: &State) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_shown_within_the_same_second_is_noted_once() {
+async fn files_shown_again_within_the_same_second_are_recorded_once() {
     let (_folder, state) = open();
     let changes = || crate::embedded::schema::changes(&state.0.contexts()).unwrap();
     let [one, both] =
@@ -42,7 +42,7 @@ async fn what_was_shown_within_the_same_second_is_noted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_and_what_was_shown_keep_the_laws_of_every_store() {
+async fn messages_and_usage_keep_the_laws_of_every_store() {
     let (_folder, state) = open();
     let pinned = laws::PINNED.map(str::to_owned).to_vec();
     let id = laws::THREAD.to_owned();

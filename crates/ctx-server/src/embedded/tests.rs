@@ -282,7 +282,7 @@ async fn a_context_that_cannot_be_written_takes_no_other_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_or_not() {
+async fn shown_files_are_known_at_once_and_written_with_the_context_despite_damaged_rows() {
     let folder = empty();
     let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
     let owner = Owner::new("ada").unwrap();
@@ -359,7 +359,7 @@ async fn a_file_whose_row_is_damaged_is_told_to_be() {
 
 /// The batch is in its place, and the index does not have it yet.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_context_names_is_what_it_shows_before_a_batch_is_indexed() {
+async fn a_context_built_while_a_batch_is_indexed_names_the_files_it_shows() {
     let folder = empty();
     let mut backend = Embedded::open(folder.path(), Quota::default()).unwrap();
     let owner = Owner::new("ada").unwrap();
@@ -401,7 +401,7 @@ async fn what_a_context_names_is_what_it_shows_before_a_batch_is_indexed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_of_an_owner_is_not_opened_through_a_link() {
+async fn the_data_of_an_owner_is_not_opened_through_a_link() {
     for name in ["index", "state.db", "contexts.db", "state.mark"] {
         let (folder, outside) = (empty(), empty());
         let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
@@ -486,7 +486,7 @@ async fn a_data_folder_that_is_gone_or_another_is_not_ready() {
 }
 
 #[tokio::test]
-async fn what_is_kept_has_no_secret_in_it_whoever_sends_it() {
+async fn stored_files_have_no_secret_whoever_sends_them() {
     let folder = empty();
     let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));

@@ -38,7 +38,7 @@ async fn receipts_keep_the_law_of_a_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_found_is_shown_where_it_is_in_a_file_that_was_stored_meanwhile() {
+async fn a_hit_is_shown_at_its_place_in_the_version_of_the_file_stored_since() {
     let Some(server) = Server::shared() else {
         return;
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::client::{ADA, Running};
 
 #[test]
-fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
+fn data_on_a_full_disk_can_be_read_after_a_start() {
     let Some(disk) = Disk::new(4 << 20) else {
         return;
     };
@@ -99,7 +99,7 @@ fn files_can_be_removed_from_a_full_disk() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn what_is_in_a_database_on_a_full_disk_can_be_read() {
+fn a_database_on_a_full_disk_can_be_read() {
     let Some(disk) = Disk::new(16 << 20) else {
         return;
     };

@@ -138,12 +138,12 @@ fn server(workers: usize, cores: usize) -> (Arc<Computing>, Running) {
 }
 
 #[test]
-fn what_computes_past_its_deadline_is_never_more_than_the_places() {
+fn work_past_its_deadline_keeps_its_place() {
     never_more_than_the_places(64);
 }
 
 #[test]
-fn what_one_thread_computes_past_its_deadline_is_never_more_than_the_places() {
+fn work_on_one_thread_past_its_deadline_keeps_its_place() {
     never_more_than_the_places(1);
 }
 

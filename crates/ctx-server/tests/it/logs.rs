@@ -381,7 +381,7 @@ fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
 }
 
 #[test]
-fn what_is_logged_is_logged_of_a_request() {
+fn log_lines_belong_to_a_request() {
     Keep::begin();
     let word = "canaryofrequests";
     let server = Running::start(std::sync::Arc::new(Shared(Failing::new(word))), patient());
@@ -514,7 +514,7 @@ fn nothing_of_what_a_full_disk_does_not_take_is_logged() {
 
 #[cfg(all(unix, feature = "postgres"))]
 #[test]
-fn what_the_database_refuses_is_logged_by_its_code_and_names() {
+fn refusals_of_the_database_are_logged_by_code_and_name() {
     use crate::postgres::block_on;
 
     Keep::begin();

@@ -147,7 +147,7 @@ pub(crate) fn metric(server: &Running, name: &str) -> String {
 }
 
 #[test]
-fn what_finds_no_place_is_turned_away_at_once() {
+fn requests_without_a_place_are_refused_at_once() {
     let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(2, 3));
     let waiting: Vec<_> = (0..5).map(|_| begin(&server, ADA)).collect();
@@ -517,7 +517,7 @@ fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
 }
 
 #[test]
-fn what_is_late_is_told_so_and_cancelled() {
+fn late_requests_are_cancelled_and_answered_as_late() {
     let (slow, starts) = Slow::new();
     let mut limits = limits(1, 1);
     limits.request_time = Duration::from_millis(100);

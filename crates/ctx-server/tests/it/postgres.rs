@@ -43,7 +43,7 @@ fn a_file_is_no_folder_of_another() {
 }
 
 #[test]
-fn what_is_no_text_is_not_kept_and_told_by_its_field() {
+fn content_that_is_no_text_is_not_stored_and_named_by_its_field() {
     crate::routes::only_text_is_kept(&running!());
 }
 
@@ -73,7 +73,7 @@ fn a_message_that_is_sent_again_is_kept_once() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn content_that_is_no_text_is_refused() {
     crate::routes::no_text_is_refused(&running!());
 }
 
@@ -112,7 +112,7 @@ fn files_are_kept_and_found() {
 }
 
 #[test]
-fn what_a_file_says_now_is_what_is_shown() {
+fn contexts_show_the_latest_version_of_a_file() {
     let server = running!();
     let wanted = json!({"message": "what does sum_of do?"});
     for word in ["first", "second", "third"] {
@@ -167,7 +167,7 @@ fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
 }
 
 #[test]
-fn what_was_read_in_a_file_changes_nothing_that_is_shown() {
+fn stored_outlines_do_not_change_a_context() {
     let Some(database) = Server::shared() else {
         return;
     };
@@ -225,8 +225,8 @@ fn each_context_of_the_database_counts_once() {
 }
 
 #[test]
-fn a_file_of_the_database_that_says_what_is_quoted_is_worth_most() {
-    crate::priming::what_is_quoted_is_worth_most(&running!());
+fn a_file_of_the_database_that_says_quoted_parts_have_the_highest_relevance() {
+    crate::priming::quoted_parts_have_the_highest_relevance(&running!());
 }
 
 #[test]
@@ -510,7 +510,7 @@ fn a_database_that_a_later_program_has_migrated_is_told_to_be() {
 }
 
 #[test]
-fn what_the_database_keeps_has_no_secret_in_it_whoever_sends_it() {
+fn files_in_the_database_have_no_secret_whoever_sends_them() {
     let Some(database) = Server::shared() else {
         return;
     };
@@ -580,7 +580,7 @@ fn a_database_that_takes_no_writes_is_not_ready() {
 /// Another process has what an owner's writes take turns by: of those here one of each kind waits
 /// for it, and has a connection.
 #[test]
-fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
+fn writes_of_one_owner_leave_connections_and_turns_to_others() {
     let Some(database) = Server::shared() else {
         return;
     };

@@ -103,7 +103,7 @@ fn entering(server: &Running, question: &str, options: &Value) -> Vec<(String, u
 
 /// Also where what is reserved of it is a share of it, and never where more would be looked for.
 #[test]
-fn what_is_left_out_is_in_at_the_budget_that_is_told() {
+fn omitted_chunks_enter_at_the_reported_budget() {
     let server = Running::embedded();
     let tides = |n: usize| {
         let lines = "    moon.pull(tide_height);\n".repeat(5 + n * 3 % 17);
@@ -152,7 +152,7 @@ fn what_is_left_out_is_in_at_the_budget_that_is_told() {
 }
 
 #[test]
-fn what_is_named_is_in_however_it_is_named() {
+fn references_are_included_in_every_notation() {
     let server = Running::embedded();
     keep(
         &server,
@@ -212,7 +212,7 @@ fn what_is_named_is_in_however_it_is_named() {
 }
 
 /// One of many files with the same words has them as the message quotes them.
-pub(crate) fn what_is_quoted_is_worth_most(server: &Running) {
+pub(crate) fn quoted_parts_have_the_highest_relevance(server: &Running) {
     let says =
         |n: usize| format!("// A folder {n} is not a file.\nfn folder_{n}(file: File) {{}}\n");
     let mut files: Vec<(String, String)> = (0..12)
@@ -239,7 +239,7 @@ pub(crate) fn what_is_quoted_is_worth_most(server: &Running) {
 
 #[test]
 fn a_file_that_says_what_is_quoted_is_worth_most() {
-    what_is_quoted_is_worth_most(&Running::embedded());
+    quoted_parts_have_the_highest_relevance(&Running::embedded());
 }
 
 #[test]

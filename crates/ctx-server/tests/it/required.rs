@@ -114,7 +114,7 @@ fn flip(folder: &Path, what: &[u8]) -> usize {
 }
 
 #[test]
-fn what_the_embedded_store_has_lost_is_told_beside_the_rest() {
+fn data_lost_by_the_embedded_store_is_reported_beside_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::within(folder.path());
     fill(&server);
@@ -139,7 +139,7 @@ fn what_the_embedded_store_has_lost_is_told_beside_the_rest() {
 }
 
 #[test]
-fn what_there_is_not_is_told_beside_the_rest() {
+fn missing_references_are_reported_beside_the_rest() {
     unknown_is_told(&Running::embedded());
 }
 
@@ -266,7 +266,7 @@ mod postgres {
     }
 
     #[test]
-    fn what_the_database_refuses_or_has_lost_is_told_beside_the_rest() {
+    fn data_refused_or_lost_by_the_database_is_reported_beside_the_rest() {
         let Some((_database, url, server)) = running(Duration::from_mins(1)) else {
             return;
         };
@@ -291,7 +291,7 @@ mod postgres {
     }
 
     #[test]
-    fn what_there_is_not_in_the_database_is_told_beside_the_rest() {
+    fn references_missing_in_the_database_are_reported_beside_the_rest() {
         if let Some(server) = Running::postgres() {
             unknown_is_told(&server);
         }

@@ -229,7 +229,7 @@ pub(crate) fn only_text_is_kept(server: &Running) {
 }
 
 #[test]
-fn what_is_no_text_is_not_kept_and_told_by_its_field() {
+fn content_that_is_no_text_is_not_stored_and_named_by_its_field() {
     only_text_is_kept(&Running::embedded());
 }
 
@@ -690,7 +690,7 @@ fn who_asks_for_a_receipt_that_is_not_kept_is_told_how_long_they_are() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn content_that_is_no_text_is_refused() {
     no_text_is_refused(&Running::embedded());
 }
 
@@ -794,7 +794,7 @@ fn a_context_has_the_thread_and_what_is_pinned() {
 }
 
 #[test]
-fn what_is_named_is_in_or_told() {
+fn references_are_included_or_reported() {
     let server = Running::embedded();
     let path = format!("{}deep.md", "a-directory-of-some-length/".repeat(20));
     let files = json!({"files": [{"path": path, "content": "A file far down.\n"}]});
@@ -1011,7 +1011,7 @@ fn a_budget_is_at_most_what_the_description_says() {
 /// Who reads it knows what to do.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
-fn what_is_wrong_is_told_with_what_would_do() {
+fn problems_name_the_field_and_the_accepted_values() {
     let server = Running::embedded();
     server
         .post(ADA, "/v1/threads", &json!({"id": "t"}))
@@ -1120,7 +1120,7 @@ fn what_is_wrong_is_told_with_what_would_do() {
 }
 
 #[test]
-fn what_a_caller_calls_a_chunk_does_not_say_what_is_wrong_with_it() {
+fn the_id_of_a_chunk_does_not_change_the_problem() {
     let server = Running::embedded();
     for id in ["a", "a is given without b", "a\": lines b", "x\": id y"] {
         let rendition = json!({"rendition": "mention", "text": "x", "information": 5});
@@ -1531,7 +1531,7 @@ fn the_server_tells_how_it_is() {
 }
 
 #[test]
-fn what_is_no_route_is_refused() {
+fn unknown_routes_are_refused() {
     let server = Running::embedded();
     server.get(ADA, "/v1/nothing").refused(404, "");
     let answer = server.get(ADA, "/v1/context/build");
@@ -1549,7 +1549,7 @@ fn named(data: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_kept_outlives_the_server() {
+fn stored_data_outlives_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::within(folder.path());
     with_files(&server);

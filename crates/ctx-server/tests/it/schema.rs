@@ -66,7 +66,7 @@ fn response<'d>(openapi: &'d Value, path: &str, method: &str, status: u16) -> &'
 }
 
 #[test]
-fn what_every_route_may_be_refused_for_is_described_with_its_headers() {
+fn the_refusals_of_every_route_are_described_with_their_headers() {
     let server = Running::embedded();
     let openapi = described(&server);
     let bearer = format!("Bearer {ADA}");
@@ -171,7 +171,7 @@ fn who_says_every_default_that_is_described_is_answered_as_who_says_none() {
 }
 
 #[test]
-fn what_a_request_may_say_is_what_it_is_described_to_say() {
+fn requests_accept_the_fields_of_their_schema() {
     let server = Running::embedded();
     let schemas = &described(&server)["components"]["schemas"];
     let fields = |name: &str| -> Vec<String> {
@@ -222,7 +222,7 @@ fn what_a_request_may_say_is_what_it_is_described_to_say() {
 
 /// In the order in which somebody would try them.
 #[test]
-fn what_is_given_for_an_example_is_answered() {
+fn examples_of_requests_are_answered() {
     let server = Running::embedded();
     let schemas = &described(&server)["components"]["schemas"];
     let send = |path: &str, name: &str, status: u16| -> Value {
@@ -247,7 +247,7 @@ fn what_is_given_for_an_example_is_answered() {
 }
 
 #[test]
-fn what_an_answer_says_is_what_it_is_described_to_say() {
+fn answers_have_the_fields_of_their_schema() {
     let server = Running::embedded();
     let files = json!({"files": [{"path": "a.rs", "content": "fn alpha() {}\n"}]});
     server.post(ADA, "/v1/files", &files).data(200);
@@ -337,7 +337,7 @@ fn the_events_of_a_build_are_described() {
 }
 
 #[test]
-fn what_answers_hold_is_described_once_and_each_description_is_of_something() {
+fn each_schema_is_defined_once_and_used() {
     let openapi = described(&Running::embedded());
     let schemas = openapi["components"]["schemas"].as_object().unwrap();
     let all = openapi.to_string();

@@ -101,7 +101,7 @@ fn two_owners_with_the_same_names_never_meet() {
 }
 
 #[test]
-fn what_is_anothers_answers_as_what_never_was() {
+fn the_data_of_another_owner_answers_like_missing_data() {
     let server = Running::embedded();
     let of_ada = settle(&server, ADA);
     let id = of_ada["id"].as_str().unwrap();

@@ -204,7 +204,7 @@ fn a_batch_has_more_time_than_other_requests_and_is_told_when_to_come_again() {
 }
 
 #[test]
-fn how_long_batches_take_is_not_how_long_builds_wait() {
+fn the_duration_of_batches_does_not_count_for_the_waiting_time_of_builds() {
     let (gated, starts) = Gated::new(&["batch", "build"]);
     let mut limits = limits(1, 4);
     limits.queue_time = Duration::from_millis(1);

@@ -88,7 +88,7 @@ fn many_threads_share_one_reading() {
 }
 
 #[test]
-fn what_is_kept_is_bounded() {
+fn the_cache_is_bounded_in_bytes_and_entries() {
     let names: Vec<String> = (0..200).map(|n| format!("f{n}")).collect();
     let text = vec![b'x'; 10_000];
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &*text)).collect();
@@ -111,7 +111,7 @@ fn what_is_kept_is_bounded() {
 }
 
 #[test]
-fn what_is_no_text_is_named_and_not_kept() {
+fn binary_and_large_files_are_named_and_not_cached() {
     let folder = super::folder(&[("binary", b"\x7fELF\0\0"), ("empty", b"")]);
     let sources = super::sources(&folder);
     assert!(matches!(

@@ -84,7 +84,7 @@ fn faulty(root: &Root, path: &str, expected: PathFault) {
 }
 
 #[test]
-fn what_is_no_path_within_is_named() {
+fn invalid_paths_are_errors_that_name_the_fault() {
     let (_all, root) = beside_a_secret();
     faulty(&root, "", PathFault::Empty);
     faulty(&root, "./.", PathFault::Empty);

@@ -53,7 +53,7 @@ fn held(folder: &tempfile::TempDir, known: &Arc<Known>) -> Sources {
 }
 
 #[test]
-fn what_is_as_it_was_kept_is_read_and_looked_at_once() {
+fn a_file_with_an_expected_hash_is_read_and_checked_once() {
     let folder = folder(&[("a.rs", b"\xef\xbb\xbffn a() {}\r\n")]);
     let known = Known::of("a.rs", &[&["\u{feff}fn a() {}\r\n"]]);
     let sources = held(&folder, &known);
@@ -90,7 +90,7 @@ fn each_flipped_bit_is_told() {
 }
 
 #[test]
-fn what_nobody_kept_is_not_there() {
+fn a_file_without_an_expected_hash_does_not_exist() {
     let folder = folder(&[("a.rs", b"a"), ("b.rs", b"b")]);
     let known = Known::of("a.rs", &[&["a"]]);
     let error = held(&folder, &known).text("b.rs").unwrap_err();
@@ -99,7 +99,7 @@ fn what_nobody_kept_is_not_there() {
 }
 
 #[test]
-fn what_is_replaced_meanwhile_is_not_damaged() {
+fn a_file_with_any_of_its_expected_hashes_is_not_damaged() {
     let folder = folder(&[("a.rs", b"new")]);
     // It is either, or it was another one when it was asked for.
     for sets in [&[&["old", "new"][..]][..], &[&["old"], &["new"]]] {

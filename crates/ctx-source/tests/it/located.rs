@@ -121,7 +121,7 @@ fn text_that_moved_is_found_the_nearest_first() {
 }
 
 #[test]
-fn what_the_file_no_longer_says_is_stale() {
+fn a_hit_whose_text_left_the_file_is_stale() {
     let (_folder, sources) = setting();
     match sources.locate(said("fn b() {\n    three();\n}", 5, 7)) {
         Located::Stale { content, why } => {
@@ -287,7 +287,7 @@ fn text_is_looked_for_in_linear_time() {
 }
 
 #[test]
-fn what_it_would_take_long_to_find_by_its_hash_is_not_looked_for() {
+fn a_search_by_hash_that_would_take_long_is_not_made() {
     let line = |number: usize| format!("{number:0>400}\n");
     let lines = |from: usize, count: usize| (from..from + count).map(line).collect::<String>();
     let folder = super::folder(&[("a.rs", lines(0, 1000).as_bytes())]);

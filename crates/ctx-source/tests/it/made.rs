@@ -73,7 +73,7 @@ fn a_link_is_followed_to_no_folder() {
 
 /// Whoever made the folder may have made what is in it.
 #[test]
-fn what_is_left_unfinished_is_neither_followed_nor_waited_for() {
+fn leftover_links_and_pipes_are_neither_followed_nor_waited_for() {
     let outer = crate::folder(&[("elsewhere/a", b"kept")]);
     let folder = outer.path().join(".ctx");
     fs::create_dir(&folder).unwrap();

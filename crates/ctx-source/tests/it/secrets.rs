@@ -212,7 +212,7 @@ fn text_is_looked_for_among_masks_in_linear_time() {
 }
 
 #[test]
-fn what_is_masked_from_end_to_end_says_nothing_of_a_text_that_is_no_secret() {
+fn lines_that_are_masked_whole_match_no_text_without_a_secret() {
     let body = "MIIEogIBAAKCAQEAmeB96KtCRZpTyKGAgLlIqlFBf0eShGOW\n".repeat(6);
     let marks = ["BEGIN", "END"].map(|it| format!("-----{it} RSA PRIVATE KEY-----"));
     let text = format!("a note\nsaid here\n{}\n{body}{}\n", marks[0], marks[1]);

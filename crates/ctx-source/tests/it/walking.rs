@@ -225,7 +225,7 @@ fn nothing_is_left_out_where_no_rules_are_wanted() {
 }
 
 #[test]
-fn what_cannot_be_heeded_ignores_nothing_and_is_named() {
+fn malformed_ignore_files_ignore_nothing_and_are_reported() {
     let check = |rules: &[u8], parts: &[&str]| {
         let all = folder(&[("sub/.gitignore", rules), ("sub/a", b""), ("sub/b", b"")]);
         let told = faulty(all.path(), &["sub/a", "sub/b"]);
@@ -257,7 +257,7 @@ fn what_cannot_be_heeded_ignores_nothing_and_is_named() {
 }
 
 #[test]
-fn what_counts_in_one_folder_is_bounded_with_all_above_it() {
+fn the_ignore_rules_of_a_folder_are_bounded_together_with_those_above_it() {
     let rules = "literal/name\n".repeat(5_000);
     let all = folder(&[
         (".gitignore", rules.as_bytes()),

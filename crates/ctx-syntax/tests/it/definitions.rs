@@ -495,7 +495,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 #[test]
-fn what_a_reader_calls_a_definition_is_one_and_locals_are_none() {
+fn definitions_are_outlined_and_locals_are_not() {
     let mut wrong = Vec::new();
     for (path, text, expected) in SAMPLES {
         let source = Source::new(path, text, &Limits::default());
@@ -661,7 +661,7 @@ fn a_run_of_constants_is_one_part_and_a_short_one_is_not_cut_for_its_functions()
 
 #[test]
 #[cfg(all(feature = "cpp", feature = "go", feature = "lua"))]
-fn what_is_written_with_what_it_is_in_is_found_by_its_own_name() {
+fn a_definition_with_a_qualified_name_is_found_by_its_own_name() {
     assert_eq!(defined("a.cpp", "int geo::P::area() {}\n"), [["area"]]);
     assert_eq!(
         defined("a.go", "package a\nfunc (p *P) Area() {}\n")[1],
@@ -672,7 +672,7 @@ fn what_is_written_with_what_it_is_in_is_found_by_its_own_name() {
 
 #[test]
 #[cfg(feature = "elixir")]
-fn what_an_attribute_says_of_a_function_is_its_documentation() {
+fn documentation_attributes_of_a_function_are_its_documentation() {
     let text = "defmodule P do\n  @limit 3\n  @doc \"Its size.\"\n  @spec size(t) :: any\n  def size(p), do: p\nend\n";
     let source = Source::new("a.ex", text, &Limits::default());
     let size = source.outline().find("P.size").unwrap();

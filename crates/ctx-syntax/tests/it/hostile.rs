@@ -44,7 +44,7 @@ fn odd_texts_end() {
 }
 
 #[test]
-fn what_is_too_large_or_too_slow_says_so() {
+fn texts_that_are_too_large_or_too_slow_fall_back_with_the_reason() {
     let large = "fn a() {}\n".repeat(60_000);
     let outline = Outline::of(&large, Language::by_name("rust"), &Limits::default());
     assert_eq!(

@@ -769,7 +769,7 @@ fn data_by_its_outermost_keys() {
 }
 
 #[test]
-fn what_announces_is_shown_over_all_its_lines_and_no_further() {
+fn a_signature_has_all_lines_of_a_head_and_no_more() {
     signature(
         "a.css",
         ".card,\n.tile {\n  color: red;\n}\n",

@@ -39,13 +39,13 @@ fn a_reference_takes_few_bytes() {
 }
 
 #[test]
-fn what_no_grammar_read_is_not_packed() {
+fn an_outline_without_a_grammar_is_not_packed() {
     assert_eq!(outline("a.unknown", "text").pack(), None);
 }
 
 proptest! {
     #[test]
-    fn what_is_no_outline_is_none(bytes in vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_unpack_without_a_panic(bytes in vec(any::<u8>(), 0..200)) {
         let _ = Outline::unpack(&bytes);
     }
 

@@ -66,7 +66,7 @@ fn a_function_is_a_piece_whose_texts_are_its_lines() {
 
 #[test]
 #[cfg(feature = "python")]
-fn what_stands_above_a_definition_is_of_its_part_beside_the_string_that_documents_it() {
+fn comments_and_decorators_above_a_definition_are_of_its_part_beside_its_docstring() {
     let text = "from web import app\n\n\n# A route.\n@app.get(\"/avatar\")\n@login_required\ndef show(id):\n    \"\"\"Show one.\"\"\"\n    return id\n";
     let outline = Outline::of(text, Language::of("a.py", text), &Limits::default());
     let [show] = &outline.symbols[..] else {
@@ -124,7 +124,7 @@ fn attributes_and_decorators_are_no_part_of_their_own() {
 }
 
 #[test]
-fn what_stands_above_a_row_is_said_of_the_first_in_it() {
+fn a_comment_above_a_row_documents_its_first_definition() {
     let text = "/** A. */\nfunction a() { return 1 } function b() { return 2 }\n/** C. */\nclass C { d() {} e() {} }\n";
     let outline = Outline::of(text, Language::of("a.js", text), &Limits::default());
     let symbols = outline.symbols.iter();
@@ -185,7 +185,7 @@ fn long_runs_end_at_a_blank_line_where_they_can() {
 }
 
 #[test]
-fn what_closes_a_table_belongs_to_it() {
+fn the_closing_bracket_of_a_table_belongs_to_it() {
     assert_eq!(spans("a = [\n  1,\n]\n\n\n"), [(1, 3)]);
     assert_eq!(spans("\n}\n\na = 1\n;\n"), [(4, 5)]);
 }

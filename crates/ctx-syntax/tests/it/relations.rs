@@ -92,7 +92,7 @@ fn names_are_resolved_by_scope_import_and_uniqueness() {
 }
 
 #[test]
-fn what_terraform_refers_to_is_found_by_the_name_it_has_there() {
+fn references_of_terraform_are_found_by_the_names_it_uses() {
     use EdgeKind::{Defines, Imports, Uses};
     let outlines = outlines(&[
         (
@@ -133,7 +133,7 @@ fn what_terraform_refers_to_is_found_by_the_name_it_has_there() {
 }
 
 #[test]
-fn what_is_ambiguous_stays_so_and_nothing_is_invented() {
+fn ambiguous_names_have_an_edge_to_each_candidate_and_no_other() {
     use EdgeKind::Calls;
     let outlines = outlines(FILES);
     let graph = graph(&outlines);
@@ -247,7 +247,7 @@ fn the_order_of_files_does_not_matter() {
 }
 
 #[test]
-fn what_leads_to_a_node_is_what_goes_out_to_it() {
+fn incoming_edges_are_the_outgoing_edges_of_others() {
     let outlines = outlines(FILES);
     let graph = graph(&outlines);
     let copy = graph.clone();

@@ -77,7 +77,7 @@ fn lines_within_a_body_are_found_by_what_they_say() {
 }
 
 #[test]
-fn what_is_past_the_end_is_not_shown() {
+fn lines_past_the_end_are_not_shown() {
     shows(
         (14, 99),
         RenditionKind::Full,
@@ -196,7 +196,7 @@ fn symbols_that_are_in_none_are_outermost() {
 
 /// A file of one line is mentioned by its beginning.
 #[test]
-fn what_is_to_be_short_shows_the_beginning_of_a_long_line() {
+fn short_renditions_show_the_beginning_of_a_long_line() {
     use RenditionKind::{Excerpt, Full, Mention, Signature, Skeleton};
     let json = format!("{{\"all\": [{}1]}}", "1, ".repeat(13_000));
     let code = format!(

@@ -116,7 +116,7 @@ fn a_name_stays_on_its_line_in_an_error() {
 
 #[test]
 #[cfg(not(feature = "openai"))]
-fn what_this_build_leaves_out_is_named() {
+fn a_counter_that_needs_a_missing_feature_names_it() {
     let refused = counter(&"gpt-4o".parse().unwrap()).err().unwrap();
     assert_eq!(
         refused.to_string(),

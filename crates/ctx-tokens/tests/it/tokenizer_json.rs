@@ -48,7 +48,7 @@ fn a_file_that_is_none_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn what_may_have_no_end_is_not_read() {
+fn devices_and_pipes_are_not_read() {
     let path = write("endless/tokenizer.json", "");
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();

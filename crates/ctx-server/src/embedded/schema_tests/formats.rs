@@ -24,7 +24,7 @@ const VOTES_OF_FILES: &str = "
     CREATE TABLE usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;";
 
 #[test]
-fn what_an_earlier_format_holds_is_taken_over() {
+fn data_of_an_earlier_format_is_taken_over() {
     let folder = tempfile::tempdir().unwrap();
     let state = Connection::open(folder.path().join("state.db")).unwrap();
     state

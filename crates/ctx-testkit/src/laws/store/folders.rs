@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_expected_is_what_one_would_expect() {
+    fn the_expected_paths_are_those_below_the_folder() {
         let of = |folder, limit| below(&PATHS, folder, limit);
         assert_eq!(of("doc", 9), ["doc/one.md"]);
         assert_eq!(
