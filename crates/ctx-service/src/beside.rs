@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_taken_out_of_what_is_beside_it() {
+    fn named_lines_are_removed_from_overlapping_parts() {
         assert_eq!(left(&[(1, 15)], (5, 25)), (16, 25));
         assert_eq!(left(&[(15, 29)], (5, 25)), (5, 14));
         // If only blank lines would be left, they are removed: the rest lies within what is named.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_else_stays() {
+    fn parts_with_other_text_stay() {
         for differs in ["text", "path", "lines", "stays", "merged"] {
             let mut chunks = vec![
                 chunk(Origin::Reference, (1, 15)),

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn blank_messages_are_left_out() {
         assert!(texts(&[said("user", " \n")], "").is_empty());
     }
 
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_begins_in_the_middle_of_a_long_exchange_has_its_question() {
+    async fn a_history_that_begins_within_a_long_exchange_has_its_question() {
         let answers = (0..40).map(|it| said("assistant", &it.to_string()));
         let all: Vec<Message> = std::iter::once(said("user", "why?"))
             .chain(answers)

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_in_everything_is_numbered() {
+    fn equal_chunks_have_numbered_labels() {
         let chunks = vec![chunk("a.rs"); 3];
         let all = labels(1, "o", "t", &chunks);
         assert_eq!(all[1], format!("{}-2", all[0]));

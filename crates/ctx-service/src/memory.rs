@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_what_is_made() {
+    fn cached_bags_equal_new_ones() {
         let memory = Memory::default();
         let texts = ["to read a file", "", "read_file twice", "to read a file"];
         let plainly: Vec<Arc<Bag>> = texts.iter().map(|it| Arc::new(Bag::of(it))).collect();

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_none() {
+    fn addresses_and_packages_are_no_mentions() {
         for message in [
             "me@example.com left-pad@1.2 @ @!",
             "a.b@example.com a+b@example.com a_@example.com a*@example.com __a__@example.com",
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_name_nothing_is_told() {
+    fn references_that_can_name_nothing_are_reported() {
         let pinned = ["  ".to_owned(), "a\u{1b}b".to_owned()];
         let message = format!("@{}", "é".repeat(LONGEST));
         let told = Mentioned::of(&pinned, &["@a.rs".to_owned()], &message);

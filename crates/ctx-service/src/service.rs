@@ -545,7 +545,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_for_people_is_documentation_however_it_was_cut() {
+    fn parts_of_documents_are_documentation_whatever_their_kind() {
         let category = |path: &str, kind: &str| {
             let mut part = Part::new(path, LineSpan::new(1, 9).unwrap());
             kind.clone_into(&mut part.kind);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_in_a_thread_is_no_text_that_says_it() {
+    fn messages_of_a_thread_are_not_raised() {
         let worth = Relevance::new(0.4).expect("it is a share");
         let chunk = |id: &str| Chunk::new(id, "is a file, not a folder", Relevance::ZERO);
         let mut chunks = [chunk("a"), chunk("b")];
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_raised_is_told_with_what_it_says() {
+    fn a_raised_chunk_is_reported_with_the_text_it_has() {
         let text = "No such option {name!r}. Did you mean it?";
         for (question, by) in [
             ("why \"Did you mean it?\"", RaisedBy::Quotation),
@@ -341,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_what_anybody_says_tells_nothing() {
+    fn quotations_that_are_too_long_raise_nothing() {
         let long = format!("it is {}", "x".repeat(LONG));
         come_to(&long, &[&long, "b"], &[10, 10]);
         come_to(&format!("`{long}`"), &[&long, "b"], &[10, 10]);
     }
 
     #[test]
-    fn what_many_say_tells_nothing() {
+    fn texts_that_many_chunks_have_raise_nothing() {
         let texts = ["all rights are reserved"; 9];
         come_to("all rights are reserved", &texts, &[10; 9]);
         come_to("all rights are reserved", &texts[..4], &[20; 4]);

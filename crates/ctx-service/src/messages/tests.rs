@@ -92,7 +92,7 @@ fn letters_before_a_quotation_mark_are_no_words() {
 }
 
 #[test]
-fn what_has_the_longer_run_is_worth_more() {
+fn a_longer_common_run_is_worth_more() {
     let texts = [
         "'The decorator %s has already been added'",
         "'The hook %s has already been added'",
@@ -161,7 +161,7 @@ fn a_question_is_no_message() {
 }
 
 #[test]
-fn what_a_report_says_that_failed_is_looked_for_in_blocks_and_traces() {
+fn failures_of_a_report_are_found_in_blocks_and_traces() {
     for (failure, made, other, worth) in [
         (
             "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    int(x)\nValueError: cannot convert float NaN to integer",
@@ -205,7 +205,7 @@ fn what_a_report_says_that_failed_is_looked_for_in_blocks_and_traces() {
 }
 
 #[test]
-fn what_failed_takes_nothing_from_what_is_quoted() {
+fn failures_take_nothing_from_quotations() {
     let quotes = "It says \"no such option %s\" and \"the pool is closed\"";
     let report = format!("{quotes}\n```\nerror: the pool of options is closed now\n```\n");
     let texts = [
@@ -233,7 +233,7 @@ fn what_failed_takes_nothing_from_what_is_quoted() {
 }
 
 #[test]
-fn what_many_say_tells_nothing() {
+fn texts_that_many_chunks_have_raise_nothing() {
     let texts = ["all rights are reserved since %d"; 9];
     check("all rights are reserved since 1999", &texts, &[0; 9]);
     check("all rights are reserved since 1999", &texts[..4], &[20; 4]);

@@ -74,7 +74,7 @@ impl TokenCounter for PerByte {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_counter_counted_is_not_given_for_another_of_its_name() {
+async fn a_context_is_not_reused_for_another_counter_of_the_same_name() {
     let (world, _) = kept_world();
     let options = options();
     let build = options.build.clone();
@@ -265,7 +265,7 @@ async fn answers_are_kept_by_their_bytes_and_by_their_number() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_gone_though_nobody_asks() {
+async fn expired_entries_are_dropped_without_a_request() {
     let (cache, seconds) = cache::<u64>(100);
     let mut weak = Vec::new();
     for name in ["a", "b"] {
@@ -314,7 +314,7 @@ async fn the_bytes_of_a_context_are_those_of_its_texts() {
 }
 
 #[tokio::test]
-async fn what_is_anothers_is_neither_given_nor_replaced() {
+async fn entries_of_another_owner_are_neither_returned_nor_replaced() {
     let (cache, _) = cache::<&str>(100);
     let key = Key::of(&[b"the same"]);
     let (ada, bob) = (Owner::new("ada"), Owner::new("bob"));

@@ -173,7 +173,7 @@ async fn measured() {
 /// Of two definitions of one name one is gone since they were indexed, and both are found where the
 /// other is.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_two_hits_have_become_is_shown_once() {
+async fn a_definition_that_two_hits_lead_to_is_shown_once() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     let of = |system: &str| {
@@ -221,7 +221,7 @@ async fn what_two_hits_have_become_is_shown_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_answers_a_message_is_shown_and_not_many_short_parts_that_share_a_word_with_it() {
+async fn the_answer_to_a_message_is_preferred_to_short_parts_that_share_one_word() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     let steps: Vec<String> = (0..40)

@@ -32,7 +32,7 @@ fn uses(world: &World, path: &str) -> u64 {
 
 /// On a runtime of one thread, which stands still while a store waits for a disk.
 #[tokio::test]
-async fn what_a_store_writes_is_written_by_a_thread_that_may_block() {
+async fn writes_of_a_store_run_on_a_blocking_thread() {
     let world = world(FILES);
     let scope = TaskScope::default().with(7_u32);
     scope
@@ -231,7 +231,7 @@ async fn nothing_about_a_handle_can_be_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_file_has_no_handle() {
+async fn citations_of_messages_have_no_handle() {
     let world = world(FILES);
     world.say(&[("user", "one"), ("assistant", "two")]).await;
     let context = world.prime("How is a header parsed?").await.context;

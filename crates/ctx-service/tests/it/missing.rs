@@ -101,7 +101,7 @@ async fn a_quoted_identifier_that_nothing_is_called_by_is_told() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_looked_up_may_be_there() {
+async fn a_file_that_cannot_be_looked_up_is_not_reported_missing() {
     let store = Store::new(&[]);
     for is_broken in [false, true] {
         let odd = Odd { is_broken };
@@ -112,7 +112,7 @@ async fn what_cannot_be_looked_up_may_be_there() {
 }
 
 #[test]
-fn what_a_thread_ended_of_is_said_once() {
+fn the_cause_of_a_failed_thread_is_named_once() {
     let error = ServiceError::from(TaskFailed::Panicked);
     assert_eq!(ctx_model::error_chain(&error), "finish: it panicked");
 }

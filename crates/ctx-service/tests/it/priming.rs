@@ -35,7 +35,7 @@ fn unresolved(context: &PrimeContext, expected: &[(&str, &str)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_message_names_is_pinned_and_worth_one() {
+async fn references_of_a_message_are_pinned_with_relevance_one() {
     let world = world(FILES);
     let context = world
         .prime("Compare @src/server.rs:1-3 and @parse_body please")
@@ -156,7 +156,7 @@ async fn no_kept_answer_is_looked_through_for_who_has_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_while_it_is_read_is_known_to_have_changed() {
+async fn a_file_that_changes_while_it_is_read_is_not_served_from_the_cache() {
     for (grows, served) in [(false, Served::Hit), (true, Served::Miss)] {
         let files = Arc::new(Fetched {
             grows,
@@ -173,7 +173,7 @@ async fn what_changes_while_it_is_read_is_known_to_have_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pinned_to_the_thread_is_in_every_context() {
+async fn pins_of_a_thread_are_in_every_context() {
     let world = world(FILES);
     world.store.pin("t", "src/server.rs").await.unwrap();
     let context = world.prime("headers").await.context;
@@ -181,7 +181,7 @@ async fn what_is_pinned_to_the_thread_is_in_every_context() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_found_is_told() {
+async fn missing_references_are_reported() {
     let world = world(FILES);
     let context = world
         .prime(
@@ -377,7 +377,7 @@ async fn turns_keep_their_order_in_every_format() {
 
 /// What was said is chosen by its turn, so the least relevance does not hold for it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_is_shown_though_it_scores_less_than_the_least_relevance() {
+async fn messages_are_shown_below_the_least_relevance() {
     let world = world(FILES);
     world
         .say(&[
@@ -396,7 +396,7 @@ async fn what_was_said_is_shown_though_it_scores_less_than_the_least_relevance()
 
 /// A message that only goes on with its thread is like nothing that was said.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_last_is_shown_whatever_is_asked() {
+async fn the_latest_messages_are_shown_whatever_the_question() {
     let world = world(FILES);
     let long = "the moon pulls at the sea. ".repeat(200);
     world
@@ -490,7 +490,7 @@ async fn the_last_twenty_messages_are_history() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
+async fn shown_files_are_recorded_after_the_answer_and_considered_next_time() {
     let world = world(FILES);
     let prime = world.prime("How to listen?").await;
     assert_eq!(prime.served, Served::Bypassed);
@@ -505,7 +505,7 @@ async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
 
 /// Of two files that were shown for another message, one has a word of this one.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_shown_lately_and_shares_nothing_is_no_candidate_in_a_thread() {
+async fn recently_shown_files_without_a_word_in_common_are_no_candidates_in_a_thread() {
     let world = world(FILES);
     for path in ["src/server.rs", "src/parser.rs"] {
         let mut shown = world.store.shown.lock().unwrap();
@@ -549,7 +549,7 @@ async fn what_was_shown_lately_and_shares_nothing_is_no_candidate_in_a_thread() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_shown_lately_is_no_mention_in_a_thread() {
+async fn recently_shown_files_are_not_shown_as_mentions_in_a_thread() {
     let lines: Vec<String> = (0..400)
         .map(|it| format!("    step_{it}(header);"))
         .collect();
@@ -576,7 +576,7 @@ async fn what_was_shown_lately_is_no_mention_in_a_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_shown_lately_has_no_excerpts_of_its_own() {
+async fn recently_shown_files_have_no_excerpts_of_their_own() {
     let mut lines: Vec<String> = (0..150).map(|it| format!("    step({it});")).collect();
     "    check(header);".clone_into(&mut lines[75]);
     let long = format!("fn all() {{\n{}\n}}\n", lines.join("\n"));
@@ -707,7 +707,7 @@ async fn no_line_is_shown_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_none_of_those_that_are_counted() {
+async fn unreadable_chunks_are_not_counted() {
     let world = world(FILES);
     std::fs::remove_file(world.folder.path().join("src/server.rs")).unwrap();
     let context = world.prime("@src/server.rs").await.context;
@@ -861,7 +861,7 @@ async fn lines_are_not_taken_out_of_a_part_where_what_is_named_is_shown_in_part(
 
 /// Of a file that was shown lately the search finds a part, and the message names lines of that.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_merged_names_what_is_shown_though_that_was_merged_too() {
+async fn a_chunk_merged_twice_names_the_chunk_that_is_shown() {
     let line = |number: u32| format!("    let v{number} = tariff({number});");
     let body: Vec<String> = (2..12).map(line).collect();
     let rest: Vec<String> = (15..45).map(|it| format!("    say(\"{it}\");")).collect();
@@ -947,7 +947,7 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_called_exactly_so_is_named_however_many_end_so() {
+async fn an_exact_path_is_named_however_many_paths_end_with_it() {
     let many = |name: &'static str| (10..90).map(move |it| format!("apps/{it}/{name}"));
     let text = "fn new() {\n    one()\n}\n";
     let paths: Vec<String> = many("package.json").chain(many("new.rs")).collect();
@@ -1034,7 +1034,7 @@ async fn many_names_are_looked_up_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_found_in_time_is_shown_and_the_rest_is_told() {
+async fn references_found_in_time_are_shown_and_the_others_reported() {
     let world = world(FILES);
     world.store.has_no_names.store(true, Ordering::Relaxed);
     let late = options().with_deadline(Duration::from_secs(1));
@@ -1070,7 +1070,7 @@ async fn who_knows_what_was_said_has_what_is_left_of_the_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_named_is_shown_though_what_was_said_is_not_known() {
+async fn references_are_shown_without_the_history() {
     let world = world(FILES);
     world.store.is_mute.store(true, Ordering::Relaxed);
     let asked = "What of @nosuch and @src/parser.rs?";
@@ -1083,7 +1083,7 @@ async fn what_is_named_is_shown_though_what_was_said_is_not_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_named_and_does_not_fit_is_an_error_that_says_what_would() {
+async fn references_that_do_not_fit_are_an_error_with_the_smallest_budget() {
     let world = world(FILES);
     let prime = |tokens| {
         let service = world.service.clone();
@@ -1148,7 +1148,7 @@ async fn every_stage_says_how_long_it_took() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_named_beyond_the_bounds_is_told() {
+async fn references_beyond_the_limits_are_reported() {
     let long = format!("{}deep.md", "directory/".repeat(50));
     let mut files = FILES.to_vec();
     files.push((&long, "A file far down.\n"));

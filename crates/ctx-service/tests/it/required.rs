@@ -55,7 +55,7 @@ const ASKED: [(&str, &str, Source); 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_must_be_in_and_is_not_told_for_now_is_no_context_without_it() {
+async fn no_context_is_built_without_required_data_that_a_store_is_late_with() {
     // Those that wait do so at once.
     let mut late = JoinSet::new();
     for (port, name, _) in ASKED {
@@ -96,7 +96,7 @@ async fn untold_for_now(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pinned_must_be_told_where_there_is_a_thread() {
+async fn pins_are_required_if_there_is_a_thread() {
     let world = world(FILES);
     for fault in [Fault::Away, Fault::Late] {
         set(&world, "pinned", fault);
@@ -115,7 +115,7 @@ async fn what_is_pinned_must_be_told_where_there_is_a_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_never_told_is_told_to_be_missing() {
+async fn data_lost_for_good_is_reported_as_missing() {
     for (port, name, source) in ASKED
         .into_iter()
         .chain([("pinned", "no_name", Source::Pinned)])
@@ -133,7 +133,7 @@ async fn what_is_never_told_is_told_to_be_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_there_needs_nobody_to_tell_what_else_it_may_be() {
+async fn a_reference_that_is_found_needs_no_other_source() {
     let world = world(FILES);
     world.say(&[("user", "one"), ("assistant", "two")]).await;
     set(&world, "definitions", Fault::Away);
@@ -152,7 +152,7 @@ async fn what_is_there_needs_nobody_to_tell_what_else_it_may_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_there_is_not_is_unknown_also_where_all_is_slow() {
+async fn missing_references_are_unknown_even_if_all_sources_are_slow() {
     let world = world(FILES);
     // Of three seconds these leave less than what was said takes.
     set(
@@ -197,7 +197,7 @@ impl Files for Unread {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_must_be_in_and_cannot_be_read_for_now_is_no_context_without_it() {
+async fn no_context_is_built_without_required_files_that_are_unreadable_for_now() {
     let mut world = world(FILES);
     let names = ["src/server.rs", "src/server.rs:1-2", "parse_body"];
     for kind in [ErrorKind::TimedOut, ErrorKind::NotConnected] {
@@ -237,7 +237,7 @@ async fn a_file_of_one_long_line_that_is_referred_to_is_in_by_its_beginning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_label_names_is_in_however_unlikely_a_search_thinks_it() {
+async fn the_part_of_a_label_is_included_whatever_its_chance() {
     let text = "# Billing\n\nInvoices are sent each month. Refunds take a week.\n";
     let world = world_of("ada", &[("docs/billing.md", text)], None);
     let question = "When are invoices sent?";
