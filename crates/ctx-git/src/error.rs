@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ctx_model::error_chain;
 use ctx_retrieve::PortError;
 
-/// Why the changes of a repository could not be read.
+/// Why the changes of a repository could not be read. `Display` is a fragment that follows "failed
+/// to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {

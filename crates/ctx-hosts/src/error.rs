@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-/// Why a server's names or sites are invalid.
+/// Why a server's names or sites are invalid. `Display` follows a statement of what failed: "failed
+/// to serve: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostsError {

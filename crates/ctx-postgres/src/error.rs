@@ -10,7 +10,7 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// Why a store could not be opened, written or queried. No message and no source contains a
 /// password, a question or a text: the server's own words may quote what was sent to it, and are
-/// dropped.
+/// dropped. `Display` is a fragment that follows "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

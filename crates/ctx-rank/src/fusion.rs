@@ -26,7 +26,7 @@ pub struct Fused<I, C = Vec<f64>> {
     pub contributions: C,
 }
 
-/// Why lists cannot be fused.
+/// Why lists cannot be fused. `Display` is a fragment that follows "failed to …".
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FusionError {

@@ -2,12 +2,13 @@
 
 use std::io;
 
-/// Why a file could not be read. Each variant names the file as the caller did.
+/// Why a file could not be read. Each variant names the file as the caller did. `Display` follows a
+/// statement of what failed: "failed to show: …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// The folder itself cannot be opened.
-    #[error("failed to open the folder {path:?}")]
+    #[error("the folder {path:?} cannot be opened")]
     Root {
         /// The folder.
         path: String,
@@ -71,7 +72,7 @@ pub enum SourceError {
         path: String,
     },
     /// It leads out of the folder, permission is denied, or the system failed.
-    #[error("failed to read {path:?}")]
+    #[error("{path:?} cannot be read")]
     Io {
         /// The path.
         path: String,

@@ -178,7 +178,7 @@ pub enum WalkFault {
         more: usize,
     },
     /// A folder could not be listed.
-    #[error("failed to list the folder {path:?}: {why}")]
+    #[error("the folder {path:?} cannot be listed: {why}")]
     Folder {
         /// The path, relative to the root.
         path: PathBuf,
@@ -194,7 +194,7 @@ pub enum WalkFault {
         limit: WalkLimit,
     },
     /// Further faults that are not reported one by one.
-    #[error("{count} more faults of the same walk are not told")]
+    #[error("{count} more faults of the same walk are not reported")]
     More {
         /// The number of faults that are not reported one by one.
         count: usize,

@@ -39,7 +39,7 @@ pub enum TokensError {
     },
     /// A `tokenizer.json` that cannot be read, or is not a tokenizer.
     #[cfg(feature = "tokenizer-json")]
-    #[error("read tokenizer {}", path.display())]
+    #[error("the tokenizer {} cannot be read", path.display())]
     Tokenizer {
         /// The file.
         path: PathBuf,

@@ -188,7 +188,7 @@ fn why_a_file_cannot_be_read_is_told() {
     let folder = folder();
     std::os::unix::fs::symlink("/", folder.path().join("out")).unwrap();
     let refused = folder.run(["show", "out"]);
-    refused.fails(3, &["failed to read \"out\": "]);
+    refused.fails(3, &["\"out\" cannot be read: "]);
 }
 
 #[test]

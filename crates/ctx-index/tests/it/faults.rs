@@ -136,7 +136,7 @@ fn files_in_a_folder_that_cannot_be_listed_stay_indexed() {
     let second = said("update").unwrap();
     let counts = "Updated { files: 2, changed: 0, removed: 0, left_out: 0,";
     assert!(second[0].starts_with(counts), "{second:?}");
-    let told = r#"faults: ["failed to list the folder \"b/c\": Permission denied"#;
+    let told = r#"faults: ["the folder \"b/c\" cannot be listed: Permission denied"#;
     assert!(second[0].contains(told), "{second:?}");
     assert!(second[0].contains(r#"unread: ["b/c"]"#), "{second:?}");
     assert_eq!(contents(&fixture.open()), before);
@@ -157,7 +157,7 @@ fn a_file_that_cannot_be_read_is_no_change_and_is_read_when_it_can_be() {
     let Some(first) = said("update") else {
         return;
     };
-    let why = r#"faults: ["failed to read \"a.rs\": Permission denied"#;
+    let why = r#"faults: ["\"a.rs\" cannot be read: Permission denied"#;
     let unread = r#"unread: ["a.rs"]"#;
     assert!(first[0].contains(why), "{first:?}");
     assert!(first[0].contains(unread), "{first:?}");
@@ -377,7 +377,7 @@ fn a_root_that_is_not_there_is_an_error() {
     assert_eq!(error.to_string(), "open what is to be indexed");
     let source = error.source().expect("it has a cause").to_string();
     let path = fixture.path("none");
-    assert_eq!(source, format!("failed to open the folder {path:?}"));
+    assert_eq!(source, format!("the folder {path:?} cannot be opened"));
     assert!(!fixture.folder().exists());
 }
 
