@@ -156,11 +156,11 @@ impl Fixed {
             let weight = weight.saturating_add(self.spare());
             weight.saturating_sub(around.saturating_add(notice))
         };
-        let capacity = pricer.counter.capacity(limit);
+        let bounds = pricer.counter.weight_bounds(limit);
         Capacity {
-            safe: left(capacity.safe, aside.notice),
+            safe: left(bounds.safe, aside.notice),
             loose: if self.joins_safely {
-                left(capacity.loose, aside.least)
+                left(bounds.loose, aside.least)
             } else {
                 u64::MAX
             },

@@ -419,8 +419,8 @@ impl Plan<'_, '_> {
             .collect();
         let caps = proportional_caps(&claims, limit.into(), &CapRule::TOKENS);
         for (item, cap) in self.problem.items.iter_mut().zip(caps) {
-            let capacity = counter.capacity(Tokens::saturating_from_u64(cap));
-            item.cap = Some(capacity.safe);
+            let bounds = counter.weight_bounds(Tokens::saturating_from_u64(cap));
+            item.cap = Some(bounds.safe);
         }
     }
 

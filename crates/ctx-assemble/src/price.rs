@@ -195,7 +195,7 @@ impl Pricer<'_> {
 /// The smallest number of tokens in which text of this weight is certain to fit. Takes two calls of
 /// `capacity` for a counter whose weights are tokens, and at most 64 for any other.
 pub(crate) fn smallest_limit(counter: &dyn TokenCounter, weight: u64) -> Tokens {
-    let is_enough = |limit: u32| counter.capacity(Tokens::new(limit)).safe >= weight;
+    let is_enough = |limit: u32| counter.weight_bounds(Tokens::new(limit)).safe >= weight;
     let guess = counter.count_of(weight).get();
     let (mut low, mut high) = match guess.checked_sub(1) {
         _ if !is_enough(guess) => (guess.saturating_add(1), u32::MAX),

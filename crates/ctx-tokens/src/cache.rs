@@ -7,7 +7,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 
 use crate::keys::TextKeys;
-use crate::{Additivity, Capacity, Exactness, TokenCounter};
+use crate::{Additivity, Exactness, TokenCounter, WeightBounds};
 
 /// Wraps a counter and caches its counts. In all other respects it behaves as the wrapped counter.
 ///
@@ -116,8 +116,8 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         self.inner.count_of(weight)
     }
 
-    fn capacity(&self, limit: Tokens) -> Capacity {
-        self.inner.capacity(limit)
+    fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
+        self.inner.weight_bounds(limit)
     }
 
     fn additivity(&self) -> Additivity {

@@ -2,7 +2,7 @@
 
 use ctx_model::Tokens;
 
-use crate::{Additivity, Capacity, TokenCounter};
+use crate::{Additivity, TokenCounter, WeightBounds};
 
 /// Estimates a closed model's tokens as those of an open encoding times a factor, rounded up.
 ///
@@ -74,8 +74,8 @@ impl<C: TokenCounter> TokenCounter for Calibrated<C> {
         self.scale(self.base.count_of(weight))
     }
 
-    fn capacity(&self, limit: Tokens) -> Capacity {
-        self.base.capacity(self.base_limit(limit))
+    fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
+        self.base.weight_bounds(self.base_limit(limit))
     }
 
     fn additivity(&self) -> Additivity {

@@ -46,8 +46,8 @@ pub trait TokenCounter: Send + Sync {
     }
 
     /// The weights that fit in `limit` tokens.
-    fn capacity(&self, limit: Tokens) -> Capacity {
-        Capacity {
+    fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
+        WeightBounds {
             safe: limit.into(),
             loose: limit.into(),
         }
@@ -76,7 +76,7 @@ pub trait TokenCounter: Send + Sync {
 
 /// The weights that fit in a number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
+pub struct WeightBounds {
     /// Every text of at most this weight fits.
     pub safe: u64,
     /// Every text that fits has at most this weight.
@@ -115,8 +115,8 @@ macro_rules! forward {
                 (**self).count_of(weight)
             }
 
-            fn capacity(&self, limit: Tokens) -> Capacity {
-                (**self).capacity(limit)
+            fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
+                (**self).weight_bounds(limit)
             }
 
             fn additivity(&self) -> Additivity {

@@ -7,7 +7,7 @@
 use ctx_model::Tokens;
 
 use crate::class::{self, DECIMAL, LETTER, LOWER, SPACE, TITLE, UPPER};
-use crate::{Additivity, Capacity, TokenCounter};
+use crate::{Additivity, TokenCounter, WeightBounds};
 
 /// About four characters per token: `ceil(units / 4) + floor(special / 3)`, where units are UTF-16
 /// code units, and special units are neither letter, decimal digit nor white space.
@@ -37,12 +37,12 @@ impl TokenCounter for Characters {
     /// Every weight can be written with 0, 1 or 2 special units, and then
     /// `count = ceil(units / 4)`: the lightest text of `limit + 1` tokens has `4 × limit + 1` units
     /// and no special one, the heaviest of `limit` tokens `4 × limit` units and 2 special ones.
-    fn capacity(&self, limit: Tokens) -> Capacity {
+    fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
         let twelfths = 12 * u64::from(limit);
         if twelfths == 0 {
-            return Capacity { safe: 0, loose: 0 };
+            return WeightBounds { safe: 0, loose: 0 };
         }
-        Capacity {
+        WeightBounds {
             safe: twelfths + 2,
             loose: twelfths + 8,
         }
@@ -85,9 +85,9 @@ impl TokenCounter for Words {
         Tokens::saturating_from_u64(weight.saturating_mul(4).div_ceil(3))
     }
 
-    fn capacity(&self, limit: Tokens) -> Capacity {
+    fn weight_bounds(&self, limit: Tokens) -> WeightBounds {
         let words = u64::from(limit) * 3 / 4;
-        Capacity {
+        WeightBounds {
             safe: words,
             loose: words,
         }

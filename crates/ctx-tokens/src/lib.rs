@@ -29,7 +29,7 @@ pub use bpe::{Bpe, cl100k_base, o200k_base};
 #[cfg(feature = "cache")]
 pub use cache::CachedCounter;
 pub use calibrated::Calibrated;
-pub use counter::{Additivity, Capacity, Exactness, TokenCounter};
+pub use counter::{Additivity, Exactness, TokenCounter, WeightBounds};
 pub use counters::{Counters, Identity, SharedCounter};
 pub use ctx_model::{CounterName, Tokens};
 pub use error::TokensError;

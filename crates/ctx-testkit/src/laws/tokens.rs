@@ -20,8 +20,8 @@ const CASES: u32 = 512;
 /// * a weight determines the count: `count_of(weigh(text)) == count(text)`;
 /// * a text has the same weight whether or not it is expected to come again;
 /// * `count_up_to` equals `count` within the limit, and is `None` above it;
-/// * text of weight at most `capacity(limit).safe` fits in `limit`, and text that fits has weight
-///   at most `capacity(limit).loose`;
+/// * text of weight at most `weight_bounds(limit).safe` fits in `limit`, and text that fits has
+///   weight at most `weight_bounds(limit).loose`;
 /// * at safe joints weights add up, if the counter says so;
 /// * references, boxes and arcs of it behave like the counter.
 ///
@@ -34,7 +34,7 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
         is_deterministic(counter, text);
         weight_decides_count(counter, text);
         limits_are_kept(counter, text);
-        capacity_brackets(counter, text);
+        weights_are_bounded(counter, text);
         forwarded(counter, text);
         texts.push(text.to_owned());
     });
@@ -128,19 +128,19 @@ fn limits_are_kept<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
     }
 }
 
-fn capacity_brackets<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+fn weights_are_bounded<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
     let (count, weight) = (counter.count(text), counter.weigh(text));
     for limit in limits_near(count) {
-        let capacity = counter.capacity(limit);
+        let bounds = counter.weight_bounds(limit);
         assert!(
-            weight > capacity.safe || count <= limit,
+            weight > bounds.safe || count <= limit,
             "{text:?} weighs {weight} of the safe {}, and needs {count} of {limit}",
-            capacity.safe
+            bounds.safe
         );
         assert!(
-            count > limit || weight <= capacity.loose,
+            count > limit || weight <= bounds.loose,
             "{text:?} needs {count} of {limit}, and weighs {weight} of the loose {}",
-            capacity.loose
+            bounds.loose
         );
     }
 }
@@ -158,7 +158,7 @@ fn same<C: TokenCounter + ?Sized>(counter: &C, pointer: &dyn TokenCounter, text:
     assert_eq!(pointer.weigh(text), counter.weigh(text));
     assert_eq!(pointer.weigh_once(text), counter.weigh_once(text));
     assert_eq!(pointer.count_of(counter.weigh(text)), count);
-    assert_eq!(pointer.capacity(count), counter.capacity(count));
+    assert_eq!(pointer.weight_bounds(count), counter.weight_bounds(count));
     assert_eq!(pointer.additivity(), counter.additivity());
     assert_eq!(pointer.exactness(), counter.exactness());
     assert_eq!(pointer.name(), counter.name());

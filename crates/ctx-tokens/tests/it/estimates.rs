@@ -50,9 +50,9 @@ fn words_pay_for_length_and_mixed_case() {
 
 /// Every weight that some text has is looked at, not only those of generated texts.
 #[test]
-fn capacity_of_characters_is_as_wide_as_can_be() {
+fn weight_bounds_of_characters_are_as_tight_as_can_be() {
     for limit in 0..40 {
-        let capacity = Characters.capacity(Tokens::new(limit));
+        let bounds = Characters.weight_bounds(Tokens::new(limit));
         let (mut heaviest_in, mut lightest_out) = (0, u64::MAX);
         for units in 0_u32..200 {
             for special in 0..=units {
@@ -66,10 +66,10 @@ fn capacity_of_characters_is_as_wide_as_can_be() {
                 }
             }
         }
-        assert!(capacity.safe < lightest_out, "limit {limit}");
-        assert!(capacity.loose >= heaviest_in, "limit {limit}");
+        assert!(bounds.safe < lightest_out, "limit {limit}");
+        assert!(bounds.loose >= heaviest_in, "limit {limit}");
         if limit > 0 {
-            assert_eq!(capacity.safe + 1, lightest_out, "limit {limit}");
+            assert_eq!(bounds.safe + 1, lightest_out, "limit {limit}");
         }
     }
 }
