@@ -169,7 +169,7 @@ impl Settings {
             options.min_score,
         );
         if options.limit.is_none() {
-            options = options.for_budget(max_tokens.get(), retrieve::DEFAULT_LIMIT);
+            options = options.for_budget(max_tokens, retrieve::DEFAULT_LIMIT);
             self.tell("limit", &options.limit.unwrap_or_default(), "the budget");
         }
         options.min_chance = self.pick(

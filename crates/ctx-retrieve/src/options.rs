@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ctx_model::Tokens;
 use ctx_rank::{Place, Profile, Query, Role};
 
 use crate::ports::Field;
@@ -274,8 +275,8 @@ pub const DEFAULT_LIMIT: usize = 100;
 const TOKENS_OF_A_PART: u32 = 80;
 
 /// The number of parts that may fit a budget.
-fn fitting(max_tokens: u32) -> usize {
-    usize::try_from(max_tokens / TOKENS_OF_A_PART).unwrap_or(usize::MAX)
+fn fitting(max_tokens: Tokens) -> usize {
+    usize::try_from(max_tokens.get() / TOKENS_OF_A_PART).unwrap_or(usize::MAX)
 }
 
 /// Options of one question.
@@ -310,24 +311,25 @@ pub struct Options {
 
 impl Options {
     /// Adapts the options to a context of `max_tokens`: if no limit is set, one part per 80 tokens,
-    /// but at least `least`. Most parts have 80 tokens or more, so that there is enough to fill the
-    /// budget; `docs/record/eval.md` has the measurements.
+    /// but at least `least_parts`. Most parts have 80 tokens or more, so that there is enough to
+    /// fill the budget; `docs/record/eval.md` has the measurements.
     #[must_use]
-    pub fn for_budget(mut self, max_tokens: u32, least: usize) -> Self {
-        self.limit.get_or_insert(fitting(max_tokens).max(least));
+    pub fn for_budget(mut self, max_tokens: Tokens, least_parts: usize) -> Self {
+        self.limit
+            .get_or_insert(fitting(max_tokens).max(least_parts));
         self
     }
 
     /// The largest budget for which [`Options::for_budget`] sets the same limit as for
     /// `max_tokens`: for a larger one, more parts are searched, and a context is chosen from more.
     #[must_use]
-    pub fn largest_budget(&self, max_tokens: u32, least: usize) -> u32 {
+    pub fn largest_budget(&self, max_tokens: Tokens, least_parts: usize) -> Tokens {
         if self.limit.is_some() {
-            return u32::MAX;
+            return Tokens::MAX;
         }
-        let parts = u32::try_from(fitting(max_tokens).max(least)).unwrap_or(u32::MAX);
+        let parts = u32::try_from(fitting(max_tokens).max(least_parts)).unwrap_or(u32::MAX);
         let first = parts.saturating_mul(TOKENS_OF_A_PART);
-        first.saturating_add(TOKENS_OF_A_PART - 1)
+        Tokens::new(first.saturating_add(TOKENS_OF_A_PART - 1))
     }
 
     /// The most parts to return.

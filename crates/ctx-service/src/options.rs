@@ -81,8 +81,8 @@ impl PrimeOptions {
     /// chunk enters.
     #[must_use]
     pub fn largest_budget(&self) -> Tokens {
-        let max_tokens = self.build.max_tokens.get();
-        Tokens::new(self.retrieve.largest_budget(max_tokens, LEAST_PARTS))
+        let max_tokens = self.build.max_tokens;
+        self.retrieve.largest_budget(max_tokens, LEAST_PARTS)
     }
 
     /// The time at which contexts are built, in seconds since 1970.

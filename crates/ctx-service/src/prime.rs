@@ -339,7 +339,7 @@ impl Service {
             .ports
             .recalled(thread, &mentioned.all, options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
-        let max_tokens = options.build.max_tokens.get();
+        let max_tokens = options.build.max_tokens;
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, LEAST_PARTS);
         retrieve.now = Some(request.now);
         let found = self.retriever.retrieve(query, &retrieve);

@@ -41,7 +41,7 @@ pub(crate) const ASKED_FOR: f64 = 0.8;
 const BEST: f64 = 0.4;
 /// Up to this budget, in tokens, a question about the project is answered without the pictures at
 /// the beginning of its `README`.
-const FEW_TOKENS: u32 = 2_000;
+const FEW_TOKENS: Tokens = Tokens::new(2_000);
 
 /// Builds contexts for questions; every tool and server of this workspace uses it.
 #[derive(Clone, Debug)]
@@ -316,7 +316,6 @@ impl Service {
     ) -> Result<Material, ServiceError> {
         let mut timings = Timings::default();
         let mut clock = Instant::now();
-        let max_tokens = max_tokens.get();
         let retrieve = retrieve.clone().for_budget(max_tokens, DEFAULT_LIMIT);
         let query = Arc::new(self.analyse(question));
         timings.analyse = lap(&mut clock);
@@ -404,7 +403,7 @@ impl Service {
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
         let found = found.await?;
         let mut clock = Instant::now();
-        let largest = Tokens::new(retrieve.largest_budget(build.max_tokens.get(), DEFAULT_LIMIT));
+        let largest = retrieve.largest_budget(build.max_tokens, DEFAULT_LIMIT);
         let (options, chunks) = (build.clone(), found.chunks);
         let work = move || -> Result<_, ServiceError> {
             let counter: &dyn TokenCounter = &*counter.counter;

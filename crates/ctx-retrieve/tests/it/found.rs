@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, Tokens};
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
     Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
@@ -312,7 +312,7 @@ async fn no_more_than_the_limit_is_found() {
 fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     let limit = |set, max_tokens| {
         let options = Options::default().with_limit(set);
-        options.for_budget(max_tokens, 100).limit
+        options.for_budget(Tokens::new(max_tokens), 100).limit
     };
     assert_eq!(limit(None, 0), Some(100));
     assert_eq!(limit(None, 8_000), Some(100));
@@ -325,15 +325,19 @@ fn up_to_the_largest_budget_as_many_are_found_and_beyond_it_more() {
     for max_tokens in [0, 79, 80, 4_000, 7_999, 8_000, 8_080, 32_000, u32::MAX] {
         for least in [0, 40, 100] {
             let options = Options::default();
-            let limit = |budget| options.clone().for_budget(budget, least).limit;
-            let largest = options.largest_budget(max_tokens, least);
+            let limit = |budget| {
+                let budget = Tokens::new(budget);
+                options.clone().for_budget(budget, least).limit
+            };
+            let budget = Tokens::new(max_tokens);
+            let largest = options.largest_budget(budget, least).get();
             assert!(largest >= max_tokens);
             assert_eq!(limit(largest), limit(max_tokens), "{max_tokens} {least}");
             if let Some(more) = largest.checked_add(1) {
                 assert!(limit(more) > limit(max_tokens), "{max_tokens} {least}");
             }
             let limited = options.with_limit(Some(7));
-            assert_eq!(limited.largest_budget(max_tokens, least), u32::MAX);
+            assert_eq!(limited.largest_budget(budget, least), Tokens::MAX);
         }
     }
 }
