@@ -35,7 +35,7 @@ impl Age {
 }
 
 /// Makes a connection end with the answer that has these headers.
-pub fn end_with(headers: &mut HeaderMap) {
+pub(crate) fn end_with(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
 }
 

@@ -11,7 +11,7 @@ mod listen;
 mod peers;
 mod sites;
 
-pub use age::{Age, end_unread, end_with};
+pub use age::{Age, end_unread};
 pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};

@@ -29,7 +29,6 @@ pub use fault::Fault;
 #[cfg(feature = "http")]
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
-pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
 /// The version of the protocol crate whose types [`Server::connection`] and [`tools`] return.
 pub use rmcp;
 pub use roots::IndexLocation;

@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use crate::fault::{Fault, echo};
 
 /// The default of `max_tokens`, in tokens of `o200k_base`.
-pub const DEFAULT_TOKENS: u32 = 8_000;
+pub(crate) const DEFAULT_TOKENS: u32 = 8_000;
 /// The most tokens of any reply; a larger `max_tokens` is reduced to this.
-pub const MOST_TOKENS: u32 = 25_000;
+pub(crate) const MOST_TOKENS: u32 = 25_000;
 /// The least `max_tokens`; a smaller one is refused, since not even a refusal would fit.
-pub const LEAST_TOKENS: u32 = 256;
+pub(crate) const LEAST_TOKENS: u32 = 256;
 
 /// Tokens that a transport may add to a reply: a member of the result, and the framing of an event.
 const FRAMING: u32 = 16;

@@ -158,7 +158,7 @@ impl ModelError {
 
     /// Wraps the error with the id of the chunk it was found in.
     #[must_use]
-    pub fn in_chunk(self, id: &str) -> Self {
+    pub(crate) fn in_chunk(self, id: &str) -> Self {
         ModelError::InChunk {
             id: id.to_owned(),
             why: Box::new(self),

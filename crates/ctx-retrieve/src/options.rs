@@ -188,7 +188,7 @@ impl Weights {
     }
 
     /// The weight of a file with this role.
-    pub fn of_role(&self, role: Role) -> f64 {
+    pub(crate) fn of_role(&self, role: Role) -> f64 {
         let at = Self::ROLES.into_iter().position(|it| it == role);
         at.map_or(1.0, |at| self.roles[at])
     }

@@ -52,8 +52,7 @@ impl Job {
     }
 
     /// Sets since when the work is waited for.
-    #[must_use]
-    pub fn with_started(mut self, started: Instant) -> Self {
+    pub(crate) fn with_started(mut self, started: Instant) -> Self {
         self.started = started;
         self
     }
