@@ -293,7 +293,7 @@ impl Plan<'_, '_> {
         let better = if is_better { all } else { some };
         let mut bound = better.certificate;
         bound.upper_bound = upper;
-        let mut better = better.told_by(&self.problem, &self.settings(), &bound)?;
+        let mut better = better.valued_by(&self.problem, &self.settings(), &bound)?;
         (better.steps, better.finished) = (steps, finished);
         Ok(better)
     }
@@ -323,7 +323,7 @@ impl Plan<'_, '_> {
         let cheaper = self.solve(&cheaper, budget)?;
         // The discount influences the choice, but is no part of its value.
         let bound = &outcome.certificate;
-        let told = cheaper.told_by(problem, &self.settings(), bound)?;
+        let told = cheaper.valued_by(problem, &self.settings(), bound)?;
         self.with_parts_of_no_worth(problem, told)
     }
 
@@ -362,7 +362,7 @@ impl Plan<'_, '_> {
         }
         // Such a part may still show new features.
         let bound = outcome.certificate;
-        Ok(outcome.told_by(problem, &self.settings(), &bound)?)
+        Ok(outcome.valued_by(problem, &self.settings(), &bound)?)
     }
 
     /// Sets the capacity, the number of items and the caps of the problem as `budget` allows;

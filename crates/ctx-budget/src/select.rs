@@ -51,7 +51,7 @@ impl Outcome {
     /// # Errors
     /// [`BudgetError::Invalid`] for a selection that does not belong to `problem`, and for invalid
     /// numbers; [`BudgetError::InvalidDiversity`].
-    pub fn told_by(
+    pub fn valued_by(
         self,
         problem: &Problem,
         settings: &Settings,

@@ -72,9 +72,9 @@ impl Door {
         self.sites.asking(headers)
     }
 
-    /// Adds the CORS headers to any answer, even a refusal, as [`Sites::tell`] does.
-    pub fn tell(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
-        self.sites.tell(asking, headers);
+    /// Adds the CORS headers to any answer, even a refusal, as [`Sites::add_cors_headers`] does.
+    pub fn add_cors_headers(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
+        self.sites.add_cors_headers(asking, headers);
     }
 }
 

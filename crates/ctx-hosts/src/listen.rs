@@ -17,8 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::age::Unread;
-use crate::linger::{IsUnread, Lingering};
 use crate::age::end_with;
+use crate::linger::{IsUnread, Lingering};
 use crate::{Age, Peer, Peers};
 
 /// The most bytes in the head of a request before its end is read, which has at most [`HEAD_LINES`]

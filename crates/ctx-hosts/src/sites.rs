@@ -78,7 +78,8 @@ impl Sites {
     }
 
     /// The headers of the answer to a preflight request, which has no token, for a page of an
-    /// allowed site; [`tell`](Sites::tell) adds the rest of them. They are the same for every path.
+    /// allowed site; [`Sites::add_cors_headers`] adds the rest of
+    /// them. They are the same for every path.
     #[must_use]
     pub fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<HeaderMap> {
         let is_preflight = method == Method::OPTIONS
@@ -96,7 +97,7 @@ impl Sites {
     }
 
     /// Adds headers that let browsers pass the answer to a page of `asking`, and to no other page.
-    pub fn tell(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
+    pub fn add_cors_headers(&self, asking: Option<HeaderValue>, headers: &mut HeaderMap) {
         if self.0.named.is_empty() {
             return;
         }
@@ -231,7 +232,7 @@ mod tests {
             let asking = sites.asking(&headers);
             assert_eq!(asking.is_some(), is_named, "{origins:?}");
             let mut told = HeaderMap::new();
-            sites.tell(asking, &mut told);
+            sites.add_cors_headers(asking, &mut told);
             assert_eq!(told[VARY], "Origin");
             let allowed = told.get(ACCESS_CONTROL_ALLOW_ORIGIN);
             assert_eq!(allowed, headers.get(ORIGIN).filter(|_| is_named));
@@ -257,7 +258,7 @@ mod tests {
         let own = sites(&[]).unwrap();
         assert_eq!(of(&own, "OPTIONS", "https://ctx.example"), None);
         let mut told = HeaderMap::new();
-        own.tell(None, &mut told);
+        own.add_cors_headers(None, &mut told);
         assert!(told.is_empty());
     }
 }

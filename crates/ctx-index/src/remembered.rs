@@ -239,7 +239,7 @@ impl Remembered {
                     text(&message.id),
                     text(&message.role),
                     text(&message.content),
-                    message.said_at.into(),
+                    message.sent_at.into(),
                 ];
                 changes.put(&MESSAGES, &row)?;
             }

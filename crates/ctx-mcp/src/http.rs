@@ -300,7 +300,7 @@ async fn at_door(State(entry): State<Arc<Entry>>, request: Request, next: Next) 
         Some(response) => last(response),
         None => next.run(request).await,
     };
-    entry.door.tell(asking, response.headers_mut());
+    entry.door.add_cors_headers(asking, response.headers_mut());
     response
 }
 

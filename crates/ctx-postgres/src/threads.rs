@@ -68,7 +68,7 @@ impl OwnedStore {
         let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
         let next = waiting.of(transaction.prepare_cached(NEXT)).await?;
-        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.said_at];
+        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.sent_at];
         let row = waiting.of(transaction.query_one(&next, &values)).await?;
         let add = waiting.of(transaction.prepare_cached(ADD)).await?;
         let number: i64 = row.get(0);
@@ -79,7 +79,7 @@ impl OwnedStore {
             &message.id,
             &message.role,
             &message.content,
-            &message.said_at,
+            &message.sent_at,
         ];
         if waiting.of(transaction.execute(&add, &values)).await? == 0 {
             waiting.of(transaction.rollback()).await?;

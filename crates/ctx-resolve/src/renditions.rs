@@ -294,7 +294,7 @@ pub(crate) fn renditions_while(
         source,
         span,
         long: &long,
-        said: source.said(span),
+        said: source.non_blank_lines(span),
         shortest: source.lines(span).map(|(_, line)| line.len() + 1).sum(),
         renditions: Vec::new(),
         is_awaited,
@@ -430,7 +430,7 @@ fn long_lines(
         long.note(line, text, keywords.all());
     }
     if asked.is_empty()
-        && source.said(span) == 1
+        && source.non_blank_lines(span) == 1
         && let Some((line, text)) = source.lines(span).find(is_long)
     {
         long.note(line, text, None);

@@ -210,11 +210,15 @@ impl Resolver {
     }
 
     /// Sets `lines`, by file, that are asked about: they are shown first if a hit cannot be shown
-    /// whole. An excerpt with such lines has at least `told` as its information, 0..=1.
+    /// whole. An excerpt with such lines has at least `least_information`, 0..=1.
     #[must_use]
-    pub fn with_lines(mut self, lines: BTreeMap<String, BTreeSet<u32>>, told: f64) -> Self {
+    pub fn with_lines(
+        mut self,
+        lines: BTreeMap<String, BTreeSet<u32>>,
+        least_information: f64,
+    ) -> Self {
         self.lines = Arc::new(lines);
-        self.told = told;
+        self.told = least_information;
         self
     }
 

@@ -150,7 +150,7 @@ fn for_request(
     let unresolved = context.unresolved.iter();
     built.warnings.extend(unresolved.map(|it| {
         let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
-        let code = if it.is_untold {
+        let code = if it.is_unavailable {
             WarningCode::SourceFailed
         } else {
             WarningCode::UnknownReference

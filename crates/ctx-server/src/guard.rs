@@ -54,7 +54,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         }
     };
     let mut response = Arc::clone(&asked).within(answering).await;
-    app.door.tell(asking, response.headers_mut());
+    app.door.add_cors_headers(asking, response.headers_mut());
     if let Some(rest) = rest
         && !rest.read_off(response.headers()).await
     {

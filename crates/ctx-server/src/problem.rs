@@ -472,7 +472,7 @@ impl From<&ServiceError> for Problem {
         match error.own() {
             ServiceError::Tokens(error) => error.into(),
             ServiceError::Assemble(error) => error.into(),
-            ServiceError::Untold { what, source } => {
+            ServiceError::Unavailable { what, source } => {
                 let cause = cause(source);
                 tracing::error!(status = 503, cause, "what must be in a context is not told");
                 let field = match what {

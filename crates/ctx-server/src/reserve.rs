@@ -8,7 +8,7 @@ use ctx_service::PrimeOptions;
 pub enum Reserve {
     /// As much as the options of the request state.
     #[default]
-    Said,
+    Given,
     /// A share of the budget, because the request states no reserve.
     Share,
 }
@@ -29,7 +29,7 @@ impl Reserve {
     /// The smallest budget that leaves as many tokens to the context as `budget` does, of which
     /// `reserved` are reserved.
     pub(crate) fn budget_like(self, budget: Tokens, reserved: Tokens) -> Tokens {
-        if self == Reserve::Said {
+        if self == Reserve::Given {
             return budget;
         }
         let context = u64::from(budget.saturating_sub(reserved));
@@ -56,7 +56,7 @@ mod tests {
                 let like = Reserve::Share.budget_like(budget, reserved).get();
                 assert_eq!(left(like), context);
                 assert!(left(like - 1) < context, "{context}");
-                assert_eq!(Reserve::Said.budget_like(budget, reserved), budget);
+                assert_eq!(Reserve::Given.budget_like(budget, reserved), budget);
             }
         }
     }

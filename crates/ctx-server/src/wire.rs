@@ -97,7 +97,7 @@ impl BuildRequest {
     /// How the reserve is determined.
     pub(crate) fn reserve(&self) -> Reserve {
         if self.options.contains_key("reserve") {
-            Reserve::Said
+            Reserve::Given
         } else {
             Reserve::Share
         }

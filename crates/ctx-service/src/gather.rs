@@ -92,7 +92,7 @@ pub struct Unresolved {
     /// The reason, for people.
     pub why: String,
     /// Whether it could not be looked up, so that it may exist.
-    pub is_untold: bool,
+    pub is_unavailable: bool,
 }
 
 impl Unresolved {
@@ -100,14 +100,14 @@ impl Unresolved {
         Unresolved {
             reference: reference.to_owned(),
             why: why.into(),
-            is_untold: false,
+            is_unavailable: false,
         }
     }
 
     /// A reference that could not be looked up.
     pub(crate) fn untold(reference: &str, why: &str) -> Self {
         Unresolved {
-            is_untold: true,
+            is_unavailable: true,
             ..Unresolved::new(reference, why)
         }
     }
@@ -305,8 +305,8 @@ pub(crate) struct Named {
 
 impl Named {
     /// Whether `mention` could not be looked up.
-    pub(crate) fn is_untold(&self, mention: &Mention) -> bool {
-        let mut untold = self.unresolved.iter().filter(|it| it.is_untold);
+    pub(crate) fn is_unavailable(&self, mention: &Mention) -> bool {
+        let mut untold = self.unresolved.iter().filter(|it| it.is_unavailable);
         mention.what != What::Label && untold.any(|it| it.reference == mention.text)
     }
 

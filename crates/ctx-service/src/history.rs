@@ -121,7 +121,7 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
         .with_name(&*messages[0].id)
         .with_renditions(renditions);
     chunk.origin = Origin::Message;
-    chunk.created_at = messages.last().map(|it| it.said_at.saturating_mul(1_000));
+    chunk.created_at = messages.last().map(|it| it.sent_at.saturating_mul(1_000));
     chunk
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn in_order(said: Vec<Vec<Message>>, last: &[Message]) -> Vec<Message
     let mut seen = BTreeSet::new();
     said.retain(|it| seen.insert(it.id.clone()));
     // The sort is stable and exchanges do not overlap, so those of one second stay whole.
-    said.sort_by_key(|it| (it.place, it.said_at));
+    said.sort_by_key(|it| (it.place, it.sent_at));
     said.extend(last.iter().filter(|it| !seen.contains(&it.id)).cloned());
     said
 }
@@ -204,7 +204,7 @@ pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, mes
             Some((first, last)) => format!("turn {first:0width$}-{last:0width$}"),
             None => {
                 // Clocks may be set back, but turns stay in order.
-                let at = ends.map_or(0, |(first, _)| first.said_at).max(last.0);
+                let at = ends.map_or(0, |(first, _)| first.sent_at).max(last.0);
                 let before = if at == last.0 { last.1 + 1 } else { 0 };
                 last = (at, before);
                 named_by_time(at, before)
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn turns_without_a_place_are_named_for_their_times() {
-        let at = |content: &str, said_at| Message::new(content, "user", content, said_at);
+        let at = |content: &str, sent_at| Message::new(content, "user", content, sent_at);
         let messages = [
             at("one", 951_782_399),
             at("two", 951_782_400),

@@ -65,7 +65,7 @@ impl Request<'_> {
         match failure.filter(|it| has_thread && it.error.is_transient()) {
             None => Ok(()),
             Some(_) if self.control.cancel.is_cancelled() => Err(AssembleError::Cancelled.into()),
-            Some(failure) => Err(ServiceError::Untold {
+            Some(failure) => Err(ServiceError::Unavailable {
                 what: Required::Pins,
                 source: failure.error.clone(),
             }),
@@ -83,12 +83,12 @@ impl Request<'_> {
         let ids = named.unknown(&mentioned.all, &self.thread.history);
         let is_id = |it: &Mention| ids.contains(&it.text);
         let is_said = |it: &Mention| is_id(it) || it.is_label_of_messages();
-        let is_untold = |it: &Mention| named.is_untold(it);
+        let is_unavailable = |it: &Mention| named.is_unavailable(it);
         let has_thread = !self.thread_name.is_empty();
         let history = self.thread.failure(Source::History);
         let mut untold = BTreeMap::new();
         let failed: [(_, Asked<'_>); 4] = [
-            (looked_up, &is_untold),
+            (looked_up, &is_unavailable),
             (recalled, &Mention::is_label_of_a_file),
             // Without a thread there are no messages.
             (said.filter(|_| has_thread), &is_id),
@@ -125,8 +125,8 @@ impl Service {
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often, named parts do not fit the budget.
-    /// [`ServiceError::Untold`] if a pin, or a reference of the options, could not be looked up or
-    /// read for a transient reason.
+    /// [`ServiceError::Unavailable`] if a pin, or a reference of the options, could not be looked
+    /// up or read for a transient reason.
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
@@ -484,7 +484,7 @@ impl Making {
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
         if let Some((what, source)) = candidates.missed(&gathered) {
-            return Err(ServiceError::Untold { what, source });
+            return Err(ServiceError::Unavailable { what, source });
         }
         let mut items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks, &candidates.called);

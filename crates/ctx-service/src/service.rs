@@ -132,7 +132,7 @@ pub enum ServiceError {
     /// A required reference could not be looked up or read, because the store was late or cannot be
     /// reached. Retrying soon may succeed.
     #[error("look up {what}")]
-    Untold {
+    Unavailable {
         /// What was required.
         what: Required,
         /// The reason, which [is transient](PortError::is_transient).

@@ -125,16 +125,16 @@ impl<'t> Source<'t> {
     }
 
     /// The number of lines of `span` that are not blank. O(bytes).
-    pub fn said(&self, span: LineSpan) -> usize {
+    pub fn non_blank_lines(&self, span: LineSpan) -> usize {
         let all = span.start()..=span.end().min(self.line_count());
         all.filter(|&it| self.says(it)).count()
     }
 
     /// The share of the information of a span that a rendition keeps, 0 to 1: the share of its
-    /// non-blank lines (the span has `said` of them, see [`Source::said`]), but at least a fixed
-    /// value per kind. A heuristic: names and signatures carry more information than their number
-    /// of lines suggests.
-    pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, said: usize) -> f64 {
+    /// non-blank lines (the span has `non_blank` of them, see [`Source::non_blank_lines`]), but at
+    /// least a fixed value per kind. A heuristic: names and signatures carry more information than
+    /// their number of lines suggests.
+    pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, non_blank: usize) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
             RenditionKind::Excerpt => 0.3,
@@ -147,7 +147,7 @@ impl<'t> Source<'t> {
             clippy::cast_precision_loss,
             reason = "there are fewer than 2^52 lines"
         )]
-        let share = shown as f64 / said.max(1) as f64;
+        let share = shown as f64 / non_blank.max(1) as f64;
         share.max(least).min(1.0)
     }
 

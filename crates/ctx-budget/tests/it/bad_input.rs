@@ -159,14 +159,14 @@ fn a_cap_takes_the_heavy_choices_away() {
 
 /// It is not an answer to another problem.
 #[test]
-fn a_selection_of_another_problem_is_not_told_by_it() {
+fn a_selection_of_another_problem_is_not_valued_by_it() {
     let problem = singles(10, &[(1, 1.0), (2, 0.5)]);
     let outcome = solve(&problem, Selection::Optimal);
     let told = |problem: &Problem| {
         let certificate = outcome.certificate;
         outcome
             .clone()
-            .told_by(problem, &Settings::default(), &certificate)
+            .valued_by(problem, &Settings::default(), &certificate)
     };
     assert_eq!(told(&problem).as_ref(), Ok(&outcome));
     for other in [
@@ -191,7 +191,7 @@ fn a_selection_of_ones_own_is_weighed_anew() {
     assert_eq!(outcome.weight, 10);
     outcome.chosen = vec![None, Some(0), Some(0)];
     let certificate = outcome.certificate;
-    let told = outcome.told_by(&problem, &Settings::default(), &certificate);
+    let told = outcome.valued_by(&problem, &Settings::default(), &certificate);
     let told = told.unwrap();
     assert_eq!(told.weight, 9);
     assert!((told.certificate.value - 0.75).abs() < 1e-12);

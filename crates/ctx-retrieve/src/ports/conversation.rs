@@ -15,7 +15,7 @@ pub struct Message {
     /// The text of the message.
     pub content: String,
     /// The time, in seconds since 1970.
-    pub said_at: i64,
+    pub sent_at: i64,
     /// The position in the thread, from 1, which never changes. A store that knows it without
     /// reading the thread sets it on all messages; otherwise it is `None` on all.
     pub place: Option<u64>,
@@ -27,13 +27,13 @@ impl Message {
         id: impl Into<String>,
         role: impl Into<String>,
         content: impl Into<String>,
-        said_at: i64,
+        sent_at: i64,
     ) -> Self {
         Message {
             id: id.into(),
             role: role.into(),
             content: content.into(),
-            said_at,
+            sent_at,
             place: None,
         }
     }

@@ -1044,7 +1044,7 @@ async fn references_found_in_time_are_shown_and_the_others_reported() {
         .context;
     let why = "the store did not tell whether there is such a thing";
     unresolved(&context, &[("parse_body", why)]);
-    assert!(context.unresolved[0].is_untold);
+    assert!(context.unresolved[0].is_unavailable);
     assert!(context.built.context.contains("accept(port)"));
     let is_late = (context.failures.iter())
         .any(|it| it.source == Source::References && it.error.on_one_line() == "it was late");

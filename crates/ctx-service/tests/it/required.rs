@@ -28,7 +28,7 @@ async fn untold(world: &World, options: &PrimeOptions, what: &Required) {
         panic!("{what} was not needed")
     };
     match error.own() {
-        ServiceError::Untold {
+        ServiceError::Unavailable {
             what: found,
             source,
         } => {
@@ -170,7 +170,7 @@ async fn missing_references_are_unknown_even_if_all_sources_are_slow() {
     let [unknown] = context.unresolved.as_slice() else {
         panic!("{:?}", context.unresolved)
     };
-    assert!(!unknown.is_untold && unknown.reference == "parse_boddy");
+    assert!(!unknown.is_unavailable && unknown.reference == "parse_boddy");
     assert!(
         context
             .failures

@@ -94,7 +94,7 @@ fn a_rendition_knows_its_lines_and_its_worth() {
     let mut last = 1.0;
     for kind in RenditionKind::ALL {
         let lines = source.render(span, kind, &[]);
-        let information = source.information(kind, &lines, source.said(span));
+        let information = source.information(kind, &lines, source.non_blank_lines(span));
         assert!(
             information <= last && information > 0.0,
             "{kind}: {information}"
@@ -340,7 +340,7 @@ proptest! {
         prop_assert!(ctx_model::lines(&text).eq(source.lines(source.whole()).map(|(_, line)| line)));
         let lines = source.lines(source.whole());
         let plainly = lines.filter(|(_, line)| !line.trim().is_empty()).count();
-        prop_assert_eq!(source.said(source.whole()), plainly);
+        prop_assert_eq!(source.non_blank_lines(source.whole()), plainly);
     }
 
     #[test]

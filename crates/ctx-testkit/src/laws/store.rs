@@ -164,8 +164,8 @@ pub async fn store<S: Ports + ?Sized>(store: &S) {
     together::laws(store).await;
     hostile(store).await;
     let said = store.messages(THREAD, 20).await.expect("messages");
-    let said = said.into_iter().map(|it| (it.id, it.said_at));
-    let expected = messages().into_iter().map(|it| (it.id, it.said_at));
+    let said = said.into_iter().map(|it| (it.id, it.sent_at));
+    let expected = messages().into_iter().map(|it| (it.id, it.sent_at));
     assert!(said.eq(expected), "with when they were said");
     history(store).await;
     usage(store).await;
