@@ -1,6 +1,6 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
-use ctx_budget::BudgetError;
+use ctx_budget::{BudgetError, Outcome};
 use ctx_format::{FormatError, FormatOptions, Formatter, Notice};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, ModelError, Tokens};
 use ctx_tokens::TokenCounter;
@@ -10,7 +10,7 @@ use tracing::{debug, debug_span};
 use crate::candidates::Candidates;
 use crate::chunk_bound::ChunkBound;
 use crate::claims::Claimants;
-use crate::emit::{Shown, check_bytes, emit, shown};
+use crate::emit::{Document, Shown, check_bytes, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan, count_left_out};
@@ -233,21 +233,8 @@ impl Run<'_> {
             let outcome = selected.outcome;
             let shown = shown(plan.candidates, &outcome, self.options);
             let left_out = plan.left_out(&outcome.chosen);
-            let notice = Notice {
-                omitted: left_out,
-                total: self.chunks.len(),
-            };
             let (document, total) = stage("emit", control, || {
-                let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
-                check_bytes(bytes, plan.fixed, &shown)?;
-                let document = emit(&self.pricer, self.options, &shown, &notice, bytes)?;
-                let pieces: Vec<&Piece<'_>> = shown
-                    .iter()
-                    .flat_map(Shown::pieces)
-                    .map(|(_, it)| it)
-                    .collect();
-                let total = total(&self.pricer, &document, &pieces)?;
-                Ok((document, total))
+                self.write(&plan, &outcome, &shown, left_out)
             })?;
             debug!(
                 weight = outcome.weight,
@@ -292,6 +279,27 @@ impl Run<'_> {
             }
             budget.slack = budget.slack.saturating_add(over.max(budget.slack));
         }
+    }
+
+    /// Writes what is shown of a selection, with a notice of `left_out` chunks, and counts it.
+    fn write(
+        &self,
+        plan: &Plan<'_, '_>,
+        outcome: &Outcome,
+        shown: &[Shown<'_, '_>],
+        left_out: usize,
+    ) -> Result<(Document, Tokens), AssembleError> {
+        let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
+        check_bytes(bytes, plan.fixed, shown)?;
+        let notice = Notice {
+            omitted: left_out,
+            total: self.chunks.len(),
+        };
+        let document = emit(&self.pricer, self.options, shown, &notice, bytes)?;
+        let pieces = shown.iter().flat_map(Shown::pieces).map(|(_, it)| it);
+        let pieces: Vec<&Piece<'_>> = pieces.collect();
+        let total = total(&self.pricer, &document, &pieces)?;
+        Ok((document, total))
     }
 
     /// Verifies the smallest budget named by an error about pinned chunks, by trying it: if weights
