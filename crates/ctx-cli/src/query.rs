@@ -41,16 +41,8 @@ use crate::walk::shown;
 /// Any of those in the list of exit codes. An empty result is no error, and neither is a failed
 /// strategy if another one succeeded: both are warnings.
 pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
-    let is_input = |it: &Path| it == Path::new("-");
-    if args.text == ["-"] && args.search.hits.as_deref().is_some_and(is_input) {
-        let message =
-            "- is standard input, and both the question and --hits are to be read from it";
-        return Err(Failure::usage(message).with_hint("give one of them as an argument or a file"));
-    }
-    let question = read(&args.text, report)?;
-    check(&question)?;
-    let hits = args.search.hits.as_deref().map(hits::read);
-    let hits = hits.transpose()?.map(Arc::new);
+    let (question, hits) = input(args, report)?;
+    let hits = hits.map(Arc::new);
     let root = indexing::root(&args.search.root)?;
     hint_at_folder(&args.text, &root, report);
     let mut settings = Settings::load(&root)?;
@@ -72,19 +64,15 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
-    let mut missed = Missed::default();
-    let past = if args.search.no_index_update {
+    let strategies = &retrieve.strategies;
+    let (missed, past) = if args.search.no_index_update {
         refuse_empty(&index)?;
-        past::open(&root, &retrieve.strategies, report)?
+        (Missed::default(), past::open(&root, strategies, report)?)
     } else {
-        missed = catch_up(&index, &settings, report, cancel)?;
-        past::up_to_date(
-            &root,
-            &retrieve.strategies,
-            report,
-            cancel,
-            Some(past::PATIENCE),
-        )?
+        let missed = catch_up(&index, &settings, report, cancel)?;
+        let patience = Some(past::PATIENCE);
+        let past = past::up_to_date(&root, strategies, report, cancel, patience)?;
+        (missed, past)
     };
     if let Some(hits) = &hits {
         hits::tell_unknown(hits, |path| index.hash_of(path).is_some());
@@ -109,20 +97,45 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     }
     let mut answer = answer?;
     warn(&answer, &retrieve, (&root, &missed), report)?;
-    let unknown = runtime.block_on(missing_files(&answer.query, &[&*index]));
-    let told = missed.tell(&answer, &index, &settings, unknown);
-    let nameless = no_such_name(&runtime.block_on(missing_names(&answer.query, &[&*index])));
-    if let Some(warning) = &nameless {
-        report::warning(&warning.detail);
-    }
-    answer.built.warnings.extend(told);
-    answer.built.warnings.extend(nameless);
+    warn_of_missing(&runtime, &mut answer, &missed, &index, &settings);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.applied());
     if args.output.explain || args.output.json {
         findings = findings.with_snippets(&answer);
     }
     write(&answer, &findings, args, report)
+}
+
+/// The question, and the hits of another search, if there are any.
+fn input(args: &QueryArgs, report: Report) -> Result<(String, Option<Vec<Near>>), Failure> {
+    let is_input = |it: &Path| it == Path::new("-");
+    if args.text == ["-"] && args.search.hits.as_deref().is_some_and(is_input) {
+        let message =
+            "- is standard input, and both the question and --hits are to be read from it";
+        return Err(Failure::usage(message).with_hint("give one of them as an argument or a file"));
+    }
+    let question = read(&args.text, report)?;
+    check(&question)?;
+    let hits = args.search.hits.as_deref().map(hits::read).transpose()?;
+    Ok((question, hits))
+}
+
+/// Warns, also in the receipt, of files and names of the question that there are not.
+fn warn_of_missing(
+    runtime: &Runtime,
+    answer: &mut Answer,
+    missed: &Missed,
+    index: &Index,
+    settings: &Settings,
+) {
+    let unknown = runtime.block_on(missing_files(&answer.query, &[index]));
+    let told = missed.tell(answer, index, settings, unknown);
+    let nameless = no_such_name(&runtime.block_on(missing_names(&answer.query, &[index])));
+    if let Some(warning) = &nameless {
+        report::warning(&warning.detail);
+    }
+    answer.built.warnings.extend(told);
+    answer.built.warnings.extend(nameless);
 }
 
 /// Byte order marks of UTF-16.

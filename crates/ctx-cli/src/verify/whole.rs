@@ -210,6 +210,19 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         }
         return;
     }
+    if let Some(Notice { omitted, total }) = parsed_notice(receipt, shown)
+        && !(missing.contains(&omitted) && totals.contains(&total))
+    {
+        failures.push(format!(
+            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {} of {}",
+            missing.last().unwrap_or(&0),
+            totals.end()
+        ));
+    }
+}
+
+/// The notice of the context, read past the blocks that are `shown`.
+fn parsed_notice(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Option<Notice> {
     let mut blocks = shown.iter().map(|it| &it.block);
     let without_head = |it: &ctx::format::ParsedBlock| {
         let mut bare = it.without_head();
@@ -228,16 +241,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         is_it
     };
     let parsed = parse_known(receipt.format, &receipt.context, shown.len(), &mut is_next);
-    let notice = parsed.ok().and_then(|it| it.notice);
-    if let Some(Notice { omitted, total }) = notice
-        && !(missing.contains(&omitted) && totals.contains(&total))
-    {
-        failures.push(format!(
-            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {} of {}",
-            missing.last().unwrap_or(&0),
-            totals.end()
-        ));
-    }
+    parsed.ok().and_then(|it| it.notice)
 }
 
 /// Whether a line of the context is the notice that `omitted` chunks of one of `totals` were left
