@@ -281,12 +281,6 @@ pub(crate) fn renditions_while(
         first.max(span.start())..=last.min(span.end())
     };
     let near: Vec<u32> = named.iter().flat_map(near).collect();
-    let with_named = |lines: &[u32]| {
-        let mut all = [&near, lines].concat();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
     let matches = keywords.lines(source, span, is_awaited);
     let asked = [named, &matches].concat();
     let long = long_lines(source, span, keywords, &asked, is_awaited);
@@ -299,57 +293,52 @@ pub(crate) fn renditions_while(
         renditions: Vec::new(),
         is_awaited,
     };
-    let one = Extent::Stretches(1);
-    let places = named.len();
-    let least = if places > 0 { told } else { 0.0 };
-    let told_by = |count: usize| least + (1.0 - least) * told_by(count + places);
+    let wanted = WantedLines {
+        near: &near,
+        places: named.len(),
+        least_information: if named.is_empty() { 0.0 } else { told },
+    };
     if !matches.is_empty() {
         let best = if list.said < LONG {
             Vec::new()
         } else {
             keywords.by_worth(source, &matches)
         };
-        let all = with_named(&matches);
-        let stretches = counts(if long.is_empty() { 1 } else { MOST });
-        for most in stretches {
-            let most = Extent::Stretches(most);
-            list.add(RenditionKind::Excerpt, &all, told_by(best.len()), most);
-        }
-        let mut fewest = (all, best.len());
-        for count in counts(best.len()) {
-            fewest = (with_named(&best[..count]), count);
-            list.add(RenditionKind::Excerpt, &fewest.0, told_by(count), one);
-        }
-        if !long.is_empty() {
-            let (lines, count) = fewest;
-            list.add(
-                RenditionKind::Excerpt,
-                &lines,
-                told_by(count),
-                Extent::Short,
-            );
-        }
+        list.add_excerpts(&matches, &best, &wanted);
     }
-    if places > 0 {
-        let lines = with_named(&[]);
-        list.add(RenditionKind::Excerpt, &lines, told_by(0), one);
-        if !long.is_empty() {
-            list.add(RenditionKind::Excerpt, &lines, told_by(0), Extent::Short);
-        }
+    if !named.is_empty() {
+        list.add_excerpt_of_named(&wanted);
     } else if matches.is_empty() && !long.is_empty() {
-        list.add(RenditionKind::Excerpt, &[], 0.0, one);
+        list.add(RenditionKind::Excerpt, &[], 0.0, Extent::Stretches(1));
     }
-    for kind in [
-        RenditionKind::Skeleton,
-        RenditionKind::Signature,
-        RenditionKind::Mention,
-    ] {
-        // Of lines that define nothing the first alone announces nothing.
-        if kind != RenditionKind::Signature || source.defines_any(span) {
-            list.add(kind, &[], 0.0, one);
-        }
-    }
+    list.add_outlines();
     list.renditions
+}
+
+/// The lines that excerpts show whatever else they do.
+struct WantedLines<'a> {
+    /// The named lines, and those around them.
+    near: &'a [u32],
+    /// How many lines are named.
+    places: usize,
+    /// The least information of an excerpt with them.
+    least_information: f64,
+}
+
+impl WantedLines<'_> {
+    /// These lines and `lines`, in order.
+    fn and(&self, lines: &[u32]) -> Vec<u32> {
+        let mut all = [self.near, lines].concat();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The information of an excerpt with these lines and `count` others that match.
+    fn information(&self, count: usize) -> f64 {
+        let least = self.least_information;
+        least + (1.0 - least) * told_by(count + self.places)
+    }
 }
 
 /// Renditions of a span, each shorter than the one before.
@@ -398,6 +387,63 @@ impl Shrinking<'_> {
         self.renditions
             .extend(lines.into_rendition(kind, information));
         self.shortest = length;
+    }
+
+    /// Adds excerpts with the lines that match: all of them, and then ever fewer of the `best`, the
+    /// most valuable first; of long lines shorter ones, too.
+    fn add_excerpts(&mut self, matches: &[u32], best: &[u32], wanted: &WantedLines<'_>) {
+        let all = wanted.and(matches);
+        let stretches = counts(if self.long.is_empty() { 1 } else { MOST });
+        let information = wanted.information(best.len());
+        for most in stretches {
+            let most = Extent::Stretches(most);
+            self.add(RenditionKind::Excerpt, &all, information, most);
+        }
+        let mut fewest = (all, information);
+        for count in counts(best.len()) {
+            fewest = (wanted.and(&best[..count]), wanted.information(count));
+            let (lines, information) = &fewest;
+            self.add(
+                RenditionKind::Excerpt,
+                lines,
+                *information,
+                Extent::Stretches(1),
+            );
+        }
+        self.add_short(&fewest.0, fewest.1);
+    }
+
+    /// Adds excerpts with the named lines alone.
+    fn add_excerpt_of_named(&mut self, wanted: &WantedLines<'_>) {
+        let (lines, information) = (wanted.and(&[]), wanted.information(0));
+        self.add(
+            RenditionKind::Excerpt,
+            &lines,
+            information,
+            Extent::Stretches(1),
+        );
+        self.add_short(&lines, information);
+    }
+
+    /// Adds an excerpt that shows little of long lines, if there are any.
+    fn add_short(&mut self, lines: &[u32], information: f64) {
+        if !self.long.is_empty() {
+            self.add(RenditionKind::Excerpt, lines, information, Extent::Short);
+        }
+    }
+
+    /// Adds the renditions that show no more than what is defined.
+    fn add_outlines(&mut self) {
+        for kind in [
+            RenditionKind::Skeleton,
+            RenditionKind::Signature,
+            RenditionKind::Mention,
+        ] {
+            // Of lines that define nothing the first alone announces nothing.
+            if kind != RenditionKind::Signature || self.source.defines_any(self.span) {
+                self.add(kind, &[], 0.0, Extent::Stretches(1));
+            }
+        }
     }
 
     /// The information of an excerpt that shows long lines in part.
