@@ -90,21 +90,13 @@ async fn written(
     let paths = unique(of_places.chain(of_frames));
     let files = files_at(search, &paths).await?;
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
-    let of_place = |it: &Place| -> Vec<PartQuery> {
-        let files = at(&it.path).iter();
-        files.flat_map(|path| place_in(path, it)).collect()
-    };
-    let of_frame = |it: &Frame| {
-        let files = it.path.as_ref().map_or(&[][..], at);
-        Readings::of(it, files)
-    };
+    let of_frame = |it: &Frame| Readings::of(it, it.path.as_ref().map_or(&[][..], at));
     let readings: Vec<Readings> = frames.iter().map(of_frame).collect();
-    let of_places: Vec<PartQuery> = places.iter().flat_map(of_place).collect();
-    let wanted = unique(
-        of_places
-            .iter()
-            .chain(readings.iter().flat_map(Readings::all)),
-    );
+    let of_places: Vec<PartQuery> = (places.iter())
+        .flat_map(|it| at(&it.path).iter().flat_map(move |path| place_in(path, it)))
+        .collect();
+    let of_frames = readings.iter().flat_map(Readings::all);
+    let wanted = unique(of_places.iter().chain(of_frames));
     let functions = unique(readings.iter().filter_map(Readings::astray));
     let (answers, mut of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
@@ -113,15 +105,8 @@ async fn written(
         hits.retain(|hit| calls().any(|it| it.may_be_in(&hit.part.path)));
     }
     let parts = by_question("places", &wanted, answers)?;
-    let in_files = |readings: &Readings| -> Vec<Arc<Part>> {
-        let found = |wanted: &Vec<PartQuery>| -> Vec<Arc<Part>> {
-            let hits = wanted.iter().filter_map(|it| parts.get(it)).flatten();
-            hits.map(|it| Arc::clone(&it.part)).collect()
-        };
-        let mut found = readings.in_files.iter().map(found);
-        found.find(|it| !it.is_empty()).unwrap_or_default()
-    };
-    let mut found_in_files: Vec<Vec<Arc<Part>>> = readings.iter().map(in_files).collect();
+    let mut found_in_files: Vec<Vec<Arc<Part>>> =
+        readings.iter().map(|it| it.likeliest(&parts)).collect();
     let mut told = FoundPlaces {
         files: &files,
         parts: &parts,
@@ -134,18 +119,12 @@ async fn written(
     let nowhere = nowhere.chain(unheld.iter().flat_map(|it| it.0.lines().map(|at| at.0)));
     told.whole = whole(search, &unique(nowhere)).await?;
     let of_nearest = told.add_nearest(unheld);
-    let taken_for = |(readings, in_files): (&Readings, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
-        let name = readings.astray();
-        let number = name.and_then(|name| functions.iter().position(|it| it == name));
-        let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
-        let by_name = by_name.flatten().map(|it| &it.part);
-        let by_name = by_name.filter(|it| readings.may_be_in(&it.path));
-        in_files.iter().chain(by_name).cloned().collect()
-    };
-    let traced: Vec<Vec<Arc<Part>>> = readings
-        .iter()
-        .zip(&found_in_files)
-        .map(taken_for)
+    let by_name: BTreeMap<&String, &Vec<Hit>> = functions.iter().zip(&of_functions).collect();
+    let traced: Vec<Vec<Arc<Part>>> = (readings.iter().zip(&found_in_files))
+        .map(|(readings, in_files)| {
+            let by_name = readings.by_name(&by_name);
+            in_files.iter().chain(by_name).cloned().collect()
+        })
         .collect();
     let mut lines = lines_of(frames, &traced);
     for (path, line) in of_nearest {
@@ -497,6 +476,26 @@ impl Readings {
 
     fn all(&self) -> impl Iterator<Item = &PartQuery> {
         self.in_files.iter().flatten()
+    }
+
+    /// The parts of the first request that found any.
+    fn likeliest(&self, parts: &BTreeMap<&PartQuery, Vec<Hit>>) -> Vec<Arc<Part>> {
+        let found = |wanted: &Vec<PartQuery>| -> Vec<Arc<Part>> {
+            let hits = wanted.iter().filter_map(|it| parts.get(it)).flatten();
+            hits.map(shared).collect()
+        };
+        let mut found = self.in_files.iter().map(found);
+        found.find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    /// The definitions that the function may be if no file contains it, of those found by name.
+    fn by_name<'h>(
+        &self,
+        found: &BTreeMap<&String, &'h Vec<Hit>>,
+    ) -> impl Iterator<Item = &'h Arc<Part>> {
+        let hits = self.astray().and_then(|it| found.get(it).copied());
+        let parts = hits.into_iter().flatten().map(|it| &it.part);
+        parts.filter(move |it| self.may_be_in(&it.path))
     }
 
     /// The places that a call without a name may refer to, as paths with lines.
