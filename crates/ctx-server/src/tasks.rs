@@ -2,9 +2,13 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
+use ctx_assemble::Cancel;
 use ctx_retrieve::{TaskFailed, TaskScope};
 use tokio::sync::oneshot;
+use tokio::task::JoinError;
+use tokio::time::error::Elapsed;
 
 use crate::Owner;
 use crate::admission::{Admission, Doing, Full, Slot};
@@ -60,18 +64,9 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let limit = slot.time();
+    let (limit, since) = (slot.time(), slot.since());
     let cancel = app.cancel.child();
-    // Selection returns the best it has a little before the caller's deadline.
-    let patience = app.limits.source_time.min(limit / 5);
-    let since = slot.since();
-    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
-        .with_started(since)
-        .with_patience(patience)
-        .with_counters(Arc::clone(&app.counters));
-    if let Some(told) = told {
-        job = job.with_progress(told);
-    }
+    let job = job(app, &slot, cancel.clone(), told);
     let (stop, stopped) = oneshot::channel::<()>();
     let scope = match RequestInfo::current() {
         Some(asked) => TaskScope::default().with(asked),
@@ -111,6 +106,31 @@ where
     let left = limit.saturating_sub(since.elapsed());
     let done = tokio::time::timeout(left, task).await;
     drop(guards);
+    answer(app, limit, done)
+}
+
+/// The job of a request in `slot`, which reports its stages to `told`.
+fn job(app: &App, slot: &Slot, cancel: Cancel, told: StageListener) -> Job {
+    let limit = slot.time();
+    let patience = app.limits.source_time.min(limit / 5);
+    // Selection returns the best it has a little before the caller's deadline.
+    let job = Job::new(cancel, limit.mul_f64(0.75))
+        .with_started(slot.since())
+        .with_patience(patience)
+        .with_counters(Arc::clone(&app.counters));
+    match told {
+        Some(told) => job.with_progress(told),
+        None => job,
+    }
+}
+
+/// The answer of a task that had until `limit`: what it came to, unless it was late or ended before
+/// its work did.
+fn answer<T>(
+    app: &App,
+    limit: Duration,
+    done: Result<Result<Result<T, BackendError>, JoinError>, Elapsed>,
+) -> Result<T, Problem> {
     match done {
         Err(_) => {
             app.meter.late();

@@ -54,6 +54,36 @@ pub(super) struct Store {
     _lock: Arc<Lock>,
 }
 
+fn no_folder(error: io::Error) -> BackendError {
+    BackendError::failed("open an owner's folder", error)
+}
+
+/// Makes and opens the folders for files and for staged ones in the folder `name` of `owners`, whose
+/// path is `path`.
+fn open_folders(owners: &Dir, name: &str, path: &Path) -> io::Result<(Dir, Dir)> {
+    owners.create_dir_all(name)?;
+    let folder = owners.open_dir(name)?;
+    check_no_links(path)?;
+    folder.create_dir_all("files")?;
+    folder.create_dir_all("staged")?;
+    let files = folder.open_dir("files")?;
+    files::prepare(&files)?;
+    Ok((files, folder.open_dir("staged")?))
+}
+
+/// Opens the index of the files in an owner's folder, and says what was damaged if it was begun
+/// anew.
+fn open_index(path: &Path) -> Result<(Index, Option<String>)> {
+    // Everything that a user sent should be searchable.
+    let options = ctx_index::Options::default()
+        .with_generated(Some(true))
+        .with_blank(true)
+        .with_ignoring(Ignoring::Nothing);
+    let root = Root::open(path.join("files")).map_err(IndexError::from);
+    root.and_then(|root| Index::open_in(root, &path.join("index"), options))
+        .map_err(|error| BackendError::failed("open an index", error))
+}
+
 impl Store {
     /// Opens the folder of `owner` in `owners`, whose path is `path`.
     pub(super) fn open(
@@ -67,28 +97,12 @@ impl Store {
     ) -> Result<Self> {
         let name = &owner.digest();
         let path = &path.join(name);
-        let failed = |error| BackendError::failed("open an owner's folder", error);
-        owners.create_dir_all(name).map_err(failed)?;
-        let folder = owners.open_dir(name).map_err(failed)?;
-        check_no_links(path).map_err(failed)?;
-        folder.create_dir_all("files").map_err(failed)?;
-        folder.create_dir_all("staged").map_err(failed)?;
-        let files = folder.open_dir("files").map_err(failed)?;
-        let staged = folder.open_dir("staged").map_err(failed)?;
-        files::prepare(&files).map_err(failed)?;
-        // Everything that a user sent should be searchable.
-        let options = ctx_index::Options::default()
-            .with_generated(Some(true))
-            .with_blank(true)
-            .with_ignoring(Ignoring::Nothing);
-        let root = || Root::open(path.join("files"));
-        let (index, damage) = root()
-            .map_err(IndexError::from)
-            .and_then(|root| Index::open_in(root, &path.join("index"), options))
-            .map_err(|error| BackendError::failed("open an index", error))?;
+        let (files, staged) = open_folders(owners, name, path).map_err(no_folder)?;
+        let (index, damage) = open_index(path)?;
         let mut limits = Limits::default();
         limits.cache_bytes = CACHE;
-        let root = root().map_err(|error| BackendError::failed("open files", error))?;
+        let root = Root::open(path.join("files"));
+        let root = root.map_err(|error| BackendError::failed("open files", error))?;
         let database = Arc::new(Database::open(path)?);
         let kept = Arc::new(Kept::new(Arc::clone(&database)));
         let sources = Sources::new(root, limits).with_hashes(kept.clone());
@@ -119,7 +133,7 @@ impl Store {
         match store.resume() {
             Ok(()) => {
                 let pending = store.database.pending()?;
-                files::clear(&store.staged, &pending).map_err(failed)?;
+                files::clear(&store.staged, &pending).map_err(no_folder)?;
             }
             // Stored data can be read all the same, and the next batch first finishes this one; for
             // that, the staged files stay.
