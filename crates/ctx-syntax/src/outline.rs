@@ -344,71 +344,27 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
     } = reading;
     let definitions = once_each(definitions);
     let lines = pieces::lines(text);
-    let comments = Comments::new(comment_rows);
-    let mut symbols: Vec<Symbol> = Vec::with_capacity(definitions.len());
-    let mut heads: Vec<Option<LineSpan>> = Vec::with_capacity(definitions.len());
-    let mut open: Vec<usize> = Vec::new();
+    let mut nesting = Nesting {
+        lines: &lines,
+        comments: Comments::new(comment_rows),
+        language,
+        symbols: Vec::with_capacity(definitions.len()),
+        heads: Vec::with_capacity(definitions.len()),
+        open: Vec::new(),
+    };
     for definition in definitions {
-        while let Some(&last) = open.last()
-            && (symbols[last].bytes.end < definition.bytes.end
-                || symbols[last].bytes == definition.bytes)
-        {
-            open.pop();
-        }
-        if open.len() == DEEPEST {
+        nesting.close_before(&definition);
+        if nesting.open.len() == DEEPEST {
             return Outline {
                 fallback: Some(Fallback::TooDeep { limit: DEEPEST }),
                 ..Outline::default()
             };
         }
-        let parent = open.last().copied();
-        if definition.is_outer && parent.is_some_and(|it| symbols[it].kind.has_locals()) {
-            continue;
-        }
-        let kind = match parent.map(|parent| symbols[parent].kind) {
-            Some(around) if around.has_methods() && definition.kind == SymbolKind::Function => {
-                SymbolKind::Method
-            }
-            _ => definition.kind,
-        };
-        let Some(span) = span_of(&definition.rows) else {
-            continue;
-        };
-        let own = definition
-            .body
-            .and_then(|body| elidable(&lines, &comments, &definition.rows, &body));
-        let (statements, body) = own.unzip();
-        let name = definition.name;
-        let outer = parent.map(|parent| symbols[parent].qualified_name.as_str());
-        let qualified_name = qualified(outer, &definition.within, &name, language);
-        let last_of_signature = match statements {
-            Some(first) => first.saturating_sub(1).max(span.start()),
-            None => span.end(),
-        };
-        // Comments above a row document the first definition in it, under all its names, and the
-        // definition that it begins with.
-        let beside = symbols.last().filter(|it| it.span.start() == span.start());
-        let doc = match beside {
-            None => comments.before(definition.rows.start),
-            Some(it) if it.bytes == definition.bytes => it.doc,
-            Some(it) => it.doc.filter(|_| parent == Some(symbols.len() - 1)),
-        };
-        heads.push(definition.head.as_ref().and_then(span_of));
-        open.push(symbols.len());
-        symbols.push(Symbol {
-            kind,
-            name,
-            qualified_name,
-            span,
-            bytes: definition.bytes,
-            signature: LineSpan::new(span.start(), last_of_signature).unwrap_or(span),
-            body,
-            doc,
-            lead: None,
-            parent,
-            is_title: definition.is_title,
-        });
+        nesting.add(definition);
     }
+    let Nesting {
+        mut symbols, heads, ..
+    } = nesting;
     take_docs(&mut symbols, docs);
     narrow_signatures(&mut symbols, &heads, &lines);
     Outline {
@@ -416,6 +372,88 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         imports,
         symbols,
         fallback: None,
+    }
+}
+
+/// Definitions in the order of the text, as they become symbols within each other.
+struct Nesting<'t> {
+    lines: &'t [&'t str],
+    comments: Comments,
+    language: Language,
+    symbols: Vec<Symbol>,
+    /// The head of each symbol, if its grammar says what that is.
+    heads: Vec<Option<LineSpan>>,
+    /// The symbols around the next definition, the outermost first.
+    open: Vec<usize>,
+}
+
+impl Nesting<'_> {
+    /// Closes the symbols that `definition` does not lie in.
+    fn close_before(&mut self, definition: &Definition) {
+        while let Some(&last) = self.open.last()
+            && let bytes = &self.symbols[last].bytes
+            && (bytes.end < definition.bytes.end || *bytes == definition.bytes)
+        {
+            self.open.pop();
+        }
+    }
+
+    /// Adds a definition, unless it is local to a function.
+    fn add(&mut self, definition: Definition) {
+        let parent = self.open.last().copied();
+        let around = parent.map(|parent| &self.symbols[parent]);
+        if definition.is_outer && around.is_some_and(|it| it.kind.has_locals()) {
+            return;
+        }
+        let Some(span) = span_of(&definition.rows) else {
+            return;
+        };
+        let has_methods = around.is_some_and(|it| it.kind.has_methods());
+        let kind = match definition.kind {
+            SymbolKind::Function if has_methods => SymbolKind::Method,
+            kind => kind,
+        };
+        let own = definition
+            .body
+            .as_ref()
+            .and_then(|body| elidable(self.lines, &self.comments, &definition.rows, body));
+        let (statements, body) = own.unzip();
+        let last_of_signature = match statements {
+            Some(first) => first.saturating_sub(1).max(span.start()),
+            None => span.end(),
+        };
+        let outer = around.map(|it| it.qualified_name.as_str());
+        let name = &definition.name;
+        let symbol = Symbol {
+            kind,
+            qualified_name: qualified(outer, &definition.within, name, self.language),
+            span,
+            signature: LineSpan::new(span.start(), last_of_signature).unwrap_or(span),
+            body,
+            doc: self.doc(&definition, span),
+            lead: None,
+            parent,
+            is_title: definition.is_title,
+            name: definition.name,
+            bytes: definition.bytes,
+        };
+        self.heads.push(definition.head.as_ref().and_then(span_of));
+        self.open.push(self.symbols.len());
+        self.symbols.push(symbol);
+    }
+
+    /// The comment above `definition`, whose lines are `span`. Comments above a row document the
+    /// first definition in it, under all its names, and the definition that it begins with.
+    fn doc(&self, definition: &Definition, span: LineSpan) -> Option<LineSpan> {
+        let last = self.symbols.last();
+        match last.filter(|it| it.span.start() == span.start()) {
+            None => self.comments.before(definition.rows.start),
+            Some(it) if it.bytes == definition.bytes => it.doc,
+            Some(it) => {
+                let is_parent = self.open.last() == Some(&(self.symbols.len() - 1));
+                it.doc.filter(|_| is_parent)
+            }
+        }
     }
 }
 
