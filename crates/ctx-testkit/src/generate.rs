@@ -469,40 +469,28 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
 /// first ones of [`chunks`] and of [`chunks_of_files`]. Only counters that need no file are used.
 pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
     let counters = ["characterBased", "wordBased", "cl100k_base", "o200k_base"].map(str::to_owned);
-    let separator = option::weighted(
-        0.4,
-        prop_oneof![
-            3 => select(vec!["", "\n", "\n\n", "\n---\n\n", "---", " \r\n***\n", "  ", "\n/\n"])
-                .prop_map(str::to_owned),
-            1 => hostile_text(),
-        ],
+    let choices = (
+        select(Format::ALL.to_vec()),
+        group_by(),
+        order(),
+        selection(),
+        select(counters.to_vec()),
     );
-    let own_text = || option::weighted(0.4, prop_oneof![2 => text(), 1 => hostile_text()]);
-    let sizes = (
-        prop_oneof![8 => 0_u32..4_000, 1 => any::<u32>()],
-        option::weighted(0.2, 0_usize..8),
-        prop_oneof![8 => Just(0), 1 => 0_u32..500],
+    let policy = (
+        any::<bool>(),
+        select(vec![1_u8, 0, 4, 255]),
+        option::weighted(0.3, 0.0..=1.0_f64),
+        weighted(0.2),
+        weighted(0.2),
+        weighted(0.3),
     );
     (
-        sizes,
-        (
-            select(Format::ALL.to_vec()),
-            group_by(),
-            order(),
-            selection(),
-            select(counters.to_vec()),
-        ),
+        sizes(),
+        choices,
         any::<[bool; 11]>(),
-        (separator, own_text(), own_text()),
+        own_texts(),
         option::weighted(0.2, relevance()),
-        (
-            any::<bool>(),
-            select(vec![1_u8, 0, 4, 255]),
-            option::weighted(0.3, 0.0..=1.0_f64),
-            weighted(0.2),
-            weighted(0.2),
-            weighted(0.3),
-        ),
+        policy,
         option::weighted(0.3, previous()),
     )
         .prop_map(
@@ -549,6 +537,35 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
 
 /// A previous context, given by the ids of its chunks: in any order, some repeated, and some that
 /// no chunk has.
+/// A budget, the most chunks, and a reserve.
+fn sizes() -> impl Strategy<Value = (u32, Option<usize>, u32)> + Clone {
+    (
+        prop_oneof![8 => 0_u32..4_000, 1 => any::<u32>()],
+        option::weighted(0.2, 0_usize..8),
+        prop_oneof![8 => Just(0), 1 => 0_u32..500],
+    )
+}
+
+/// A separator, a header and a footer.
+fn own_texts() -> impl Strategy<Value = (Option<String>, Option<String>, Option<String>)> + Clone {
+    let separators = [
+        "",
+        "\n",
+        "\n\n",
+        "\n---\n\n",
+        "---",
+        " \r\n***\n",
+        "  ",
+        "\n/\n",
+    ];
+    let separator = prop_oneof![
+        3 => select(separators.to_vec()).prop_map(str::to_owned),
+        1 => hostile_text(),
+    ];
+    let own_text = || option::weighted(0.4, prop_oneof![2 => text(), 1 => hostile_text()]);
+    (option::weighted(0.4, separator), own_text(), own_text())
+}
+
 fn previous() -> impl Strategy<Value = Previous> + Clone {
     let id = prop_oneof![9 => (0_usize..12).prop_map(number), 1 => id()];
     vec(id, 0..12).prop_map(|ids| Previous {

@@ -216,88 +216,90 @@ fn is_sound(hits: &[Hit], limit: usize) {
 }
 
 async fn passages<S: Ports + ?Sized>(store: &S) {
-    let find = async |query: &TextQuery| {
-        let hits = store.passages(query).await.expect("a search");
-        is_sound(&hits, query.limit);
-        let terms: BTreeSet<String> = query.terms.iter().map(|(term, _)| term.clone()).collect();
-        for hit in &hits {
-            let held = format!(
-                "{} {}",
-                text_of(hit),
-                hit.qualified_name.as_deref().unwrap_or_default()
-            );
-            let held = Analyzer::default().terms(&held);
-            assert!(held.iter().any(|it| terms.contains(it)), "{hit:?}");
-        }
-        hits
-    };
-    let named = |hits: &[Hit]| hits.first().and_then(|it| it.name.clone());
+    words(store).await;
+    weights(store).await;
+    filters(store).await;
+}
 
-    let hits = find(&wanted(&[("backoff", 1.0)], 10)).await;
+/// The parts for `query`, each with one of its terms.
+async fn find<S: Ports + ?Sized>(store: &S, query: &TextQuery) -> Vec<Hit> {
+    let hits = store.passages(query).await.expect("a search");
+    is_sound(&hits, query.limit);
+    let terms: BTreeSet<String> = query.terms.iter().map(|(term, _)| term.clone()).collect();
+    for hit in &hits {
+        let name = hit.qualified_name.as_deref().unwrap_or_default();
+        let held = Analyzer::default().terms(&format!("{} {name}", text_of(hit)));
+        assert!(held.iter().any(|it| terms.contains(it)), "{hit:?}");
+    }
+    hits
+}
+
+/// Checks which parts a word finds, and what a store knows of them.
+async fn words<S: Ports + ?Sized>(store: &S) {
+    let hits = find(store, &wanted(&[("backoff", 1.0)], 10)).await;
     assert_eq!(hits.len(), 1, "the one part that has the word: {hits:?}");
     assert_eq!(hits[0].path, "src/retry.rs");
-    assert_eq!(
-        (hits[0].span.start(), hits[0].span.end()),
-        (1, 5),
-        "with its comment"
-    );
+    let lines = (hits[0].span.start(), hits[0].span.end());
+    assert_eq!(lines, (1, 5), "with its comment");
     assert_eq!(hits[0].kind, "function");
     assert_eq!(hits[0].name.as_deref(), Some("retry_request"));
     assert_eq!(hits[0].language.as_deref(), Some("rust"));
     assert!(hits[0].refers_to.iter().any(|it| it == "load_config"));
 
+    let hits = find(store, &wanted(&[("設定", 1.0)], 10)).await;
+    assert!(!hits.is_empty(), "words without spaces between them");
+    let hits = find(store, &wanted(&[("narwhal", 1.0)], 10)).await;
+    assert_eq!(hits.len(), 1, "{hits:?}");
+    let hits = find(store, &wanted(&[("zyzzyva", 1.0)], 10)).await;
+    assert_eq!(hits, [], "a line that is encoded has no words");
+}
+
+/// Checks which part comes first.
+async fn weights<S: Ports + ?Sized>(store: &S) {
+    let first = |hits: &[Hit]| hits.first().and_then(|it| it.name.clone());
     let mut query = wanted(&[("config", 1.0), ("backoff", 1.0)], 10);
     query.fields = vec![(Field::Body, 1.0)];
     assert_eq!(
-        named(&find(&query).await).as_deref(),
+        first(&find(store, &query).await).as_deref(),
         Some("retry_request"),
         "a rare term tells more than a common one"
     );
-    let hits = find(&wanted(&[("backoff", 0.05), ("handshake", 5.0)], 10)).await;
+    let query = wanted(&[("backoff", 0.05), ("handshake", 5.0)], 10);
     assert_eq!(
-        named(&hits).as_deref(),
+        first(&find(store, &query).await).as_deref(),
         Some("Connection"),
         "a heavy term tells more than a light one"
     );
-    let hits = find(&wanted(&[("load_config", 1.0)], 10)).await;
+    let hits = find(store, &wanted(&[("load_config", 1.0)], 10)).await;
     assert_eq!(
-        named(&hits).as_deref(),
+        first(&hits).as_deref(),
         Some("load_config"),
         "what has the name comes before what uses it"
     );
     assert!(hits.len() >= 3, "what uses it is found too: {hits:?}");
-    let hits = find(&wanted(&[("設定", 1.0)], 10)).await;
-    assert!(!hits.is_empty(), "words without spaces between them");
+}
 
-    let hits = find(&wanted(&[("narwhal", 1.0)], 10)).await;
-    assert_eq!(hits.len(), 1, "{hits:?}");
-    let hits = find(&wanted(&[("zyzzyva", 1.0)], 10)).await;
-    assert_eq!(hits, [], "a line that is encoded has no words");
-
+/// Checks that fields, paths and limits narrow a search.
+async fn filters<S: Ports + ?Sized>(store: &S) {
     let mut query = wanted(&[("backoff", 1.0)], 10);
     query.fields = vec![(Field::Name, 1.0)];
-    assert_eq!(
-        find(&query).await,
-        [],
-        "a field that is not named is not searched"
-    );
+    let hits = find(store, &query).await;
+    assert_eq!(hits, [], "a field that is not named is not searched");
     let query = wanted(&[("parse_config", 1.0)], 10).within(vec!["tests/config.rs".to_owned()]);
-    let hits = find(&query).await;
+    let hits = find(store, &query).await;
     assert!(!hits.is_empty());
     assert!(hits.iter().all(|it| it.path == "tests/config.rs"));
-    let all = find(&wanted(&[("config", 1.0)], 10)).await;
-    assert_eq!(find(&wanted(&[("config", 1.0)], 2)).await.len(), 2);
-    assert_eq!(
-        find(&wanted(&[("config", 1.0)], 10)).await,
-        all,
-        "the same again"
-    );
+    let all = find(store, &wanted(&[("config", 1.0)], 10)).await;
+    let two = find(store, &wanted(&[("config", 1.0)], 2)).await;
+    assert_eq!(two.len(), 2);
+    let again = find(store, &wanted(&[("config", 1.0)], 10)).await;
+    assert_eq!(again, all, "the same again");
     for nothing in [
         wanted(&[], 10),
         wanted(&[("config", 1.0)], 0),
         wanted(&[("unheardof", 1.0)], 10),
     ] {
-        assert_eq!(find(&nothing).await, []);
+        assert_eq!(find(store, &nothing).await, []);
     }
 }
 
