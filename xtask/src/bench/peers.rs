@@ -32,9 +32,13 @@ impl Packer {
 pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
     // A folder for each version, so that no version is mistaken for another.
     let peers = workspace.target.join("peers");
+    Ok(vec![code2prompt(&peers)?, repomix(&peers)?])
+}
+
+fn code2prompt(peers: &Path) -> Result<Packer> {
     let folder = peers.join(format!("code2prompt-{CODE2PROMPT}"));
-    let code2prompt = folder.join("bin/code2prompt");
-    if !code2prompt.exists() {
+    let program = folder.join("bin/code2prompt");
+    if !program.exists() {
         println!("installing code2prompt {CODE2PROMPT}");
         Call::cargo([
             "install",
@@ -49,9 +53,28 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
         .run()
         .context("failed to install code2prompt")?;
     }
+    Ok(Packer {
+        name: format!("code2prompt {CODE2PROMPT}"),
+        call: |program, output| {
+            Call::new(program)
+                .args([
+                    "--encoding",
+                    "o200k",
+                    "--token-format",
+                    "raw",
+                    "--output-file",
+                ])
+                .args([output])
+                .args(["."])
+        },
+        program,
+    })
+}
+
+fn repomix(peers: &Path) -> Result<Packer> {
     let folder = peers.join(format!("repomix-{REPOMIX}"));
-    let repomix = folder.join("node_modules/.bin/repomix");
-    if !repomix.exists() {
+    let program = folder.join("node_modules/.bin/repomix");
+    if !program.exists() {
         println!("installing repomix {REPOMIX}");
         fs::create_dir_all(&folder)?;
         Call::new("npm")
@@ -67,45 +90,27 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
             .run()
             .context("failed to install repomix")?;
     }
-    Ok(vec![
-        Packer {
-            name: format!("code2prompt {CODE2PROMPT}"),
-            call: |program, output| {
-                Call::new(program)
-                    .args([
-                        "--encoding",
-                        "o200k",
-                        "--token-format",
-                        "raw",
-                        "--output-file",
-                    ])
-                    .args([output])
-                    .args(["."])
-            },
-            program: code2prompt,
+    Ok(Packer {
+        name: format!("repomix {REPOMIX}"),
+        // Its search for secrets is off, since the others have none. Ignore files are off because
+        // the project's own ignore the folder of the corpus.
+        call: |program, output| {
+            Call::new(program)
+                .args([
+                    "--style",
+                    "markdown",
+                    "--token-count-encoding",
+                    "o200k_base",
+                ])
+                .args([
+                    "--no-security-check",
+                    "--no-default-patterns",
+                    "--no-gitignore",
+                    "--quiet",
+                    "--output",
+                ])
+                .args([output])
         },
-        Packer {
-            name: format!("repomix {REPOMIX}"),
-            // Its search for secrets is off, since the others have none. Ignore files are off
-            // because the project's own ignore the folder of the corpus.
-            call: |program, output| {
-                Call::new(program)
-                    .args([
-                        "--style",
-                        "markdown",
-                        "--token-count-encoding",
-                        "o200k_base",
-                    ])
-                    .args([
-                        "--no-security-check",
-                        "--no-default-patterns",
-                        "--no-gitignore",
-                        "--quiet",
-                        "--output",
-                    ])
-                    .args([output])
-            },
-            program: repomix,
-        },
-    ])
+        program,
+    })
 }
