@@ -1,18 +1,18 @@
 //! Builds contexts for questions.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_assemble::{AssembleError, Cancel, Control, assemble};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
     Relevance, Tokens, Warning,
 };
 use ctx_rank::Query;
-use ctx_resolve::{Resolver, file_kind, lines_of_pictures};
+use ctx_resolve::{Resolved, Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
     DEFAULT_LIMIT, Found, Options as RetrieveOptions, Part, PortError, Retrieved, Retriever,
     TaskFailed, TaskScope,
@@ -321,50 +321,27 @@ impl Service {
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
-        let chunks = chunks_of(&query, &retrieved.found);
-        let resolver = self.resolver_for(control);
-        let resolver = resolver
-            .with_lines(retrieved.lines.clone(), told_by_lines(&query))
-            .with_blank_lines(BLANK_LINES);
         let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();
-        let resolver = if is_brief {
-            resolver.without_pictures(retrieved.whole.clone())
+        let without_pictures = if is_brief {
+            retrieved.whole.clone()
         } else {
-            resolver
+            BTreeSet::new()
         };
-        let asked = Arc::clone(&query);
-        let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
-        let cancel = control.cancel.clone();
-        let work = move || -> Result<_, ServiceError> {
-            let is_awaited = || !cancel.is_cancelled();
-            let check = || {
-                if is_awaited() {
-                    Ok(())
-                } else {
-                    Err(AssembleError::Cancelled)
-                }
-            };
-            let mut found = resolver.resolve(chunks);
-            check()?;
-            found.omitted.extend(each_place_once(&mut found.chunks));
-            let unlikely = prose.weigh(&mut found.chunks, |_| true);
-            check()?;
-            found.omitted.extend(unlikely.iter().map(below_min_chance));
-            let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
-            let raised = verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
-            check()?;
-            let counter: &dyn TokenCounter = &*counter.counter;
-            let is_front = |it: &Chunk| is_brief && prose.is_of_whole(it) && is_of_pictures(it);
-            let is_wanted = |it: &Chunk| prose.is_of_whole(it) && !is_front(it);
-            whole::from_the_start(is_wanted, best, counter, &mut found.chunks);
-            for chunk in found.chunks.iter_mut().filter(|it| is_front(it)) {
-                chunk.relevance = Relevance::ZERO;
-                // Parts of pictures are only tags.
-                chunk.renditions.clear();
-            }
-            Ok((found, unlikely, raised))
+        let unread = Unread {
+            chunks: chunks_of(&query, &retrieved.found),
+            resolver: self
+                .resolver_for(control)
+                .with_lines(retrieved.lines.clone(), told_by_lines(&query))
+                .with_blank_lines(BLANK_LINES)
+                .without_pictures(without_pictures),
+            prose: Prose::of(&query, &retrieved, retrieve.min_chance),
+            query: Arc::clone(&query),
+            is_brief,
+            counter,
+            cancel: control.cancel.clone(),
         };
-        let (found, unlikely, raised) = TaskScope::current().blocking(work).await??;
+        let read = TaskScope::current().blocking(move || unread.read());
+        let (found, unlikely, raised) = read.await??;
         let mut warnings = found.warnings;
         warnings.extend(retrieved.warnings.iter().cloned());
         timings.resolve = lap(&mut clock);
@@ -426,6 +403,54 @@ impl Service {
             built: context,
             timings,
         })
+    }
+}
+
+/// Parts that a search found, before their files are read.
+struct Unread {
+    query: Arc<Query>,
+    chunks: Vec<Chunk>,
+    resolver: Resolver,
+    prose: Prose,
+    /// Whether the pictures at the beginning of a file take room that its text needs.
+    is_brief: bool,
+    counter: SharedCounter,
+    cancel: Cancel,
+}
+
+impl Unread {
+    /// Reads the parts and weighs them: by their sentences, by what the question quotes, and where
+    /// it asks for a whole file, from its start. Returns them with those of unlikely sentences, and
+    /// what was raised.
+    fn read(self) -> Result<(Resolved, Vec<Chunk>, Vec<Raised>), AssembleError> {
+        let is_awaited = || !self.cancel.is_cancelled();
+        let check = || {
+            if is_awaited() {
+                Ok(())
+            } else {
+                Err(AssembleError::Cancelled)
+            }
+        };
+        let prose = &self.prose;
+        let mut found = self.resolver.resolve(self.chunks);
+        check()?;
+        found.omitted.extend(each_place_once(&mut found.chunks));
+        let unlikely = prose.weigh(&mut found.chunks, |_| true);
+        check()?;
+        found.omitted.extend(unlikely.iter().map(below_min_chance));
+        let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
+        let raised = verbatim::raise(&self.query, best, &mut found.chunks, &is_awaited);
+        check()?;
+        let counter: &dyn TokenCounter = &*self.counter.counter;
+        let is_front = |it: &Chunk| self.is_brief && prose.is_of_whole(it) && is_of_pictures(it);
+        let is_wanted = |it: &Chunk| prose.is_of_whole(it) && !is_front(it);
+        whole::from_the_start(is_wanted, best, counter, &mut found.chunks);
+        for chunk in found.chunks.iter_mut().filter(|it| is_front(it)) {
+            chunk.relevance = Relevance::ZERO;
+            // Parts of pictures are only tags.
+            chunk.renditions.clear();
+        }
+        Ok((found, unlikely, raised))
     }
 }
 
