@@ -152,9 +152,10 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     ) -> Result<(Vec<Included>, Vec<Citation>), AssembleError> {
         let control = self.plan.pricer.control;
         let shares = self.shares();
-        let claimed = self.granted.iter();
-        let claimed = claimed.map(|it| &*self.plan.candidates.all[it.item].unit.chunk().id);
-        let claimed: RapidHashSet<&str> = claimed.collect();
+        let candidates = &self.plan.candidates.all;
+        let claimed: RapidHashSet<&str> = (self.granted.iter())
+            .map(|it| &*candidates[it.item].unit.chunk().id)
+            .collect();
         let mut ids = Citations::default();
         let mut included = Vec::new();
         let mut citations = Vec::new();

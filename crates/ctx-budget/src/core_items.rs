@@ -182,10 +182,11 @@ impl<'a, 'p> Core<'a, 'p> {
             best_way(self.prepared, item, self.lambda, self.mu).map_or(0.0, |(surplus, _)| surplus);
         let nothing = (!self.prepared.pinned[item]).then_some(NONE);
         let ways = || {
-            let ways = self.prepared.ways(item).map(index);
-            let ways = nothing.into_iter().chain(ways);
-            let ways = ways.map(|way| (way, (best - self.surplus(way)).max(0.0)));
-            ways.filter(|&(way, loss)| way == now || before + loss < self.limit)
+            nothing
+                .into_iter()
+                .chain(self.prepared.ways(item).map(index))
+                .map(|way| (way, (best - self.surplus(way)).max(0.0)))
+                .filter(|&(way, loss)| way == now || before + loss < self.limit)
         };
         let others = ways().filter(|&(way, _)| way != now);
         let least = others.map(|(_, loss)| loss).fold(f64::INFINITY, f64::min);

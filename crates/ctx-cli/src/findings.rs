@@ -561,18 +561,17 @@ fn item(items: &[&Item<'_>]) -> [String; 7] {
         let shares = shares.filter(|it| it.strategy == strategy);
         shares.map(|it| it.amount).fold(0.0, f64::max)
     };
-    let shares = Strategy::ALL.into_iter().map(Strategy::as_str);
-    let shares = shares.map(|it| (it, amount(it)));
-    let mut shares: Vec<_> = shares
+    let mut shares: Vec<_> = Strategy::ALL
+        .into_iter()
+        .map(|it| (it.as_str(), amount(it.as_str())))
         .filter(|(_, amount)| *amount > 0.0)
         .map(|(strategy, amount)| format!("{strategy} {amount:.3}"))
         .collect();
     let raised = item.raised.as_ref();
     shares.extend(raised.map(|it| format!("{} {:.4}, not {:.4}", it.by, it.to, it.from)));
     let worth = items.iter().filter_map(|it| it.worth).reduce(f64::max);
-    let signals = item.signals.iter();
-    let signals = signals.filter_map(|it| Some((it, it.value.filter(|value| *value > 0.0)?)));
-    let signals: Vec<_> = signals
+    let signals: Vec<_> = (item.signals.iter())
+        .filter_map(|it| Some((it, it.value.filter(|value| *value > 0.0)?)))
         .map(|(it, value)| format!("{} {value:.2}×{:.2}", it.name, it.weight))
         .collect();
     let what = match (items.len(), item.name) {

@@ -244,13 +244,13 @@ fn nothing_in(question: &str) -> String {
         (digits, "single digits"),
         (long, &*long_ones),
     ];
-    let kinds = kinds.iter().filter(|it| it.0).map(|it| it.1);
-    let kinds = kinds.collect::<Vec<_>>().join(" and ");
+    let met: Vec<&str> = kinds.iter().filter(|it| it.0).map(|it| it.1).collect();
+    let met = met.join(" and ");
     let nothing = "the question has nothing to look for: no name, no path, and no";
-    if kinds.is_empty() {
+    if met.is_empty() {
         format!("{nothing} letter or digit")
     } else {
-        format!("{nothing} word but {kinds}")
+        format!("{nothing} word but {met}")
     }
 }
 

@@ -245,10 +245,11 @@ impl Opened<'_> {
                 commit: tip.to_string(),
             });
         }
-        let walk = repository.rev_walk([tip]);
-        let walk = walk.sorting(Sorting::ByCommitTime(CommitTimeOrder::default()));
-        let walk = walk.all();
-        let walk = walk.map_err(|error| GitError::repository(&self.source.at, error))?;
+        let walk = repository
+            .rev_walk([tip])
+            .sorting(Sorting::ByCommitTime(CommitTimeOrder::default()))
+            .all()
+            .map_err(|error| GitError::repository(&self.source.at, error))?;
         let mut commits = Vec::new();
         // A missing commit has no parents to continue with, but other branches may.
         for commit in walk.take(MOST_COMMITS).filter_map(Result::ok) {
@@ -355,14 +356,15 @@ impl Reader<'_> {
             let lines: Vec<&str> = new.lines().collect();
             let heads = changed(&old, &lines, &mut room).ok_or(Untold::Much)?;
             let said = masked(path, &new, &lines, &heads, &mut room).ok_or(Untold::Much)?;
-            let of_file = heads.iter().map(|heads| TouchedPlace {
-                path: path.to_owned(),
-                names: (names(heads.iter().map(|it| &*said[it])).into_iter())
-                    .map(str::to_owned)
-                    .collect(),
-            });
-            let of_file = of_file.filter(|it| !it.names.is_empty());
-            let mut of_file: Vec<_> = of_file.collect();
+            let names_of = |heads: &Vec<usize>| names(heads.iter().map(|it| &*said[it]));
+            let mut of_file: Vec<_> = heads
+                .iter()
+                .map(|heads| TouchedPlace {
+                    path: path.to_owned(),
+                    names: names_of(heads).into_iter().map(str::to_owned).collect(),
+                })
+                .filter(|it| !it.names.is_empty())
+                .collect();
             of_file.sort_unstable();
             of_file.dedup();
             places.append(&mut of_file);

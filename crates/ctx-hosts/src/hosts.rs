@@ -50,9 +50,10 @@ impl Hosts {
         if another.is_some() {
             return Err(Foreign::Several);
         }
-        let host = host.map(|it| it.to_str().unwrap_or("?"));
-        let host = host.or_else(|| target.authority().map(Authority::as_str));
-        let host = host.ok_or(Foreign::Unnamed)?;
+        let host = host
+            .map(|it| it.to_str().unwrap_or("?"))
+            .or_else(|| target.authority().map(Authority::as_str))
+            .ok_or(Foreign::Unnamed)?;
         if self.is_named(host) && target.host().is_none_or(|it| self.has(it)) {
             Ok(())
         } else {

@@ -174,9 +174,11 @@ mod tests {
             limit in 1..20_usize,
         ) {
             // Half a rounding step apart, and several documents per path.
-            let all = scores.iter().zip(0..);
-            let all = all.map(|(&(score, _), document)| (1.0 + f32::from(score) * 5e-5, DocAddress::new(0, document)));
-            let mut all: Vec<Scored> = all.collect();
+            let mut all: Vec<Scored> = scores
+                .iter()
+                .zip(0..)
+                .map(|(&(score, _), document)| (1.0 + f32::from(score) * 5e-5, DocAddress::new(0, document)))
+                .collect();
             let by_path = vec![scores.iter().map(|it| it.1).collect()];
             let places = Arc::new(Places { by_path });
             let told = |mut best: Best| {

@@ -88,10 +88,12 @@ fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
     let result = open_with(path, flags);
     match (&result, path.to_str()) {
         (Err(error), Some(name)) if is_read_only(error) => {
-            let name = name.replace('%', "%25");
-            let name = name.replace('?', "%3f").replace('#', "%23");
-            let name = format!("file:{name}?immutable=1");
-            open_with(Path::new(&name), flags | OpenFlags::SQLITE_OPEN_URI)
+            let escaped = name
+                .replace('%', "%25")
+                .replace('?', "%3f")
+                .replace('#', "%23");
+            let uri = format!("file:{escaped}?immutable=1");
+            open_with(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
         }
         _ => result,
     }

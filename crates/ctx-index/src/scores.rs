@@ -117,9 +117,9 @@ impl<'s> Scores<'s> {
         field: Field,
         texts: &[Vec<String>],
     ) -> tantivy::Result<Self> {
-        let segments = searcher.segment_readers().iter().enumerate();
-        let segments = segments.map(|(ordinal, it)| OfSegment::new(ordinal, it, None));
-        let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
+        let mut segments = (searcher.segment_readers().iter().enumerate())
+            .map(|(ordinal, it)| OfSegment::new(ordinal, it, None))
+            .collect::<tantivy::Result<Vec<_>>>()?;
         for segment in &mut segments {
             segment.set_alike(field, texts)?;
         }

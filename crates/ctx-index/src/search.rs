@@ -81,9 +81,10 @@ impl Index {
         if clauses.is_empty() {
             return Ok(Vec::new());
         }
-        let paths = wanted.paths.iter();
-        let paths = paths.map(|it| live.lists_once(&Term::from_field_text(self.fields.path, it)));
-        let paths = paths.collect::<tantivy::Result<Vec<Lists>>>()?;
+        let path = |it: &String| Term::from_field_text(self.fields.path, it);
+        let paths = (wanted.paths.iter())
+            .map(|it| live.lists_once(&path(it)))
+            .collect::<tantivy::Result<Vec<Lists>>>()?;
         let within = (!paths.is_empty()).then_some(&*paths);
         let scores = Scores::of(live, &clauses, within, collection)?;
         self.best(live, &scores, wanted.limit)
@@ -200,9 +201,9 @@ impl Index {
         for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
             let index = segment.inverted_index(self.fields.path_ends)?;
             // All terms that begin with the folder and a slash: the character after `/` is `0`.
-            let ends = index.terms().range().ge(format!("{folder}/"));
-            let ends = ends.lt(format!("{folder}0")).into_stream();
-            let mut ends = ends.map_err(TantivyError::from)?;
+            let range = index.terms().range().ge(format!("{folder}/"));
+            let range = range.lt(format!("{folder}0"));
+            let mut ends = range.into_stream().map_err(TantivyError::from)?;
             let mut taken = 0;
             while taken < limit && ends.advance() {
                 if is_nearer(ends.key()) {

@@ -49,10 +49,11 @@ pub(crate) struct Given {
 
 impl Rest {
     fn bytes(&self) -> usize {
-        let given = self.given.stored.iter().chain(&self.given.renditions);
-        let given = given.chain(&self.given.imports);
-        let given = given.chain(&self.given.relations);
-        let given = given.map(|it| it.len() + size_of::<String>());
+        let given = (self.given.stored.iter())
+            .chain(&self.given.renditions)
+            .chain(&self.given.imports)
+            .chain(&self.given.relations)
+            .map(|it| it.len() + size_of::<String>());
         let warnings = self.warnings.iter().map(|it| {
             let id = it.id.as_ref().map_or(0, String::len);
             size_of::<Warning>() + id + it.code.as_str().len() + it.detail.len()
@@ -74,11 +75,14 @@ fn bytes_of(chunk: &Chunk) -> usize {
         &chunk.content_hash,
     ];
     let relations = chunk.relations.iter().flat_map(|it| [&it.kind, &it.target]);
-    let texts = [&chunk.id, &chunk.content].into_iter();
-    let texts = texts.chain(optional.into_iter().flatten());
-    let texts = texts.chain(&chunk.imports).chain(relations);
-    let texts = texts.chain(chunk.matched_keywords.iter());
-    let bytes: usize = texts.map(|it| it.len() + size_of::<String>()).sum();
+    let bytes: usize = [&chunk.id, &chunk.content]
+        .into_iter()
+        .chain(optional.into_iter().flatten())
+        .chain(&chunk.imports)
+        .chain(relations)
+        .chain(chunk.matched_keywords.iter())
+        .map(|it| it.len() + size_of::<String>())
+        .sum();
     let renditions = chunk.renditions.iter().map(|it| {
         let lines = size_of_val(it.lines());
         size_of::<Rendition>() + it.text().len() + lines

@@ -299,11 +299,11 @@ fn of_folder(
         };
         page.fill(&reply, limit, &*o200k(), &mut entry)
     };
-    let continued = file.map(|it| format!("{title}\n{}, continued", self::title(it)));
-    let continued = continued.map(|it| page_under(&it));
-    // The continued file's name is dropped if it is so long that nothing else fits.
-    let continued = continued.filter(|it| limit.fits(&it.result(), &*o200k()));
-    let reply = continued.unwrap_or_else(|| page_under(&title));
+    let reply = file
+        .map(|it| page_under(&format!("{title}\n{}, continued", self::title(it))))
+        // The continued file's name is dropped if it is so long that nothing else fits.
+        .filter(|it| limit.fits(&it.result(), &*o200k()))
+        .unwrap_or_else(|| page_under(&title));
     if cancel.is_cancelled() {
         return Err(Fault::cancelled());
     }

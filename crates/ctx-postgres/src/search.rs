@@ -113,9 +113,11 @@ impl OwnedStore {
         let limit = wanted.limit.min(self.limits().rows);
         Ok(match chosen {
             Chosen::Documents(documents) => {
-                let scored = documents.iter();
-                let scored = scored.map(|it| (ranking.score(&it.terms), &it.told));
-                let scored = scored.filter(|it| it.0 > 0.0).collect();
+                let scored = documents
+                    .iter()
+                    .map(|it| (ranking.score(&it.terms), &it.told))
+                    .filter(|it| it.0 > 0.0)
+                    .collect();
                 best(scored, limit, |it| self.noted(it.clone()))
             }
             Chosen::Numbers(numbers) => {

@@ -64,9 +64,9 @@ impl LongLines {
     pub(crate) fn note(&mut self, number: u32, line: &str, words: Option<&AhoCorasick>) {
         let long = stretches(line, words, STRETCH);
         let best = long.first().cloned().unwrap_or_default();
-        let short = stretches(&line[best.clone()], words, SHORT);
-        let short = short.first().cloned().unwrap_or_default();
-        let short = best.start + short.start..best.start + short.end;
+        let within = stretches(&line[best.clone()], words, SHORT);
+        let within = within.first().cloned().unwrap_or_default();
+        let short = best.start + within.start..best.start + within.end;
         self.0.insert(number, Stretches { long, short });
     }
 

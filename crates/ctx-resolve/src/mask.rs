@@ -127,18 +127,20 @@ impl Brought {
     /// Masks in all texts of `chunk` what was found in any of them.
     pub(crate) fn hide(&self, chunk: &mut Chunk) {
         let mut room = MOST;
-        let parts = self.of_texts.union(&self.of_names);
-        let parts = parts.map_while(|it| {
-            room = room.checked_sub(it.len())?;
+        let fits = |it| {
+            room = room.checked_sub(String::len(it))?;
             Some(it)
-        });
-        let parts: Vec<&String> = parts.collect();
+        };
+        let parts: Vec<&String> = (self.of_texts.union(&self.of_names))
+            .map_while(fits)
+            .collect();
         if parts.is_empty() {
             return;
         }
-        let mut search = AhoCorasick::builder();
-        let search = search.match_kind(MatchKind::LeftmostLongest).build(parts);
-        let search = search.expect("they are few");
+        let search = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(parts)
+            .expect("they are few");
         each(chunk, &mut |_, text| {
             let mut masked = String::new();
             let mut at = 0;

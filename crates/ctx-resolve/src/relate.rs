@@ -16,9 +16,9 @@ pub(crate) fn relate(
     own: &[Option<LineSpan>],
     outlines: &BTreeMap<String, Arc<Outline>>,
 ) {
-    let places = chunks.iter().zip(own);
-    let places = places.map(|(it, own)| place(it, (*own)?, outlines));
-    let places: Vec<Option<(&str, Option<usize>)>> = places.collect();
+    let places: Vec<Option<(&str, Option<usize>)>> = (chunks.iter().zip(own))
+        .map(|(it, own)| place(it, (*own)?, outlines))
+        .collect();
     let mut wanted: BTreeMap<&str, BTreeSet<Option<usize>>> = BTreeMap::new();
     for (path, symbol) in places.iter().flatten() {
         wanted.entry(path).or_default().insert(*symbol);

@@ -657,11 +657,12 @@ fn add_renditions(
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty() && !is_merged) {
             let words = &chunk.matched_keywords;
             let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
-            let named = resolver.lines.get(path).into_iter();
-            let named = named.flat_map(|it| it.range(span.start()..=span.end()));
-            let named: Vec<u32> = named.copied().collect();
+            let lines: Vec<u32> = (resolver.lines.get(path).into_iter())
+                .flat_map(|it| it.range(span.start()..=span.end()))
+                .copied()
+                .collect();
             let named = NamedLines {
-                lines: &named,
+                lines: &lines,
                 least_information: resolver.told,
             };
             let is_awaited = || resolver.awaited.is_so();

@@ -197,9 +197,8 @@ impl Mean {
     fn line(self, workers: usize, patience: Duration) -> usize {
         let all = patience.as_nanos().saturating_mul(workers as u128);
         // There is no mean before the first work has ended; then only the count limits.
-        let in_time = all.checked_div(u128::from(self.0));
-        let in_time = in_time.unwrap_or(u128::MAX).max(1);
-        let in_time = usize::try_from(in_time).unwrap_or(usize::MAX);
+        let in_time = all.checked_div(u128::from(self.0)).unwrap_or(u128::MAX);
+        let in_time = usize::try_from(in_time.max(1)).unwrap_or(usize::MAX);
         workers.saturating_add(in_time)
     }
 }

@@ -211,9 +211,9 @@ impl Input for FilesRequest {
             return Err(Problem::invalid("files", detail));
         }
         let mut paths = BTreeSet::new();
-        let faults = self.files.iter().enumerate();
-        let faults = faults.map(|(number, file)| file.check(number, &mut paths, limits).err());
-        let faults: Vec<Option<Problem>> = faults.collect();
+        let faults: Vec<Option<Problem>> = (self.files.iter().enumerate())
+            .map(|(number, file)| file.check(number, &mut paths, limits).err())
+            .collect();
         match faults.iter().flatten().next() {
             None => Ok(()),
             Some(first) => Err(first.clone().with_faults(self.all(&faults))),

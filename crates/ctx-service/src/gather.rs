@@ -172,16 +172,17 @@ impl Ports {
         deadline: Duration,
     ) -> Thread {
         let (name, other, asked) = (thread.to_owned(), thread.to_owned(), asked.to_owned());
-        let history = self.history.clone().filter(|_| messages > 0);
-        let history = history.map(|it| async move { last(&*it, &name, &asked, messages).await });
-        let history = ask(Source::History, deadline, history);
-        let pinned = self.references.clone();
-        let pinned = pinned.map(|it| async move { it.pinned(&other).await });
-        let pinned = ask(Source::Pinned, deadline, pinned);
-        let generation = self.generation.clone();
-        let generation = generation.map(|it| async move { it.generation().await.map(Some) });
-        let generation = ask(Source::Generation, deadline, generation);
-        let (history, pinned, generation) = tokio::join!(history, pinned, generation);
+        let history = (self.history.clone())
+            .filter(|_| messages > 0)
+            .map(|it| async move { last(&*it, &name, &asked, messages).await });
+        let pinned = (self.references.clone()).map(|it| async move { it.pinned(&other).await });
+        let generation =
+            (self.generation.clone()).map(|it| async move { it.generation().await.map(Some) });
+        let (history, pinned, generation) = tokio::join!(
+            ask(Source::History, deadline, history),
+            ask(Source::Pinned, deadline, pinned),
+            ask(Source::Generation, deadline, generation),
+        );
         let mut failures = Vec::new();
         Thread {
             history: or_note(history, &mut failures),

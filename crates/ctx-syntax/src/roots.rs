@@ -30,9 +30,10 @@ impl Roots {
             let pattern = source.get(bytes).unwrap_or_default();
             let (kind, rest) = kind_of(pattern);
             let id = grammar.id_for_node_kind(kind, true);
-            let root = roots.get_mut(usize::from(id));
-            let root = root.filter(|_| id != 0 && grammar.node_kind_is_visible(id));
-            let root = root.ok_or_else(|| format!("{pattern:?} begins with no kind of node"))?;
+            let root = roots
+                .get_mut(usize::from(id))
+                .filter(|_| id != 0 && grammar.node_kind_is_visible(id))
+                .ok_or_else(|| format!("{pattern:?} begins with no kind of node"))?;
             let capture = rest
                 .strip_prefix(") @")
                 .and_then(|name| query.capture_index_for_name(name));

@@ -37,9 +37,10 @@ pub(super) async fn look(
         }
     }
     files::settle(client, owner, told, run, faults).await?;
-    let files = told.files.iter();
-    let files = files.filter(|(_, (of, _))| is_last || *of == run);
-    let files = files.map(|(path, (_, content))| (path, content)).collect();
+    let files = (told.files.iter())
+        .filter(|(_, (of, _))| is_last || *of == run)
+        .map(|(path, (_, content))| (path, content))
+        .collect();
     files::look(client, owner, &files, faults).await?;
     for handle in std::mem::take(&mut told.unknown_votes) {
         // This vote counts if the other one was not stored; in either case none counts after it.

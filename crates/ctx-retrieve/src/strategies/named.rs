@@ -114,9 +114,11 @@ pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> PortResult<
         return Ok(Vec::new());
     }
     let answers = search.below(folders, MOST_BELOW + 1).await?;
-    let files = of_each("folders", folders, answers)?.into_iter();
-    let files = files.filter(|it| it.len() <= MOST_BELOW);
-    let files: BTreeSet<String> = files.flatten().collect();
+    let files: BTreeSet<String> = of_each("folders", folders, answers)?
+        .into_iter()
+        .filter(|it| it.len() <= MOST_BELOW)
+        .flatten()
+        .collect();
     many(search, files, OF_FOLDER, query.typed.is_some()).await
 }
 

@@ -167,9 +167,9 @@ pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool
 /// Removes staged files of batches that failed: all but those of `pending`, each a path and the
 /// hash of its content.
 pub(super) fn clear(staged: &Dir, pending: &[(String, [u8; 32])]) -> io::Result<()> {
-    let names = pending.iter();
-    let names = names.flat_map(|(path, hash)| [staged_name(path, *hash), earlier_name(path)]);
-    let names: BTreeSet<String> = names.collect();
+    let names: BTreeSet<String> = (pending.iter())
+        .flat_map(|(path, hash)| [staged_name(path, *hash), earlier_name(path)])
+        .collect();
     for entry in staged.entries()? {
         let entry = entry?;
         let name = entry.file_name();

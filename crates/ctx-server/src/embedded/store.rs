@@ -107,15 +107,13 @@ impl Store {
         let kept = Arc::new(Kept::new(Arc::clone(&database)));
         let sources = Sources::new(root, limits).with_hashes(kept.clone());
         let index = Arc::new(index);
-        let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         let indexed = Arc::clone(&kept);
-        let resolver = resolver
+        let resolver = Resolver::new(sources, ctx_syntax::Limits::default())
             .with_outlines(index.clone())
             .with_indexed(move |path| indexed.indexed(path));
-        let resolver = Arc::new(resolver);
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let ports = ports(&index, &database, random_number()?);
-        let service = priming.service(owner, retriever, resolver, ports);
+        let service = priming.service(owner, retriever, Arc::new(resolver), ports);
         let store = Store {
             files,
             staged,

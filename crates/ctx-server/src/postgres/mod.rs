@@ -293,9 +293,8 @@ impl Backend for Postgres {
         }
         let after = page.after.unwrap_or(0);
         let rows = store.listed_messages(thread, after, page.limit.get() + 1);
-        let rows = rows.await.map_err(failed)?;
-        let rows = rows.into_iter().map(shown).collect();
-        Ok(Listing::of(rows, &page))
+        let messages = rows.await.map_err(failed)?.into_iter().map(shown);
+        Ok(Listing::of(messages.collect(), &page))
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {
