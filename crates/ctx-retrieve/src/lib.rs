@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-mod asked;
+mod call;
 mod keys;
 mod options;
 mod paths;
@@ -10,9 +10,9 @@ mod retrieve;
 mod scope;
 mod strategies;
 
-pub use asked::{Asked, ask};
 /// The attribute that implementations of the ports need.
 pub use async_trait::async_trait;
+pub use call::{PortCall, call_port};
 pub use ctx_model::{LineSpan, Tokens};
 pub use ctx_rank::{Contribution, Profile, Query, Role};
 pub use options::{DEFAULT_LIMIT, Options, Strategy, Weights};

@@ -9,7 +9,7 @@ use ctx_rank::{Contribution, Query, Role, Signals, recency_at, source_priority, 
 use futures_util::future::join_all;
 use tracing::debug;
 
-use crate::asked::{Asked, ask};
+use crate::call::{PortCall, call_port};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, Ranking, keep_best};
 use crate::ports::{
@@ -157,9 +157,9 @@ impl Retriever {
     }
 
     /// Returns the parts that match `query` best. The strategies run in parallel, each within the
-    /// deadline ([`ask`]); one that fails, panics or is late is reported and contributes nothing. A
-    /// question without content finds nothing, and a strategy for which it has nothing sends no
-    /// requests. A strategy that computes beyond the deadline keeps the
+    /// deadline ([`call_port`]); one that fails, panics or is late is reported and contributes
+    /// nothing. A question without content finds nothing, and a strategy for which it has nothing
+    /// sends no requests. A strategy that computes beyond the deadline keeps the
     /// [`TaskScope`](crate::TaskScope) around this call until it ends.
     ///
     /// # Panics
@@ -209,7 +209,7 @@ impl Retriever {
             let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
             // Words that nothing matches may be misspelt.
             let misspelt = async move { strategies::misspelt(&*search, &query).await };
-            let (answer, took) = ask(options.deadline, misspelt).await;
+            let (answer, took) = call_port(options.deadline, misspelt).await;
             retrieved.note_again(Strategy::Similar, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
@@ -232,12 +232,12 @@ impl Retriever {
         query: &Arc<Query>,
         (weights, noted): (&Arc<Weights>, &Arc<Noted>),
         options: &Options,
-    ) -> Asked<Vec<Hit>> {
+    ) -> PortCall<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
         let noted = Arc::clone(noted);
-        ask(options.deadline, async move {
+        call_port(options.deadline, async move {
             let search = &*search;
             match strategy {
                 Strategy::Text => strategies::text(search, &query, &weights, wide).await,
@@ -275,7 +275,7 @@ impl Retriever {
             .collect();
         let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
         let query = Arc::clone(query);
-        let (answer, took) = ask(options.deadline, async move {
+        let (answer, took) = call_port(options.deadline, async move {
             if query.asks_for_users() {
                 strategies::users(&*search, &*relations, &query).await
             } else {
@@ -374,7 +374,7 @@ impl Retriever {
         let mut paths: Vec<String> = ranked.iter().map(|it| it.part.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
-        let counts = ask(options.deadline, async move { usage.counts(&paths).await });
+        let counts = call_port(options.deadline, async move { usage.counts(&paths).await });
         // Missing usage counts are no reason to fail or to wait.
         counts.await.0.ok()
     }

@@ -3,8 +3,9 @@
 //! A port may compute, and a computation does not end when its answer is no longer awaited. To
 //! limit how much runs at once, add a permit to a [`TaskScope`], and run the work within it.
 //! Everything started there by [`TaskScope::spawn`], [`TaskScope::blocking`] and
-//! [`ask`](crate::ask) shares the scope, on any thread and even after the caller has gone: the
-//! permit is dropped when the last of it has ended. Long computations can poll [`is_awaited`].
+//! [`call_port`](crate::call_port) shares the scope, on any thread and even after the caller has
+//! gone: the permit is dropped when the last of it has ended. Long computations can poll
+//! [`is_awaited`].
 //!
 //! Blocking work runs on threads of the runtime, or all on one thread
 //! ([`TaskScope::on_one_thread`]): when all cores are busy anyway, handing each piece of work to

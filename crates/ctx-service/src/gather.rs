@@ -128,7 +128,7 @@ fn ask<T: Default + Send + 'static>(
     deadline: Duration,
     answer: Option<impl Future<Output = PortResult<T>> + Send + 'static>,
 ) -> impl Future<Output = Result<T, Failure>> + Send {
-    let asked = answer.map(|it| ctx_retrieve::ask(deadline, it));
+    let asked = answer.map(|it| ctx_retrieve::call_port(deadline, it));
     async move {
         let Some(asked) = asked else {
             return Ok(T::default());

@@ -51,9 +51,10 @@ fn an_error_of_a_port_has_its_causes_and_tells_each_once() {
 #[tokio::test]
 async fn who_is_late_may_answer_soon_and_who_panics_may_not() {
     let limit = Duration::from_millis(20);
-    let late = ctx_retrieve::ask::<()>(limit, std::future::pending());
+    let late = ctx_retrieve::call_port::<()>(limit, std::future::pending());
     assert!(late.await.0.unwrap_err().is_transient());
-    let panics = ctx_retrieve::ask::<()>(Duration::MAX, async { panic!("the disk is on fire") });
+    let panics =
+        ctx_retrieve::call_port::<()>(Duration::MAX, async { panic!("the disk is on fire") });
     assert!(!panics.await.0.unwrap_err().is_transient());
 
     let timed_out = || std::io::Error::from(std::io::ErrorKind::TimedOut);

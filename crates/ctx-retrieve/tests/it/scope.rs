@@ -114,7 +114,7 @@ async fn work_that_is_alone_has_one_thread_and_what_it_spawns_has_not() {
         let blocking = TaskScope::current()
             .blocking(|| thread::current().id())
             .await;
-        let port = ctx_retrieve::ask(Duration::MAX, async { Ok(thread::current().id()) });
+        let port = ctx_retrieve::call_port(Duration::MAX, async { Ok(thread::current().id()) });
         let (port, _) = port.await;
         let spawned = TaskScope::current().spawn(async {
             let blocking = TaskScope::current()
@@ -153,7 +153,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
     let limit = Duration::from_millis(200);
     for ends_well in [false, true] {
         let computes = move || {
-            ctx_retrieve::ask(limit, async move {
+            ctx_retrieve::call_port(limit, async move {
                 assert!(is_awaited(), "its time begins with it");
                 wait_until(|| !is_awaited());
                 // What there is of it by now is not the answer.
@@ -177,7 +177,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
 #[tokio::test]
 async fn who_waits_ends_with_who_asked() {
     let waits = |place: Arc<()>| {
-        ctx_retrieve::ask(Duration::MAX, async move {
+        ctx_retrieve::call_port(Duration::MAX, async move {
             std::future::pending::<()>().await;
             drop(place);
             Ok(())
@@ -194,7 +194,7 @@ async fn who_waits_ends_with_who_asked() {
 async fn tasks_learn_that_their_caller_has_gone() {
     let (tell, told) = channel();
     let work = async move {
-        let asked = ctx_retrieve::ask(Duration::MAX, async move {
+        let asked = ctx_retrieve::call_port(Duration::MAX, async move {
             TaskScope::current().spawn(async move {
                 while is_awaited() {
                     tokio::time::sleep(Duration::from_millis(1)).await;

@@ -16,7 +16,7 @@ use crate::scope::{TaskFailed, TaskScope};
 
 /// A pending port call: its answer and how long it took. Dropping it cancels the call: asynchronous
 /// waits end, and code that computes can see it through [`is_awaited`](crate::is_awaited).
-pub type Asked<T> = Pin<Box<dyn Future<Output = (PortResult<T>, Duration)> + Send>>;
+pub type PortCall<T> = Pin<Box<dyn Future<Output = (PortResult<T>, Duration)> + Send>>;
 
 /// Calls `port`, which must answer within `limit`. If it fails, panics or is late, the answer is an
 /// error; so it is if the port has learned that it is no longer awaited, whatever it answers then.
@@ -36,10 +36,10 @@ pub type Asked<T> = Pin<Box<dyn Future<Output = (PortResult<T>, Duration)> + Sen
 ///
 /// # Panics
 /// Outside a tokio runtime.
-pub fn ask<T: Send + 'static>(
+pub fn call_port<T: Send + 'static>(
     limit: Duration,
     port: impl Future<Output = PortResult<T>> + Send + 'static,
-) -> Asked<T> {
+) -> PortCall<T> {
     let scope = TaskScope::current();
     if scope.is_on_one_thread() {
         return Box::pin(async move {
