@@ -76,20 +76,24 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// What is quoted at the end of `before`, as far as there is room for it.
+    /// What is quoted at the end of `before`.
     pub(crate) fn quote(&self, before: &str) -> Quote {
         let line_at = |at: usize| {
             let above = self.line_ends.partition_point(|end| *end < at);
             above.checked_sub(1).map_or(0, |it| self.line_ends[it] + 1)
         };
-        let quote = match quote_before(before, &line_at) {
-            Quote::Words(quote) => quote,
-            other => return other,
+        quote_before(before, &line_at)
+    }
+
+    /// `quote` once more, as far as there is room for it.
+    pub(crate) fn kept(&self, quote: &Quote) -> Quote {
+        let Quote::Words(words) = quote else {
+            return quote.clone();
         };
-        match self.room.get().checked_sub(quote.len()) {
+        match self.room.get().checked_sub(words.len()) {
             Some(room) => {
                 self.room.set(room);
-                Quote::Words(quote)
+                quote.clone()
             }
             None => Quote::TooMuch,
         }

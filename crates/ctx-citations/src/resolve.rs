@@ -105,9 +105,10 @@ pub fn resolve_with(
 }
 
 fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -> Option<Resolved> {
+    let is_known = |id: &str| known.of(id).is_some();
     let reader = Reader {
         text: answer,
-        is_known: &|id| known.of(id).is_some(),
+        is_known: &is_known,
         has_shape,
     };
     let mut resolved = Resolved::default();
@@ -115,12 +116,24 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
         if !(known.is_awaited)() {
             return None;
         }
+        let is_quotable =
+            |it: &Cite<'_>| it.lines != Lines::Malformed && !it.is_more && is_known(it.id);
+        let quote = if run.cites.iter().any(is_quotable) {
+            known.quote(&answer[..run.start])
+        } else {
+            Quote::Nothing
+        };
         for cite in &run.cites {
             let used = known.of(cite.id).map(|it| &it.id);
             if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
                 resolved.used.push(id.clone());
             }
-            resolved.marks.push(mark(answer, cite, &run, known));
+            let quote = if is_quotable(cite) {
+                known.kept(&quote)
+            } else {
+                Quote::Nothing
+            };
+            resolved.marks.push(mark(cite, &run, quote, known));
         }
     }
     resolved.text = annotated(answer, &resolved.marks);
@@ -140,14 +153,8 @@ fn annotated(answer: &str, marks: &[Mark]) -> String {
     text
 }
 
-/// `cite`, one of `run`, with the verdict on it.
-fn mark(answer: &str, cite: &Cite<'_>, run: &Run<'_>, known: &Known<'_>) -> Mark {
-    let is_whole = cite.lines != Lines::Malformed && !cite.is_more;
-    let quote = if is_whole && known.of(cite.id).is_some() {
-        known.quote(&answer[..run.start])
-    } else {
-        Quote::Nothing
-    };
+/// `cite`, one of `run`, with the verdict on it and on the `quote` before that.
+fn mark(cite: &Cite<'_>, run: &Run<'_>, quote: Quote, known: &Known<'_>) -> Mark {
     Mark {
         range: cite.range.clone(),
         id: cite.id.to_owned(),
