@@ -77,6 +77,8 @@ pub(crate) struct Candidates {
     pub(crate) called: BTreeSet<String>,
     /// The ids of removed chunks, each with the id of the chunk that contains it.
     pub(crate) held: BTreeMap<String, String>,
+    /// The ids of chunks that nobody named, and that are pinned because they contain others.
+    pub(crate) holding: BTreeSet<String>,
     /// The chunks without lines that a named chunk has too.
     cut: Vec<Cut>,
     /// The ids of chunks that got such lines back, each with its new id and lines.
@@ -169,6 +171,7 @@ impl Candidates {
             chances,
             called: BTreeSet::new(),
             held: BTreeMap::new(),
+            holding: BTreeSet::new(),
             cut: Vec::new(),
             renamed: BTreeMap::new(),
         };
@@ -421,21 +424,23 @@ impl Candidates {
         with: &BTreeSet<String>,
         max_chunks: Option<usize>,
     ) {
-        let parts = self.chunks.iter().filter_map(|part| {
-            let whole = again.get(&part.id)?;
-            Some((whole.clone(), part.origin, part.relevance))
-        });
-        let parts: Vec<(String, Origin, Relevance)> = parts.collect();
-        self.chunks.retain(|it| !again.contains_key(&it.id));
+        let parts = self.chunks.extract_if(.., |it| again.contains_key(&it.id));
+        let parts: Vec<Chunk> = parts.collect();
         for chunk in &mut self.chunks {
-            for (_, origin, relevance) in parts.iter().filter(|it| it.0 == chunk.id) {
+            let its = parts.iter().filter(|it| again[&it.id] == chunk.id);
+            for part in its {
                 chunk.renditions.clear();
+                if part.pinned && !self.holding.contains(&part.id) {
+                    self.holding.remove(&chunk.id);
+                } else if !chunk.pinned {
+                    self.holding.insert(chunk.id.clone());
+                }
                 chunk.pinned = true;
-                if *origin == Origin::Reference {
+                if part.origin == Origin::Reference {
                     chunk.origin = Origin::Reference;
                 }
-                if *relevance > chunk.relevance {
-                    chunk.relevance = *relevance;
+                if part.relevance > chunk.relevance {
+                    chunk.relevance = part.relevance;
                 }
             }
         }
@@ -445,7 +450,10 @@ impl Candidates {
             .chunks
             .iter_mut()
             .filter(|it| !it.pinned && with.contains(&it.id));
-        beside.take(room).for_each(|it| it.pinned = true);
+        for chunk in beside.take(room) {
+            chunk.pinned = true;
+            self.holding.insert(chunk.id.clone());
+        }
         for whole in self.held.values_mut() {
             if let Some(larger) = again.get(whole) {
                 whole.clone_from(larger);

@@ -16,6 +16,9 @@ use crate::candidates::Candidates;
 /// about.
 const SHARE_OF_HISTORY: f64 = 0.25;
 
+/// Why a chunk is shown that nobody named, and whose lines are those of chunks that were chosen.
+const WITH_OTHERS: &str = "contains chunks that were chosen";
+
 /// The options for building a prime context, where these override the caller's: chunks are grouped
 /// by kind, each kind in an order independent of the question, so that turns stay in order;
 /// selection does not depend on that order; and ids are shown, so that they can be cited.
@@ -61,6 +64,9 @@ pub(crate) fn compose(
             built.omitted.append(&mut merged);
             built.omitted.append(&mut candidates.omitted);
             built.warnings.append(&mut candidates.warnings);
+            let holding = built.included.iter_mut();
+            let holding = holding.filter(|it| candidates.holding.contains(&it.id));
+            holding.for_each(|it| WITH_OTHERS.clone_into(&mut it.why));
             return Ok(built);
         }
         let omitted = |(id, whole)| Omitted::new(id, OmittedReason::MergedInto).with_other(whole);
