@@ -12,7 +12,6 @@ use ctx::rank::Role;
 use ctx::syntax::{Language, is_prose, language_name};
 
 use super::code::{self, BUDGETS, Instance, Out, Places, Shown, git_folder, mean};
-use super::product::By;
 use super::{History, stable, work};
 use crate::workspace::Workspace;
 
@@ -76,7 +75,7 @@ pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
         predictions: &predictions,
         features: None,
     };
-    let run = code::run(&places, &all, &out, By::Query, options.twice)?;
+    let run = code::run(&places, &all, &out, options.by, options.twice)?;
     println!("{}", table(&run.shown));
     stable(&run)
 }

@@ -92,6 +92,9 @@ pub(crate) struct History {
     /// The number of changes per repository.
     #[arg(long, value_name = "N", default_value_t = 12)]
     each: usize,
+    /// What answers the questions.
+    #[arg(long, value_enum, default_value_t)]
+    by: product::By,
     /// Build each context twice, and compare.
     #[arg(long)]
     twice: bool,
