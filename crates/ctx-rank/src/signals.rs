@@ -67,7 +67,8 @@ pub struct Signals {
     /// [`Corpus::similarity`](crate::Corpus::similarity).
     pub text_similarity: f64,
     /// The share of the question's [keywords](crate::Query::keywords) that it has:
-    /// [`keyword_match`] or [`weighted_keyword_match`]; `None` if not looked up.
+    /// [`keyword_match`], or how much it is about them: [`weighted_keyword_match`]; `None` if not
+    /// looked up.
     pub keyword_match: Option<f64>,
     /// How recent it is: [`recency`].
     pub recency: f64,
@@ -207,24 +208,24 @@ pub fn keyword_match<'k>(
     keywords: impl IntoIterator<Item = &'k str>,
     has: impl Fn(&str) -> bool,
 ) -> f64 {
-    weighted_keyword_match(keywords.into_iter().map(|it| (it, 1.0)), has)
+    let degree = |it: &str| f64::from(u8::from(has(it)));
+    weighted_keyword_match(keywords.into_iter().map(|it| (it, 1.0)), degree)
 }
 
-/// The share that keywords for which `has` returns true have in the weight of all `keywords`, each
-/// of which has a weight of at least 0; 0 if all weigh nothing. In a long question the mere number
-/// of keywords tells little: most of them stand in most long texts.
+/// The mean of `degree` over `keywords`, by the weight of each, which is at least 0; 0 if all weigh
+/// nothing. A degree in 0..=1 tells how much a text is about a keyword:
+/// [`Corpus::saturation`](crate::Corpus::saturation). In a long question the mere number of
+/// keywords tells little: most of them stand in most long texts.
 pub fn weighted_keyword_match<'k>(
     keywords: impl IntoIterator<Item = (&'k str, f64)>,
-    has: impl Fn(&str) -> bool,
+    degree: impl Fn(&str) -> f64,
 ) -> f64 {
     let (mut all, mut found) = (0.0, 0.0);
     for (keyword, weight) in keywords {
         all += weight;
-        if has(keyword) {
-            found += weight;
-        }
+        found += weight * unit(degree(keyword));
     }
-    if all > 0.0 { found / all } else { 0.0 }
+    if all > 0.0 { unit(found / all) } else { 0.0 }
 }
 
 /// The priority of an item by its origin: 1.0 if the user named it, 0.7 for a file that was found,

@@ -21,7 +21,13 @@ pub struct Corpus {
     hasher: RandomState,
     /// The document frequency of each term, by its number.
     frequencies: Vec<u32>,
+    /// The words of all bags that are not stop words.
+    said: u64,
 }
+
+/// How much a text has to say a term to say it a lot: BM25's k₁ and b, as is usual.
+const SATURATION: f64 = 1.2;
+const OF_LENGTH: f64 = 0.75;
 
 /// A term with its number. Its text stays in the bag where it was met first.
 #[derive(Clone, Copy)]
@@ -36,6 +42,8 @@ struct Numbered {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector {
     bag: Arc<Bag>,
+    /// How many words it has that are not stop words.
+    said: u32,
     // Invariant: one weight per term of the bag, 0 for a term that only occurs as a stop word; the
     // length of the vector is 1, or all weights are 0.
     weights: Box<[f64]>,
@@ -79,7 +87,8 @@ impl Corpus {
             let rarities = its.iter().map(|&number| rarities[number]);
             Vector::of(bag, rarities)
         };
-        let vectors = bags.into_iter().map(vector).collect();
+        let vectors: Vec<Vector> = bags.into_iter().map(vector).collect();
+        corpus.said = vectors.iter().map(|it| u64::from(it.said)).sum();
         (corpus, vectors)
     }
 
@@ -100,6 +109,7 @@ impl Corpus {
             numbers,
             hasher,
             frequencies,
+            ..
         } = self;
         let known = numbers.entry(
             hasher.hash_one(term),
@@ -144,6 +154,21 @@ impl Corpus {
         Vector::of(Arc::new(bag), rarities.into_iter())
     }
 
+    /// How much `text` is about a term that it says `count` times, in 0..=1: 0 if it does not, and
+    /// the more, the oftener and the shorter the text is beside the mean of this corpus. That is
+    /// BM25's c / (c + k₁ (1 − b + b · length / mean)) with k₁ = 1.2 and b = 0.75.
+    pub fn saturation(&self, text: &Vector, count: u32) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a mean is no finer")]
+        let mean = self.said as f64 / self.bags.len().max(1) as f64;
+        let count = f64::from(count);
+        let length = if mean > 0.0 {
+            f64::from(text.said) / mean
+        } else {
+            1.0
+        };
+        count / (count + SATURATION * (1.0 - OF_LENGTH + OF_LENGTH * length))
+    }
+
     /// The cosine of `a` and `b`, as vectors of this corpus.
     pub fn similarity(&self, a: &str, b: &str) -> f64 {
         self.vector(a).cosine(&self.vector(b))
@@ -172,7 +197,10 @@ impl Vector {
                 *weight /= length;
             }
         }
-        Vector { bag, weights }
+        let said = bag
+            .iter()
+            .fold(0_u32, |sum, (_, it)| sum.saturating_add(it));
+        Vector { bag, said, weights }
     }
 
     /// The cosine of the angle, 0..=1; 0 if either is empty. O(a log b) for a terms of this vector
@@ -183,6 +211,11 @@ impl Vector {
             .filter_map(|(term, weight)| Some(weight * other.weight(term)?))
             .sum();
         unit(product)
+    }
+
+    /// How often it says `term`, other than as a stop word. O(log n).
+    pub fn count(&self, term: &str) -> u32 {
+        self.bag.find(term).map_or(0, |(_, said)| said)
     }
 
     /// Whether it has `term`. O(log n).

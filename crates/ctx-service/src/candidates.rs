@@ -315,8 +315,12 @@ impl Candidates {
             let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
             signals.text_similarity = question.cosine(&text).max(similarity(chance));
             let called = terms_of_name(chunk, &mut analyzer);
-            let has = |word: &str| text.has(word) || called.iter().any(|it| it == word);
-            let share = weighted_keyword_match(keywords.iter().copied(), has);
+            let degree = |word: &str| {
+                let is_called = called.iter().any(|it| it == word);
+                let said = corpus.saturation(&text, text.count(word));
+                if is_called { 1.0 } else { said }
+            };
+            let share = weighted_keyword_match(keywords.iter().copied(), degree);
             signals.keyword_match = Some(share);
             signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
             signals.source_priority = source_priority(chunk.origin);

@@ -301,6 +301,26 @@ proptest! {
     }
 
     #[test]
+    fn a_text_is_about_a_term_the_more_the_oftener_it_says_it_and_the_less_else(
+        text in text(),
+        more in text(),
+        rest in vec("[a-e ]{0,20}", 0..4),
+        count in 1..1_000_u32,
+    ) {
+        let longer = format!("{text} {more}");
+        let corpus = Corpus::of(rest.iter().map(String::as_str).chain([&*text, &*longer]));
+        let (text, longer) = (corpus.vector(&text), corpus.vector(&longer));
+        let of = |text, count| corpus.saturation(text, count);
+        prop_assert_eq!(of(&text, 0), 0.0);
+        prop_assert!(of(&text, count) < of(&text, count + 1));
+        prop_assert!(of(&text, count) <= 1.0);
+        let said = |text: &ctx_rank::Vector| -> u32 { text.terms().map(|it| text.count(it)).sum() };
+        if said(&text) <= said(&longer) {
+            prop_assert!(of(&longer, count) <= of(&text, count));
+        }
+    }
+
+    #[test]
     fn texts_without_a_term_in_common_are_not_alike(a in "([a-m]{4,8} ){1,9}", b in "([n-z]{4,8} ){1,9}") {
         let corpus = Corpus::of([a.as_str(), b.as_str()]);
         prop_assert_eq!(corpus.similarity(&a, &b), 0.0);

@@ -67,9 +67,12 @@ fn keywords_are_a_share() {
     assert_eq!(keyword_match(["a", "ab", "b", "c"], has), 0.5);
     assert_eq!(keyword_match(["a"], has), 1.0);
     assert_eq!(keyword_match(["b"], has), 0.0);
-    assert_eq!(weighted_keyword_match([("a", 3.0), ("b", 1.0)], has), 0.75);
-    assert_eq!(weighted_keyword_match([("a", 0.0), ("b", 0.0)], has), 0.0);
-    assert_eq!(weighted_keyword_match([], has), 0.0);
+    let degree = |word: &str| if has(word) { 0.5 } else { 0.0 };
+    let mean = |keywords: &[(&str, f64)]| weighted_keyword_match(keywords.iter().copied(), degree);
+    assert_eq!(mean(&[("a", 3.0), ("b", 1.0)]), 0.375);
+    assert_eq!(mean(&[("a", 0.0), ("b", 0.0)]), 0.0);
+    assert_eq!(mean(&[]), 0.0);
+    assert_eq!(weighted_keyword_match([("a", 1.0)], |_| 7.0), 1.0);
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn no_folder(error: io::Error) -> BackendError {
     BackendError::failed("open an owner's folder", error)
 }
 
-/// Makes and opens the folders for files and for staged ones in the folder `name` of `owners`, whose
-/// path is `path`.
+/// Makes and opens the folders for files and for staged ones in the folder `name` of `owners`,
+/// whose path is `path`.
 fn open_folders(owners: &Dir, name: &str, path: &Path) -> io::Result<(Dir, Dir)> {
     owners.create_dir_all(name)?;
     let folder = owners.open_dir(name)?;
