@@ -13,7 +13,7 @@ use crate::claims::Claimants;
 use crate::emit::{Document, Shown, check_bytes, emit, shown};
 use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
-use crate::plan::{Budget, Plan, count_left_out};
+use crate::plan::{Budget, Plan, Selected, count_left_out};
 use crate::price::{Joints, Pricer};
 use crate::receipt::Receipt;
 use crate::screen::Screened;
@@ -166,6 +166,16 @@ fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
     }
 }
 
+/// A selection, as it is written.
+struct Draft<'u, 'c> {
+    shown: Vec<Shown<'u, 'c>>,
+    /// The number of omitted chunks in the notice.
+    left_out: usize,
+    document: Document,
+    /// The count of the document.
+    total: Tokens,
+}
+
 /// One assembly.
 #[derive(Clone, Copy)]
 struct Run<'a> {
@@ -216,11 +226,26 @@ impl Run<'_> {
         self.fill(plan)
     }
 
+    /// Selects by weight; if not even the least that must be shown has room by weight, it is
+    /// written and counted: where weights do not add up, it may fit all the same.
+    fn fill(&self, mut plan: Plan<'_, '_>) -> Result<BuiltContext, AssembleError> {
+        let footer = self.options.footer.as_deref();
+        match self.fill_by_weight(&mut plan) {
+            Err(AssembleError::Budget(error @ BudgetError::TooSmall { .. }))
+                if !self.pricer.adds_up(footer) =>
+            {
+                let built = self.fill_by_count(&mut plan)?;
+                built.ok_or(AssembleError::Budget(error))
+            }
+            filled => filled,
+        }
+    }
+
     /// Selects and emits, until the final count is within the limit.
     ///
     /// Where weights do not add up, or counts are rounded, the final count detects it. Each further
     /// round may spend less; the empty context is known to fit.
-    fn fill(&self, mut plan: Plan<'_, '_>) -> Result<BuiltContext, AssembleError> {
+    fn fill_by_weight(&self, plan: &mut Plan<'_, '_>) -> Result<BuiltContext, AssembleError> {
         let limit = plan.limit()?;
         let mut budget = Budget {
             limit,
@@ -230,42 +255,13 @@ impl Run<'_> {
         loop {
             let control = self.pricer.control;
             let selected = stage("select", control, || plan.select(&budget))?;
-            let outcome = selected.outcome;
-            let shown = shown(plan.candidates, &outcome, self.options);
-            let left_out = plan.left_out(&outcome.chosen);
-            let (document, total) = stage("emit", control, || {
-                self.write(&plan, &outcome, &shown, left_out)
-            })?;
-            debug!(
-                weight = outcome.weight,
-                tokens = total.get(),
-                limit = limit.get(),
-                left_out,
-                "selected"
-            );
+            let draft = self.write(plan, &selected.outcome)?;
+            let total = draft.total;
             if total <= limit {
-                let entries = if count_left_out(plan.candidates, &outcome.chosen) == 0 {
-                    no_entries(&plan)
-                } else {
-                    let is_empty = shown.is_empty();
-                    stage("entry budgets", control, || {
-                        entry_budgets(&mut plan, limit, is_empty)
-                    })?
-                };
-                let receipt = Receipt {
-                    plan: &plan,
-                    entries,
-                    outcome: &outcome,
-                    granted: &selected.granted,
-                    shown: &shown,
-                    limit,
-                    total,
-                    given: self.chunks.len(),
-                    left_out,
-                };
-                return receipt.write(document);
+                return self.finish(plan, limit, &selected, draft);
             }
-            if outcome.chosen.iter().all(Option::is_none) {
+            let chosen = &selected.outcome.chosen;
+            if chosen.iter().all(Option::is_none) {
                 // Only a context with everything in it and no notice would have fitted, if its
                 // parts had added up.
                 return Err(plan.too_small(budget.slack.saturating_add(1)));
@@ -274,32 +270,94 @@ impl Run<'_> {
             debug!(over, "the count of the whole is above the sum of its parts");
             if plan.allow(&budget, plan.fixed.any_notice()).safe == 0 {
                 // The chosen items weigh nothing one by one, but something together: allow fewer.
-                let items = outcome.chosen.iter().flatten().count();
-                budget.max_items = Some(items / 2);
+                budget.max_items = Some(chosen.iter().flatten().count() / 2);
             }
             budget.slack = budget.slack.saturating_add(over.max(budget.slack));
         }
     }
 
-    /// Writes what is shown of a selection, with a notice of `left_out` chunks, and counts it.
-    fn write(
+    /// The first of the least contexts whose count is within the limit.
+    fn fill_by_count(
         &self,
-        plan: &Plan<'_, '_>,
-        outcome: &Outcome,
-        shown: &[Shown<'_, '_>],
-        left_out: usize,
-    ) -> Result<(Document, Tokens), AssembleError> {
-        let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
-        check_bytes(bytes, plan.fixed, shown)?;
-        let notice = Notice {
-            omitted: left_out,
-            total: self.chunks.len(),
+        plan: &mut Plan<'_, '_>,
+    ) -> Result<Option<BuiltContext>, AssembleError> {
+        let limit = self.options.max_tokens.checked_sub(self.options.reserve);
+        let Some(limit) = limit else {
+            return Ok(None);
         };
-        let document = emit(&self.pricer, self.options, shown, &notice, bytes)?;
-        let pieces = shown.iter().flat_map(Shown::pieces).map(|(_, it)| it);
-        let pieces: Vec<&Piece<'_>> = pieces.collect();
-        let total = total(&self.pricer, &document, &pieces)?;
-        Ok((document, total))
+        for selected in plan.least_selections(limit)? {
+            let draft = self.write(plan, &selected.outcome)?;
+            if draft.total <= limit {
+                return self.finish(plan, limit, &selected, draft).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the receipt to `draft`, which shows what was `selected`.
+    fn finish<'u>(
+        &self,
+        plan: &mut Plan<'_, 'u>,
+        limit: Tokens,
+        selected: &Selected,
+        draft: Draft<'u, '_>,
+    ) -> Result<BuiltContext, AssembleError> {
+        let outcome = &selected.outcome;
+        let entries = if count_left_out(plan.candidates, &outcome.chosen) == 0 {
+            no_entries(plan)
+        } else {
+            let is_empty = draft.shown.is_empty();
+            stage("entry budgets", self.pricer.control, || {
+                entry_budgets(plan, limit, is_empty)
+            })?
+        };
+        let receipt = Receipt {
+            plan,
+            entries,
+            outcome,
+            granted: &selected.granted,
+            shown: &draft.shown,
+            limit,
+            total: draft.total,
+            given: self.chunks.len(),
+            left_out: draft.left_out,
+        };
+        receipt.write(draft.document)
+    }
+
+    /// Writes what `outcome` selects, with a notice of what is left out, and counts it.
+    fn write<'u, 'p>(
+        &self,
+        plan: &Plan<'p, 'u>,
+        outcome: &Outcome,
+    ) -> Result<Draft<'u, 'p>, AssembleError> {
+        let shown = shown(plan.candidates, outcome, self.options);
+        let left_out = plan.left_out(&outcome.chosen);
+        let (document, total) = stage("emit", self.pricer.control, || {
+            let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
+            check_bytes(bytes, plan.fixed, &shown)?;
+            let notice = Notice {
+                omitted: left_out,
+                total: self.chunks.len(),
+            };
+            let document = emit(&self.pricer, self.options, &shown, &notice, bytes)?;
+            let pieces = shown.iter().flat_map(Shown::pieces).map(|(_, it)| it);
+            let pieces: Vec<&Piece<'_>> = pieces.collect();
+            let total = total(&self.pricer, &document, &pieces)?;
+            Ok((document, total))
+        })?;
+        debug!(
+            weight = outcome.weight,
+            tokens = total.get(),
+            left_out,
+            "selected"
+        );
+        Ok(Draft {
+            shown,
+            left_out,
+            document,
+            total,
+        })
     }
 
     /// Verifies the smallest budget named by an error about pinned chunks, by trying it: if weights
@@ -312,7 +370,7 @@ impl Run<'_> {
         let confirmed = self.raised(refusal).and_then(|refusal| {
             // If the pieces do not add up, the tokens that were kept in reserve for that may not be
             // needed.
-            if self.pricer.joins_safely(footer) {
+            if self.pricer.adds_up(footer) {
                 Ok(refusal)
             } else {
                 self.lowered(refusal)

@@ -2,7 +2,6 @@
 
 use ctx_budget::{Item, Problem};
 use ctx_model::{Selection, Tokens};
-use ctx_tokens::Additivity;
 use rapidhash::RapidHashSet;
 use smallvec::{SmallVec, smallvec};
 use tracing::debug;
@@ -36,9 +35,7 @@ pub(crate) fn entry_budgets(
     is_empty: bool,
 ) -> Result<Vec<Entries>, AssembleError> {
     let footer = plan.options.footer.as_deref();
-    let adds_up =
-        plan.pricer.counter.additivity() != Additivity::Never && plan.pricer.joins_safely(footer);
-    if !adds_up {
+    if !plan.pricer.adds_up(footer) {
         // The selection at another budget would depend on a count of the whole context, which was
         // not made.
         return Ok(no_entries(plan));

@@ -522,6 +522,36 @@ impl Plan<'_, '_> {
         refusal.into()
     }
 
+    /// The selections of the least weight that are allowed, whatever they weigh: the pinned chunks
+    /// at their cheapest, and everything at its cheapest, which needs no notice.
+    pub(crate) fn least_selections(
+        &mut self,
+        limit: Tokens,
+    ) -> Result<Vec<Selected>, AssembleError> {
+        let budget = Budget {
+            limit,
+            slack: 0,
+            max_items: None,
+        };
+        let weighing = |safe| Capacity {
+            safe,
+            loose: u64::MAX,
+        };
+        self.allow(&budget, SetAside::default());
+        self.problem.capacity = weighing(self.pinned()?);
+        let mut least = vec![self.solve(&self.problem, &budget)];
+        if let Some(everything) = Everything::of(self).filter(|_| self.options.include_notice) {
+            let problem = everything.problem(weighing(everything.weight()));
+            let all = self.solve(&problem, &budget);
+            least.push(all.map(|it| everything.of_all(it)));
+        }
+        let least = least.into_iter().map(|outcome| {
+            let granted = Vec::new();
+            outcome.map(|outcome| Selected { outcome, granted })
+        });
+        least.collect()
+    }
+
     /// The choices that show the pinned items at their cheapest, and nothing else.
     fn cheapest_pins(&self) -> Vec<Option<usize>> {
         let cheapest = |item: &Item| {

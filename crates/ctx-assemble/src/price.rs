@@ -98,6 +98,12 @@ impl Pricer<'_> {
         !self.joints.is_broken.load(Ordering::Relaxed) && self.formatter.joins_safely(footer)
     }
 
+    /// Whether the counter and all pieces keep that rule, so that the sum of weights is that of the
+    /// document.
+    pub(crate) fn adds_up(&self, footer: Option<&str>) -> bool {
+        self.counter.additivity() != Additivity::Never && self.joins_safely(footer)
+    }
+
     /// The price of a group's heading and closing.
     pub(crate) fn group(&self, group: &Group<'_>) -> Result<Price, AssembleError> {
         let opening = self.piece(|out| self.formatter.open_group(group, out))?;

@@ -131,6 +131,55 @@ fn a_whole_context_that_fits_is_built_whatever_its_chunks_are_worth() {
     }
 }
 
+/// A tokenizer that charges for the beginning of each text, so that the whole costs less than its
+/// parts.
+struct Beginnings;
+
+impl TokenCounter for Beginnings {
+    fn count(&self, text: &str) -> Tokens {
+        Tokens::saturating_from_u64(text.len().div_ceil(4) as u64 + 5)
+    }
+}
+
+/// Where a footer joins what precedes it to fewer tokens, or the tokenizer promises nothing, the
+/// sum of the pieces may be above the count.
+#[test]
+fn a_context_fits_its_own_count_where_its_pieces_do_not_add_up() {
+    let pinned = chunk("a", 0.0, "").with_pin();
+    let (unlikely, likely) = (chunk("b", 0.0, ""), chunk("c", 1.0, ""));
+    let sets = [
+        vec![pinned.clone(), unlikely],
+        vec![pinned.clone(), likely.clone()],
+        vec![pinned],
+        vec![likely],
+        vec![],
+    ];
+    let exact = ctx_tokens::counter(&CounterName::default()).unwrap();
+    let counters: [&dyn TokenCounter; 2] = [&*exact, &Beginnings];
+    for (counter, chunks) in counters
+        .iter()
+        .flat_map(|it| sets.iter().map(move |set| (*it, set)))
+    {
+        for footer in ["// note ", "/footer", "\n", " word", "ing", "\u{a0}", "_"] {
+            for format in Format::ALL {
+                let options = options(10_000)
+                    .with_format(format)
+                    .with_content(false)
+                    .with_file_headers(false)
+                    .with_min_relevance(Relevance::ONE)
+                    .with_footer(footer.to_owned());
+                let within = |options| assemble(chunks, options, counter, &Control::default());
+                let Ok(built) = within(&options) else {
+                    continue;
+                };
+                let exactly = options.clone().with_max_tokens(built.tokens.total);
+                let again = within(&exactly).unwrap();
+                assert_eq!(again.tokens.left, Tokens::ZERO, "{footer:?} {format}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_budget_of_zero_holds_only_what_costs_nothing() {
     assert_eq!(build(&[], &options(0)).context, "");
