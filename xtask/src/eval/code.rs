@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
+use ctx::format::{Slot, neutralise};
 use ctx::git::GitChanges;
 use ctx::index::Index;
-use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Selection, Tokens};
+use ctx::model::{
+    BuildOptions, BuiltContext, CounterName, Format, LineSpan, RenditionKind, Selection, Tokens,
+};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever};
 use ctx::service::{Answer, Owner, Ports, Service};
@@ -302,6 +305,12 @@ pub(super) fn spans(answer: &Answer) -> Vec<Span> {
         let Some((chunk, path)) = chunk.and_then(|it| Some((it, it.path.clone()?))) else {
             continue;
         };
+        let lines = included.start_line.zip(included.end_line);
+        if let (RenditionKind::Full, Some((first, last))) = (included.rendition, lines) {
+            // Several chunks may be in the block.
+            spans.push((path, first, last));
+            continue;
+        }
         let rendition = shown::rendition(chunk, included, &answer.built.context);
         let lines: Vec<u32> = match (rendition, chunk.span) {
             (Some(rendition), _) => rendition.lines().iter().flatten().copied().collect(),
@@ -322,7 +331,9 @@ fn spans_by_text(built: &BuiltContext, tree: &Path) -> Result<(Vec<Span>, usize)
     for path in &built.files {
         let text = fs::read(tree.join(path))
             .with_context(|| format!("failed to read {path} below {}", tree.display()))?;
-        files.insert(path.clone(), String::from_utf8_lossy(&text).into_owned());
+        // The context shows what is hidden in a text as escapes, on the same lines.
+        let text = neutralise(&String::from_utf8_lossy(&text), Slot::Text).into_owned();
+        files.insert(path.clone(), text);
     }
     let shown = shown_by_text(built, &files)?;
     let span = |(path, characters): &(String, Range<usize>)| {
