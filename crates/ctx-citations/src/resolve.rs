@@ -1,5 +1,6 @@
 //! The citations of an answer: found, and held against what was shown.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use ctx_model::LineSpan;
@@ -112,6 +113,7 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
         has_shape,
     };
     let mut resolved = Resolved::default();
+    let mut used: BTreeSet<&str> = BTreeSet::new();
     for run in reader.runs(known.is_awaited)? {
         if !(known.is_awaited)() {
             return None;
@@ -124,9 +126,10 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
             Quote::Nothing
         };
         for cite in &run.cites {
-            let used = known.of(cite.id).map(|it| &it.id);
-            if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
-                resolved.used.push(id.clone());
+            if let Some(cited) = known.of(cite.id)
+                && used.insert(&cited.id)
+            {
+                resolved.used.push(cited.id.clone());
             }
             let quote = if is_quotable(cite) {
                 known.kept(&quote)
