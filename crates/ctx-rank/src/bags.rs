@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_counted_no_further_and_leaves_no_trace() {
+    fn counting_ends_when_cancelled_and_leaves_no_trace() {
         let long = "to read a file ".repeat(ASKED_AFTER);
         let mut vocabulary = Vocabulary::default();
         let asked = Cell::new(0);

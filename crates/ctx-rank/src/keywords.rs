@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_caller_gives_is_told_as_it_is() {
+    fn keywords_of_the_caller_are_returned_as_they_are() {
         let given = ["Two words".to_owned(), "other".to_owned(), String::new()];
         let given = Keywords::given(&given);
         let within = |text| given.within([text].into_iter(), &mut Analyzer::default());

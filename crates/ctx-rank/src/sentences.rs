@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_around_is_summed_with_its_distance() {
+    fn neighbours_are_summed_by_their_distance() {
         let fade = (-0.5_f64).exp();
         let sums = smoothed(&[1.0, 0.0, 2.0], 2.0);
         let expected = [1.0 + 2.0 * fade * fade, 3.0 * fade, 2.0 + fade * fade];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Snippets};
 
 #[test]
-fn what_is_beyond_256_kib_is_not_read_and_reported() {
+fn text_beyond_256_kib_is_not_read_and_reported() {
     let text = "letters ".repeat(MOST_BYTES / 8) + "omega";
     let query = Query::analyse(&text);
     assert_eq!(query.bytes_left_out, text.len() - MOST_BYTES);

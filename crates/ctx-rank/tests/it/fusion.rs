@@ -108,7 +108,7 @@ fn nothing_comes_of_nothing() {
 }
 
 #[test]
-fn what_is_no_number_is_refused() {
+fn scores_that_are_no_numbers_are_refused() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let lists = [list(1.0, &[]), list(1.0, &[("a", 1.0), ("b", value)])];
         for result in [convex(&lists), reciprocal_rank(&lists, RRF_K)] {

@@ -107,7 +107,7 @@ fn of(values: [f64; 5]) -> Signals {
 
 proptest! {
     #[test]
-    fn what_an_analyzer_has_met_changes_no_terms(texts in vec(text(), 1..4)) {
+    fn words_an_analyzer_has_met_change_no_terms(texts in vec(text(), 1..4)) {
         let mut kept = Analyzer::default();
         for text in texts.iter().chain(&texts) {
             prop_assert_eq!(kept.terms(text), Analyzer::default().terms(text));
@@ -373,7 +373,7 @@ proptest! {
     }
 
     #[test]
-    fn what_has_no_place_has_no_more_than_its_sentences((chances, lengths) in section()) {
+    fn a_section_without_a_place_has_no_more_than_its_sentences((chances, lengths) in section()) {
         prop_assert_eq!(chances_in_section(&chances, &lengths, 0.0), chances);
     }
 

@@ -752,7 +752,7 @@ fn files_may_be_named_without_an_extension() {
 }
 
 #[test]
-fn what_looks_like_a_file_and_is_none() {
+fn words_like_file_names_are_no_files() {
     for text in [
         "e.g. this",
         "v1.2.3",
@@ -864,7 +864,7 @@ fn frames_of_ruby() {
 }
 
 #[test]
-fn what_a_ruby_error_says_is_asked_for() {
+fn the_message_of_a_ruby_error_is_asked_for() {
     let line = "lib/pool.rb:42:in 'Pool#take': connection refused upstream (RuntimeError)";
     for text in [
         line.to_owned(),
@@ -897,7 +897,7 @@ fn frames_of_dotnet() {
 }
 
 #[test]
-fn what_an_editor_opens_is_a_place() {
+fn a_path_as_editors_open_it_is_a_place() {
     for (text, line) in [
         ("file:///home/ada/app/src/pool.rs:300", Some(300)),
         ("vscode://file/home/ada/app/src/pool.rs:300:2", Some(300)),
@@ -1282,7 +1282,7 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
 }
 
 #[test]
-fn what_a_project_is_asks_for_what_stands_at_its_front() {
+fn a_question_of_what_a_project_is_asks_for_its_front() {
     for text in [
         "What does this repo do?",
         "what is this project about",
@@ -1372,7 +1372,7 @@ fn a_project_may_be_called_by_its_name() {
 }
 
 #[test]
-fn what_is_new_asks_for_a_changelog() {
+fn a_question_of_what_is_new_asks_for_a_changelog() {
     for text in [
         "what is new in the last release",
         "What's new?",
@@ -1666,7 +1666,7 @@ fn a_short_question_asks_for_what_uses_a_name() {
 }
 
 #[test]
-fn what_stands_behind_the_keyword_of_a_definition_is_a_name() {
+fn the_word_behind_a_definition_keyword_is_a_name() {
     for (text, expected) in [
         ("def get", "get"),
         ("async def get(self, url, max_size=1):", "get"),
@@ -1735,7 +1735,7 @@ fn what_stands_behind_the_keyword_of_a_definition_is_a_name() {
 }
 
 #[test]
-fn what_is_called_is_a_name_as_any_word() {
+fn a_called_name_is_a_name_as_any_word() {
     assert_eq!(names("who calls parse"), ["parse"]);
     assert_eq!(names("callers of the function parse"), ["parse"]);
     assert_eq!(names("where is parse called"), ["parse"]);
@@ -1789,7 +1789,7 @@ fn failures(report: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_a_trace_begins_or_ends_with_says_what_failed() {
+fn the_first_or_last_line_of_a_trace_says_what_failed() {
     let nan = "ValueError: cannot convert float NaN to integer";
     let python = format!(
         "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    error: int(x, y)\n{nan}\n"
@@ -1839,7 +1839,7 @@ fn what_a_trace_begins_or_ends_with_says_what_failed() {
 }
 
 #[test]
-fn what_compilers_and_logs_say_in_a_block_says_what_failed() {
+fn compilers_and_logs_in_a_block_say_what_failed() {
     for (line, expected) in [
         (
             "error[E0599]: no method named `f` found for struct `S` in the current scope",

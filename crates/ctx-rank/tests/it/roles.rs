@@ -107,7 +107,7 @@ fn a_file_that_says_so_in_its_first_comments_is_generated() {
 }
 
 #[test]
-fn what_a_generator_signs_is_generated() {
+fn files_that_a_generator_signs_are_generated() {
     for (path, text) in [
         ("a.c", "/* A Bison parser, made by GNU Bison 3.8.2.  */\n"),
         (
@@ -291,7 +291,7 @@ fn nothing_is_source() {
 }
 
 #[test]
-fn what_explains_is_prose_about_the_project() {
+fn explanations_are_prose_about_the_project() {
     for path in [
         "README",
         "README.rdoc",

@@ -37,7 +37,7 @@ fn half_of_recency_is_left_after_69_hours() {
 }
 
 #[test]
-fn what_is_from_the_future_is_new() {
+fn a_time_in_the_future_is_new() {
     assert_eq!(recency(-5.0, DECAY), 1.0);
     assert_eq!(recency(f64::NEG_INFINITY, DECAY), 1.0);
     assert_eq!(recency(f64::INFINITY, DECAY), 0.0);
@@ -50,7 +50,7 @@ fn ten_uses_are_enough() {
 }
 
 #[test]
-fn what_the_user_named_comes_first() {
+fn items_that_the_user_named_come_first() {
     let values = [
         Origin::Reference,
         Origin::File,
@@ -94,7 +94,7 @@ fn a_score_tells_its_reasons() {
 }
 
 #[test]
-fn what_was_not_looked_up_counts_as_nothing_and_is_told_from_it() {
+fn signals_not_looked_up_count_as_zero_and_differ_from_it() {
     let of = |value| {
         let mut signals = Signals::default();
         signals.text_similarity = 0.5;

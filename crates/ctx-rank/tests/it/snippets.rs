@@ -113,7 +113,7 @@ fn nothing_is_shown_where_nothing_fits() {
 }
 
 #[test]
-fn what_a_line_does_not_show_is_removed() {
+fn characters_that_a_line_does_not_show_are_removed() {
     is_shown(
         "alpha beta",
         "\ta\u{7}\u{1b}[1m \u{a0} alpha\u{0}\r\n  beta\t\u{9b}c",

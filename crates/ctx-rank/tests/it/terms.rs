@@ -142,7 +142,7 @@ fn a_character_that_stands_alone_is_a_term() {
 }
 
 #[test]
-fn what_is_encoded_is_no_term() {
+fn encoded_data_is_no_term() {
     assert_eq!(terms(&"a".repeat(MAX_TERM_BYTES)).len(), 1);
     check(&"a".repeat(MAX_TERM_BYTES + 1), "");
     check(&"é".repeat(MAX_TERM_BYTES), "");
