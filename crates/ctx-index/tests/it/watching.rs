@@ -27,15 +27,8 @@ fn until(told: &Receiver<Updated>, is_so: impl Fn() -> bool) -> Updated {
     all
 }
 
-#[test]
-fn changes_are_followed() {
-    let fixture = Fixture::new(&[
-        (".gitignore", "ignored/\n"),
-        ("a.rs", &function("one")),
-        ("ignored/b.rs", &function("ignored")),
-        ("folder/c.rs", &function("three")),
-    ]);
-    let index = fixture.open();
+/// Does `work` while `index` is watched, with the updates.
+fn watched(index: &Index, work: impl FnOnce(&Receiver<Updated>)) {
     let stop = AtomicBool::new(false);
     let (send, told) = channel();
     thread::scope(|scope| {
@@ -46,33 +39,46 @@ fn changes_are_followed() {
             })
         });
         let stopping = SetOnDrop(&stop);
+        work(&told);
+        drop(stopping);
+        watching.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn changes_are_followed() {
+    let fixture = Fixture::new(&[
+        (".gitignore", "ignored/\n"),
+        ("a.rs", &function("one")),
+        ("ignored/b.rs", &function("ignored")),
+        ("folder/c.rs", &function("three")),
+    ]);
+    let index = fixture.open();
+    watched(&index, |told| {
         let is_at = |name: &str, places: &[&str]| definitions(&index, name) == places;
         let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!((first.files, first.changed), (2, 2));
 
         fs::write(fixture.path("a.rs"), function("two")).unwrap();
-        until(&told, || is_at("two", &["a.rs:1"]));
+        until(told, || is_at("two", &["a.rs:1"]));
 
         // What is ignored is no reason to look.
         fs::write(fixture.path("ignored/b.rs"), function("more")).unwrap();
         fs::create_dir_all(fixture.path("new/deep")).unwrap();
         fs::write(fixture.path("new/deep/d.rs"), function("four")).unwrap();
-        let updated = until(&told, || is_at("four", &["new/deep/d.rs:1"]));
+        let updated = until(told, || is_at("four", &["new/deep/d.rs:1"]));
         assert_eq!(updated.files, 3);
 
         fs::write(fixture.path("new/deep/d.rs"), function("five")).unwrap();
-        until(&told, || is_at("five", &["new/deep/d.rs:1"]));
+        until(told, || is_at("five", &["new/deep/d.rs:1"]));
 
         fs::rename(fixture.path("folder"), fixture.path("moved")).unwrap();
-        until(&told, || is_at("three", &["moved/c.rs:1"]));
+        until(told, || is_at("three", &["moved/c.rs:1"]));
         fs::write(fixture.path("moved/c.rs"), function("six")).unwrap();
-        until(&told, || is_at("six", &["moved/c.rs:1"]));
+        until(told, || is_at("six", &["moved/c.rs:1"]));
 
         fs::remove_dir_all(fixture.path("moved")).unwrap();
-        until(&told, || is_at("six", &[]));
-
-        drop(stopping);
-        watching.join().unwrap().unwrap();
+        until(told, || is_at("six", &[]));
     });
     assert_eq!(index.status().unwrap().files, 2);
 }
@@ -87,16 +93,7 @@ fn rules_beside_the_watched_folders_are_followed() {
     ]);
     let (root, folder) = (fixture.path("inner"), fixture.folder());
     let (index, _) = Index::open(&root, &folder, Options::default()).unwrap();
-    let stop = AtomicBool::new(false);
-    let (send, told) = channel();
-    thread::scope(|scope| {
-        let watching = scope.spawn(|| {
-            index.watch(&stop, &mut |updated| {
-                send.send(updated.unwrap()).unwrap();
-                ControlFlow::Continue(())
-            })
-        });
-        let stopping = SetOnDrop(&stop);
+    watched(&index, |told| {
         let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!(first.files, 3);
         for (rules, name) in [
@@ -108,8 +105,6 @@ fn rules_beside_the_watched_folders_are_followed() {
             let updated = told.recv_timeout(Duration::from_secs(20)).unwrap();
             assert_eq!(updated.changed + updated.removed, 1, "{rules}");
         }
-        drop(stopping);
-        watching.join().unwrap().unwrap();
     });
     assert_eq!(index.status().unwrap().files, 2);
 }
