@@ -14,9 +14,7 @@ use ctx::assemble::Control;
 use ctx::format::{Slot, neutralise};
 use ctx::git::GitChanges;
 use ctx::index::Index;
-use ctx::model::{
-    BuildOptions, BuiltContext, CounterName, Format, LineSpan, RenditionKind, Selection, Tokens,
-};
+use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever};
 use ctx::service::{Answer, Owner, Ports, Service};
@@ -305,16 +303,12 @@ pub(super) fn spans(answer: &Answer) -> Vec<Span> {
         let Some((chunk, path)) = chunk.and_then(|it| Some((it, it.path.clone()?))) else {
             continue;
         };
-        let lines = included.start_line.zip(included.end_line);
-        if let (RenditionKind::Full, Some((first, last))) = (included.rendition, lines) {
-            // Several chunks may be in the block.
-            spans.push((path, first, last));
-            continue;
-        }
         let rendition = shown::rendition(chunk, included, &answer.built.context);
-        let lines: Vec<u32> = match (rendition, chunk.span) {
+        // Of a block of several chunks, the lines of all.
+        let block = included.start_line.zip(included.end_line);
+        let lines: Vec<u32> = match (rendition, block) {
             (Some(rendition), _) => rendition.lines().iter().flatten().copied().collect(),
-            (None, Some(span)) => (span.start()..=span.end()).collect(),
+            (None, Some((first, last))) => (first..=last).collect(),
             (None, None) => continue,
         };
         for run in lines.chunk_by(|a, b| a + 1 == *b) {
