@@ -316,9 +316,11 @@ impl Candidates {
             signals.text_similarity = question.cosine(&text).max(similarity(chance));
             let called = terms_of_name(chunk, &mut analyzer);
             let degree = |word: &str| {
-                let is_called = called.iter().any(|it| it == word);
-                let said = corpus.saturation(&text, text.count(word));
-                if is_called { 1.0 } else { said }
+                if called.iter().any(|it| it == word) {
+                    1.0
+                } else {
+                    corpus.saturation(&text, text.count(word))
+                }
             };
             let share = weighted_keyword_match(keywords.iter().copied(), degree);
             signals.keyword_match = Some(share);
