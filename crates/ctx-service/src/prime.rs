@@ -497,7 +497,7 @@ impl Making {
         rename(&mut items, &candidates);
         forget_entries_beyond(options.largest_budget(), &mut built);
         timings.assemble = lap(&mut clock);
-        stats.excluded_count = built.omitted.len() - unread;
+        stats.excluded_count = left_out(&built) - unread;
         // A file that could not be read gets a hash of zeros, which no text has, so that the answer
         // is not served again.
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
@@ -520,6 +520,12 @@ impl Making {
             timings,
         })
     }
+}
+
+/// How many chunks `built` omits whose lines it does not show in another one.
+fn left_out(built: &BuiltContext) -> usize {
+    let is_out = |it: &&Omitted| it.reason != OmittedReason::MergedInto;
+    built.omitted.iter().filter(is_out).count()
 }
 
 impl Gathered {
