@@ -207,21 +207,36 @@ impl Index {
                 },
             )
         });
-        if !is_anew && matches!(written, Err(Fault::Public(IndexError::Cancelled))) {
+        if written.is_ok() {
+            let _ = progress(Progress::of(of, of));
+        }
+        self.complete(writer, written, extent, &gone)
+    }
+
+    /// Commits what was written, and lets the usage follow the files. A cancelled update of changes
+    /// keeps the work done so far.
+    fn complete(
+        &self,
+        writer: Writer<'_>,
+        written: Result<(), Fault>,
+        extent: Extent,
+        gone: &[String],
+    ) -> Result<(), Fault> {
+        let is_cancelled = matches!(written, Err(Fault::Public(IndexError::Cancelled)));
+        if is_cancelled && extent == Extent::Changes {
             let finished = writer.finish();
-            self.uses_follow(&[], &gone);
+            self.uses_follow(&[], gone);
             finished?;
             return written;
         }
         if written.is_err() {
             // Their removal may be committed already, and then the next update does not see them as
             // gone.
-            self.uses_follow(&[], &gone);
+            self.uses_follow(&[], gone);
         }
         written?;
-        let _ = progress(Progress::of(of, of));
         let moves = writer.finish().map(Moves::all);
-        self.uses_follow(moves.as_deref().unwrap_or_default(), &gone);
+        self.uses_follow(moves.as_deref().unwrap_or_default(), gone);
         moves.map(drop)
     }
 

@@ -1,5 +1,6 @@
 //! Runs all strategies in parallel, and ranks what they found.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -311,45 +312,15 @@ impl Retriever {
             profile.score(&signals(it, best, uses, options))
         };
         let scored = ranking.all.iter().map(|&it| (score(it).total, it));
-        let mut scored: Vec<(f64, Ranked<'_>)> = scored.collect();
+        let mut scored: Vec<Scored<'_>> = scored.collect();
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
-        let whole = documents_asked_for(query, &ranking);
-        let of_whole = scored.iter_mut();
-        let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
-        of_whole.for_each(|it| it.0 = highest);
-        let parts = ranking.all.iter().map(|it| &**it.part);
-        let before = strategies::before_in_file(query, parts);
-        let mut fitting = BTreeSet::new();
-        for (it, before) in scored.iter_mut().zip(before) {
-            if let Some(before) = before {
-                it.0 = highest / (1.0 + number(before));
-                fitting.insert(it.1.part.path.as_str());
-            }
-        }
-        retrieved.whole = whole.iter().map(|&it| it.to_owned()).collect();
+        let asked_for = AskedFor::of(query, &ranking);
+        asked_for.raise(&mut scored, highest);
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
-        let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
-            let is_asked_for = |it: &Ranked<'_>| {
-                let path = it.part.path.as_str();
-                whole.contains(path) || fitting.contains(path)
-            };
-            let by_place = || a.part.place().cmp(&b.part.place());
-            let asked_for_first = || is_asked_for(b).cmp(&is_asked_for(a)).then_with(by_place);
-            b_score.total_cmp(a_score).then_with(asked_for_first)
-        };
-        let most = options.most();
-        let mut quoting = Vec::new();
-        if may_quote(query) && fitting.is_empty() && scored.len() > most {
-            quoting = covering_most(&ranking, &scored);
-            keep_best(&mut quoting, QUOTING.min(most / 4), order);
-        }
-        keep_best(&mut scored, most, order);
-        // The ones that rank behind the last part kept take the places at the end.
-        quoting.retain(|it| scored.last().is_some_and(|last| order(last, it).is_lt()));
-        scored.truncate(scored.len() - quoting.len());
-        scored.append(&mut quoting);
+        let scored = keep_relevant(scored, query, &ranking, &asked_for, options.most());
         retrieved.left_out += all - scored.len();
+        retrieved.whole = asked_for.whole.iter().map(|&it| it.to_owned()).collect();
         let found = (1..).zip(scored).map(|(rank, (worth, it))| Found {
             role: ranking.role(it),
             score: worth,
@@ -418,6 +389,81 @@ impl Retrieved {
     }
 }
 
+/// A part with its score.
+type Scored<'p> = (f64, Ranked<'p>);
+
+/// The files that a question asks for and for nothing else.
+struct AskedFor<'p> {
+    /// The documents, by path.
+    whole: BTreeSet<&'p str>,
+    /// For each part of the ranking, in a file that matches a pattern: how many parts of that file
+    /// come before it.
+    before: Vec<Option<usize>>,
+    /// The files that match a pattern, by path.
+    matching: BTreeSet<&'p str>,
+}
+
+impl<'p> AskedFor<'p> {
+    fn of(query: &Query, ranking: &Ranking<'p>) -> Self {
+        let parts = ranking.all.iter().map(|it| &**it.part);
+        let before = strategies::before_in_file(query, parts);
+        let matching = ranking.all.iter().zip(&before);
+        let matching = matching.filter(|(_, before)| before.is_some());
+        AskedFor {
+            whole: documents_asked_for(query, ranking),
+            matching: matching.map(|(it, _)| it.part.path.as_str()).collect(),
+            before,
+        }
+    }
+
+    /// Gives the parts of these files their scores: of documents, `highest`; of files that match a
+    /// pattern, the less, the more parts of the file come before. `scored` is in the order of the
+    /// ranking.
+    fn raise(&self, scored: &mut [Scored<'p>], highest: f64) {
+        for ((score, it), before) in scored.iter_mut().zip(&self.before) {
+            if self.whole.contains(it.part.path.as_str()) {
+                *score = highest;
+            }
+            if let Some(before) = *before {
+                *score = highest / (1.0 + number(before));
+            }
+        }
+    }
+
+    /// By descending score; of equals those that are asked for come first, each by place.
+    fn order(&self, (a_score, a): &Scored<'_>, (b_score, b): &Scored<'_>) -> Ordering {
+        let is_asked_for = |it: &Ranked<'_>| {
+            let path = it.part.path.as_str();
+            self.whole.contains(path) || self.matching.contains(path)
+        };
+        let by_place = || a.part.place().cmp(&b.part.place());
+        let asked_for_first = || is_asked_for(b).cmp(&is_asked_for(a)).then_with(by_place);
+        b_score.total_cmp(a_score).then_with(asked_for_first)
+    }
+}
+
+/// The `most` best of `scored` in their order. Some that may contain a quotation take the places at
+/// the end if they rank behind all others.
+fn keep_relevant<'p>(
+    mut scored: Vec<Scored<'p>>,
+    query: &Query,
+    ranking: &Ranking<'p>,
+    asked_for: &AskedFor<'p>,
+    most: usize,
+) -> Vec<Scored<'p>> {
+    let order = |a: &Scored<'p>, b: &Scored<'p>| asked_for.order(a, b);
+    let mut quoting = Vec::new();
+    if may_quote(query) && asked_for.matching.is_empty() && scored.len() > most {
+        quoting = covering_most(ranking, &scored);
+        keep_best(&mut quoting, QUOTING.min(most / 4), order);
+    }
+    keep_best(&mut scored, most, order);
+    quoting.retain(|it| scored.last().is_some_and(|last| order(last, it).is_lt()));
+    scored.truncate(scored.len() - quoting.len());
+    scored.append(&mut quoting);
+    scored
+}
+
 /// The documents that `query` asks for and for nothing else, by path.
 fn documents_asked_for<'p>(query: &Query, ranking: &Ranking<'p>) -> BTreeSet<&'p str> {
     let documents = ranking.all.iter();
@@ -432,13 +478,10 @@ fn documents_asked_for<'p>(query: &Query, ranking: &Ranking<'p>) -> BTreeSet<&'p
 }
 
 /// Those of `scored` that have as many of the question's words as any of them.
-fn covering_most<'p>(
-    ranking: &Ranking<'p>,
-    scored: &[(f64, Ranked<'p>)],
-) -> Vec<(f64, Ranked<'p>)> {
+fn covering_most<'p>(ranking: &Ranking<'p>, scored: &[Scored<'p>]) -> Vec<Scored<'p>> {
     let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
     let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
-    let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;
+    let has_all = |it: &&Scored<'_>| highest > 0.0 && covered(it.1) >= highest;
     scored.iter().filter(has_all).copied().collect()
 }
 

@@ -9,7 +9,7 @@ use ctx_model::{
     WarningCode,
 };
 use ctx_rank::{
-    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, chunk_names, recency_at,
+    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Vector, chunk_names, recency_at,
     source_priority, usage_frequency, weighted_keyword_match,
 };
 use ctx_resolve::{Resolved, Resolver, file_kind};
@@ -128,16 +128,9 @@ impl Candidates {
             mut away,
         } = named_chunks(&gathered.named, resolver, &keywords);
         let found = found_chunks(query, &gathered.found);
-        // A part that an earlier context showed and that is named is wanted whatever its words.
-        let recalled = gathered.recalled.iter();
-        let recalled = recalled.map(|it| (it.place.path.as_str(), it.place.lines));
-        let recalled: BTreeSet<_> = recalled.collect();
-        let is_weighed = |it: &&Chunk| {
-            let place = it.path.as_deref().zip(it.span);
-            place.is_none_or(|it| !recalled.contains(&it))
-        };
-        let found_ids = found.iter().filter(is_weighed).map(|it| it.id.clone());
-        let found_ids: BTreeSet<String> = found_ids.collect();
+        let recalled = RecalledPlaces::of(&gathered.recalled);
+        let weighed = found.iter().filter(|it| !recalled.contain(it));
+        let weighed: BTreeSet<String> = weighed.map(|it| it.id.clone()).collect();
         chunks.extend(found);
         chunks.extend(gathered.recent.iter().map(recent_chunk));
         let of_labels = gathered.recalled.iter();
@@ -148,18 +141,9 @@ impl Candidates {
         let stood: BTreeMap<String, Option<LineSpan>> = stood.collect();
         let mut read = resolver.resolve(chunks);
         away.append(&mut read.away);
-        let chances = weigh(&gathered.prose, &mut read, &found_ids);
-        let recent = gathered.recent.iter().map(|(path, _)| recent_id(path));
-        let recent: BTreeSet<String> = recent.collect();
-        forget_gone(&mut read, &recent);
-        let lately = read.chunks.iter_mut().filter(|it| recent.contains(&it.id));
-        lately.for_each(|it| it.matched_keywords = Arc::clone(&keywords));
-        for (path, hash) in clipped {
-            // If the file changed in between, its hash becomes all zeros, which no text has.
-            if read.files.get(&path) != Some(&hash) {
-                read.files.insert(path, [0; 32]);
-            }
-        }
+        let chances = weigh(&gathered.prose, &mut read, &weighed);
+        read_recent(&gathered.recent, &mut read, &keywords);
+        note_clipped(clipped, &mut read.files);
         let mut candidates = Candidates {
             chunks: read.chunks,
             omitted: read.omitted,
@@ -167,25 +151,14 @@ impl Candidates {
             unresolved,
             files: read.files,
             away,
-            recalled: BTreeMap::new(),
             chances,
-            called: BTreeSet::new(),
-            held: BTreeMap::new(),
-            holding: BTreeSet::new(),
-            cut: Vec::new(),
-            renamed: BTreeMap::new(),
+            ..Candidates::default()
         };
         let again = each_place_once(&mut candidates.chunks);
         candidates.account_for(again, &stood);
-        // A part that a label refers to keeps its lines, as the label depends on them.
-        let cut = take_out_named(&mut candidates.chunks, |it| !is_weighed(&it));
-        let cut = cut.into_iter().map(|whole| Cut {
-            id: whole.id.clone(),
-            whole,
-        });
-        candidates.cut = cut.collect();
-        let (said, masked) = exchanges(&gathered.history, asked);
-        candidates.chunks.extend(said);
+        candidates.take_out_named(&recalled);
+        let (messages, masked) = exchanges(&gathered.history, asked);
+        candidates.chunks.extend(messages);
         candidates.warnings.extend(masked);
         candidates
             .warnings
@@ -194,6 +167,17 @@ impl Candidates {
         candidates.unresolved.sort_unstable();
         candidates.unresolved.dedup();
         candidates
+    }
+
+    /// Takes the lines of named chunks out of others. A part that a label refers to keeps its
+    /// lines, as the label depends on them.
+    fn take_out_named(&mut self, recalled: &RecalledPlaces<'_>) {
+        let cut = take_out_named(&mut self.chunks, |it| recalled.contain(it));
+        let cut = cut.into_iter().map(|whole| Cut {
+            id: whole.id.clone(),
+            whole,
+        });
+        self.cut = cut.collect();
     }
 
     /// Labels all chunks. Of the parts that labels of earlier contexts refer to, removes those
@@ -292,60 +276,25 @@ impl Candidates {
         gathered: &Gathered,
         is_awaited: &dyn Fn() -> bool,
     ) -> BTreeMap<String, [Contribution; 5]> {
-        let Scoring {
-            asked,
-            query,
-            profile,
-            now,
-            is_in_thread,
-        } = *scoring;
         let (corpus, texts) = Corpus::with_vectors(bags);
-        let question = corpus.vector(asked);
+        let rater = Rater::new(&corpus, scoring, gathered.uses.as_ref());
         let ids = self.named_ids(gathered);
-        // The keywords are the first terms.
-        let keywords = query.keywords().zip(&query.terms);
-        let keywords =
-            keywords.map(|(it, term)| (it, term.weight * corpus.inverse_document_frequency(it)));
-        let keywords: Vec<(&str, f64)> = keywords.collect();
-        let now = now.saturating_mul(1_000);
         let mut unlike = BTreeSet::new();
         let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
-            let mut signals = Signals::default();
             let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
-            signals.text_similarity = question.cosine(&text).max(similarity(chance));
-            let called = terms_of_name(chunk, &mut analyzer);
-            let degree = |word: &str| {
-                if called.iter().any(|it| it == word) {
-                    1.0
-                } else {
-                    corpus.saturation(&text, text.count(word))
-                }
-            };
-            let share = weighted_keyword_match(keywords.iter().copied(), degree);
-            signals.keyword_match = Some(share);
-            signals.recency = recency_at(Some(now), chunk.created_at, profile.decay);
-            signals.source_priority = source_priority(chunk.origin);
-            let uses = gathered.uses.as_ref().zip(chunk.path.as_ref());
-            let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
-            signals.usage_frequency = uses.map(usage_frequency);
-            let score = profile.score(&signals);
+            let signals = rater.signals(chunk, &text, chance, &mut analyzer);
+            let score = scoring.profile.score(&signals);
             let is_named = chunk.origin == Origin::Reference || ids.contains(&chunk.id);
             chunk.relevance = if is_named {
                 Relevance::ONE
             } else {
                 Relevance::new(score.total).unwrap_or(Relevance::ZERO)
             };
-            let is_like = is_named || signals.text_similarity > 0.0 || share > 0.0;
-            if is_in_thread && chunk.origin == Origin::File {
-                // A mention of a whole file tells nothing of the message.
-                let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
-                chunk.renditions.retain(|it| !is_mention(it));
-                if chunk.renditions.is_empty() {
-                    // The assembler would merge a chunk without renditions with parts of it.
-                    let all = Rendition::new(RenditionKind::Full, chunk.full_text(), LEAST_KEPT);
-                    chunk.renditions.extend(all);
-                }
+            let has_keywords = signals.keyword_match.is_some_and(|it| it > 0.0);
+            let is_like = is_named || signals.text_similarity > 0.0 || has_keywords;
+            if scoring.is_in_thread && chunk.origin == Origin::File {
+                remove_mention(chunk);
                 unlike.extend((!is_like).then(|| chunk.id.clone()));
             }
             signals_of.insert(chunk.id.clone(), score.contributions);
@@ -354,12 +303,12 @@ impl Candidates {
         let is_left = |id: &String| !unlike.contains(id);
         self.warnings
             .retain(|it| it.id.as_ref().is_none_or(is_left));
-        self.raise(query, is_awaited);
+        self.raise(scoring.query, is_awaited);
         self.pin(&ids);
         self.called = ids;
         let chunks = self.chunks.iter_mut();
-        let said = chunks.filter(|it| it.origin == Origin::Message);
-        name_turns(said, &gathered.history);
+        let messages = chunks.filter(|it| it.origin == Origin::Message);
+        name_turns(messages, &gathered.history);
         signals_of
     }
 
@@ -533,6 +482,81 @@ impl Candidates {
     }
 }
 
+/// Computes the signals of chunks.
+struct Rater<'s> {
+    corpus: &'s Corpus,
+    scoring: &'s Scoring<'s>,
+    /// The vector of the question.
+    question: Vector,
+    /// The keywords of the question, with their weights.
+    keywords: Vec<(&'s str, f64)>,
+    /// How often files were useful, if known.
+    uses: Option<&'s BTreeMap<String, u64>>,
+}
+
+impl<'s> Rater<'s> {
+    fn new(
+        corpus: &'s Corpus,
+        scoring: &'s Scoring<'s>,
+        uses: Option<&'s BTreeMap<String, u64>>,
+    ) -> Self {
+        let query = scoring.query;
+        // The keywords are the first terms.
+        let keywords = query.keywords().zip(&query.terms);
+        let keywords =
+            keywords.map(|(it, term)| (it, term.weight * corpus.inverse_document_frequency(it)));
+        Rater {
+            corpus,
+            scoring,
+            question: corpus.vector(scoring.asked),
+            keywords: keywords.collect(),
+            uses,
+        }
+    }
+
+    /// The signals of `chunk`, whose text has the vector `text`, and to which the search gives
+    /// `chance`.
+    fn signals(
+        &self,
+        chunk: &Chunk,
+        text: &Vector,
+        chance: f64,
+        analyzer: &mut Analyzer,
+    ) -> Signals {
+        let mut signals = Signals::default();
+        signals.text_similarity = self.question.cosine(text).max(similarity(chance));
+        let called = terms_of_name(chunk, analyzer);
+        let degree = |word: &str| {
+            if called.iter().any(|it| it == word) {
+                1.0
+            } else {
+                self.corpus.saturation(text, text.count(word))
+            }
+        };
+        let keywords = self.keywords.iter().copied();
+        signals.keyword_match = Some(weighted_keyword_match(keywords, degree));
+        let now = self.scoring.now.saturating_mul(1_000);
+        let decay = self.scoring.profile.decay;
+        signals.recency = recency_at(Some(now), chunk.created_at, decay);
+        signals.source_priority = source_priority(chunk.origin);
+        let uses = self.uses.zip(chunk.path.as_ref());
+        let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
+        signals.usage_frequency = uses.map(usage_frequency);
+        signals
+    }
+}
+
+/// Removes the mention of a file, which tells nothing of the message.
+fn remove_mention(chunk: &mut Chunk) {
+    let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
+    chunk.renditions.retain(|it| !is_mention(it));
+    if chunk.renditions.is_empty() {
+        // The assembler would merge a chunk without renditions with parts of it.
+        let all = Rendition::new(RenditionKind::Full, chunk.full_text(), LEAST_KEPT);
+        chunk.renditions.extend(all);
+    }
+}
+
 /// The text similarity of a part to which the search gives `chance`, by its logarithm: chances are
 /// spread over orders of magnitude, scores are means.
 fn similarity(chance: f64) -> f64 {
@@ -557,6 +581,23 @@ fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
         chunk.created_at = at.map(|at| at.saturating_mul(1_000));
     }
     chunks
+}
+
+/// The places that earlier contexts showed and that are named. Such a part is wanted whatever its
+/// words.
+struct RecalledPlaces<'g>(BTreeSet<(&'g str, LineSpan)>);
+
+impl<'g> RecalledPlaces<'g> {
+    fn of(recalled: &'g [Recalled]) -> Self {
+        let places = recalled.iter();
+        let places = places.map(|it| (it.place.path.as_str(), it.place.lines));
+        RecalledPlaces(places.collect())
+    }
+
+    fn contain(&self, chunk: &Chunk) -> bool {
+        let place = chunk.path.as_deref().zip(chunk.span);
+        place.is_some_and(|it| self.0.contains(&it))
+    }
 }
 
 /// Weighs those chunks of `read` that the search found, and removes the unlikely ones. Returns the
@@ -659,6 +700,28 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
     chunk.origin = label_origin(label).unwrap_or_default();
     chunk.matched_keywords = Arc::clone(keywords);
     chunk
+}
+
+/// Removes recently shown files that can no longer be read, and gives the others their keywords.
+fn read_recent(recent: &[(String, i64)], read: &mut Resolved, keywords: &Arc<[String]>) {
+    let recent = recent.iter().map(|(path, _)| recent_id(path));
+    let recent: BTreeSet<String> = recent.collect();
+    forget_gone(read, &recent);
+    for chunk in &mut read.chunks {
+        if recent.contains(&chunk.id) {
+            chunk.matched_keywords = Arc::clone(keywords);
+        }
+    }
+}
+
+/// Adds the hashes of the files of which lines are named. Those of files that changed in between
+/// become all zeros, which no text has.
+fn note_clipped(clipped: Vec<(String, [u8; 32])>, files: &mut BTreeMap<String, [u8; 32]>) {
+    for (path, hash) in clipped {
+        if files.get(&path) != Some(&hash) {
+            files.insert(path, [0; 32]);
+        }
+    }
 }
 
 /// Removes recently shown files that can no longer be read, as nobody asked for them.

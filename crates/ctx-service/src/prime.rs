@@ -8,7 +8,7 @@ use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Cited;
 use ctx_model::{BuiltContext, Omitted, OmittedReason};
 use ctx_rank::{Contribution, Keywords, Query};
-use ctx_retrieve::{Found, PortError, Report, TaskScope};
+use ctx_retrieve::{Found, Message, PortError, Report, TaskScope};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -31,7 +31,7 @@ use crate::{Secret, Service, ServiceError};
 const FORM: &[u8] = b"prime context 5";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.
-const FOR_WHAT_WAS_SAID: u32 = 4;
+const FOR_MESSAGES: u32 = 4;
 
 /// A request, prepared as far as the cache needs it.
 struct Request<'r> {
@@ -44,6 +44,16 @@ struct Request<'r> {
     timings: PrimeTimings,
     /// Seconds since 1970.
     now: i64,
+}
+
+/// The outcome of looking up what is named.
+struct LookedUp {
+    /// What was found in the store.
+    named: Named,
+    /// The failure of the store.
+    of_store: Result<(), Failure>,
+    /// The exchanges of the messages whose ids the other names are.
+    exchanges: Result<Vec<Vec<Message>>, Failure>,
 }
 
 /// Whether a mention was looked up by a source.
@@ -306,6 +316,37 @@ impl Service {
         Ok(())
     }
 
+    /// Looks up what is named in the store, and then, among earlier messages, the names that are
+    /// neither of a file nor of a symbol. The latter gets the rest of the deadline, and some more in
+    /// case other work on this thread has used it up.
+    fn look_up(
+        &self,
+        request: &Request<'_>,
+        mentioned: &Mentioned,
+    ) -> impl Future<Output = LookedUp> + Send {
+        let deadline = request.options.deadline;
+        let (thread, known) = (request.thread_name, &request.thread.history);
+        let begun = Instant::now();
+        let look_up = self.ports.look_up(mentioned.all.clone(), deadline);
+        let has_history = request.thread.failure(Source::History).is_none();
+        let time = deadline.saturating_add(deadline / FOR_MESSAGES);
+        async move {
+            let (named, of_store) = look_up.await;
+            let ids = named.unknown(&mentioned.all, known);
+            let ids = Some(ids).filter(|it| has_history && !it.is_empty());
+            let left = time.saturating_sub(begun.elapsed());
+            let exchanges = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
+                Some(exchanges) => exchanges.await,
+                None => Ok(Vec::new()),
+            };
+            LookedUp {
+                named,
+                of_store,
+                exchanges,
+            }
+        }
+    }
+
     /// Queries all sources concurrently.
     async fn gather(
         &self,
@@ -317,24 +358,7 @@ impl Service {
         let pinned = &request.thread.pinned;
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         let (thread, known) = (request.thread_name, &request.thread.history);
-        let begun = Instant::now();
-        let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
-        let has_history = request.thread.failure(Source::History).is_none();
-        // A name that is neither a file nor a symbol may be the id of a message. That lookup gets
-        // the rest of the deadline, and some more in case other work on this thread has used it up.
-        let time = options.deadline / FOR_WHAT_WAS_SAID;
-        let time = options.deadline.saturating_add(time);
-        let named = async {
-            let (named, looked_up) = look_up.await;
-            let ids = named.unknown(&mentioned.all, known);
-            let ids = Some(ids).filter(|it| has_history && !it.is_empty());
-            let left = time.saturating_sub(begun.elapsed());
-            let said = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
-                Some(exchanges) => exchanges.await,
-                None => Ok(Vec::new()),
-            };
-            (named, looked_up, said)
-        };
+        let looked_up = self.look_up(request, &mentioned);
         let recalled = self
             .ports
             .recalled(thread, &mentioned.all, options.deadline);
@@ -343,18 +367,18 @@ impl Service {
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, LEAST_PARTS);
         retrieve.now = Some(request.now);
         let found = self.retriever.retrieve(query, &retrieve);
-        let ((named, looked_up, said), recalled, recent, retrieved) =
-            tokio::join!(named, recalled, recent, found);
+        let (looked_up, recalled, recent, retrieved) =
+            tokio::join!(looked_up, recalled, recent, found);
         let failed = (
-            looked_up.as_ref().err(),
+            looked_up.of_store.as_ref().err(),
             recalled.as_ref().err(),
-            said.as_ref().err(),
+            looked_up.exchanges.as_ref().err(),
         );
-        let untold = request.untold(&mentioned, &named, failed);
+        let untold = request.untold(&mentioned, &looked_up.named, failed);
         failures.extend(request.thread.failures.iter().cloned());
-        or_note(looked_up, failures);
+        or_note(looked_up.of_store, failures);
         let mut gathered = Gathered {
-            named,
+            named: looked_up.named,
             recalled: or_note(recalled, failures),
             untold,
             mentioned,
@@ -368,15 +392,8 @@ impl Service {
         };
         let passed_over = std::mem::take(&mut gathered.mentioned.passed_over);
         gathered.named.unresolved.extend(passed_over);
-        gathered.history = in_order(or_note(said, failures), known);
-        let late = retrieved
-            .reports
-            .iter()
-            .filter_map(|it| it.failure.as_ref());
-        failures.extend(late.map(|error| Failure {
-            source: Source::Search,
-            error: error.clone(),
-        }));
+        gathered.history = in_order(or_note(looked_up.exchanges, failures), known);
+        failures.extend(retrieved.reports.iter().filter_map(failure_of));
         let paths = gathered.paths().into_iter().map(str::to_owned).collect();
         let uses = self.ports.counts(paths, options.deadline).await;
         gathered.uses = or_note(uses, failures);
@@ -440,63 +457,74 @@ struct Making {
 
 impl Making {
     /// Reads, scores and assembles, on a blocking thread.
-    fn finish(self, mut clock: Instant) -> Result<PrimeContext, ServiceError> {
-        let Making {
-            service,
-            gathered,
-            options,
-            control,
-            counter,
-            mut timings,
-            now,
-            ..
-        } = self;
-        let begin = |stage| service.begin(stage, &control.cancel);
+    fn finish(mut self, mut clock: Instant) -> Result<PrimeContext, ServiceError> {
+        let cancel = self.control.cancel.clone();
+        self.service.begin(PrimeStage::Resolve, &cancel)?;
+        let mut candidates = self.read();
+        self.timings.resolve = lap(&mut clock);
+        self.service.begin(PrimeStage::Score, &cancel)?;
+        let signals = self.score(&mut candidates)?;
+        self.timings.score = lap(&mut clock);
+        self.service.begin(PrimeStage::Assemble, &cancel)?;
+        if let Some((what, source)) = candidates.missed(&self.gathered) {
+            return Err(ServiceError::Unavailable { what, source });
+        }
+        self.assemble(candidates, &signals, clock)
+    }
+
+    fn read(&self) -> Candidates {
         let labels = Labels {
-            secret: &service.secret.unwrap_or(Secret::KNOWN),
-            owner: &service.owner,
+            secret: &self.service.secret.unwrap_or(Secret::KNOWN),
+            owner: &self.service.owner,
             thread: &self.thread,
         };
-        begin(PrimeStage::Resolve)?;
-        let resolver = service.resolver_for(&control);
+        let resolver = self.service.resolver_for(&self.control);
         let resolver = resolver
-            .with_lines(gathered.lines.clone(), told_by_lines(&self.query))
+            .with_lines(self.gathered.lines.clone(), told_by_lines(&self.query))
             .with_blank_lines(BLANK_LINES);
-        let mut candidates =
-            Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
-        timings.resolve = lap(&mut clock);
-        begin(PrimeStage::Score)?;
-        let is_awaited = || !control.cancel.is_cancelled();
-        let bags = service.memory.bags(candidates.texts(), &is_awaited);
+        Candidates::read(&self.gathered, &self.query, &self.asked, &resolver, &labels)
+    }
+
+    /// The signals of each candidate, by id.
+    fn score(
+        &self,
+        candidates: &mut Candidates,
+    ) -> Result<BTreeMap<String, [Contribution; 5]>, ServiceError> {
+        let is_awaited = || !self.control.cancel.is_cancelled();
+        let bags = self.service.memory.bags(candidates.texts(), &is_awaited);
         let bags = bags.ok_or(AssembleError::Cancelled)?;
         let scoring = Scoring {
             asked: &self.asked,
             query: &self.query,
-            profile: &options.profile,
-            now,
+            profile: &self.options.profile,
+            now: self.now,
             is_in_thread: !self.thread.is_empty(),
         };
-        let signals = candidates.score(bags, &scoring, &gathered, &is_awaited);
+        let signals = candidates.score(bags, &scoring, &self.gathered, &is_awaited);
         // A failed search has its own warning.
         if !self.failures.iter().any(|it| it.source == Source::Search) {
-            candidates.warn_of_nothing(&self.asked, &gathered);
+            candidates.warn_of_nothing(&self.asked, &self.gathered);
         }
-        timings.score = lap(&mut clock);
-        begin(PrimeStage::Assemble)?;
-        if let Some((what, source)) = candidates.missed(&gathered) {
-            return Err(ServiceError::Unavailable { what, source });
-        }
-        let mut items = items(&candidates, &signals);
+        Ok(signals)
+    }
+
+    fn assemble(
+        mut self,
+        mut candidates: Candidates,
+        signals: &BTreeMap<String, [Contribution; 5]>,
+        mut clock: Instant,
+    ) -> Result<PrimeContext, ServiceError> {
+        let mut items = items(&candidates, signals);
         let mut stats = Stats::of(&candidates.chunks, &candidates.called);
-        let arranged = arranged(&options.build);
+        let arranged = arranged(&self.options.build);
         let is_unlikely = |it: &&Omitted| it.reason == OmittedReason::BelowMinChance;
         let unlikely = candidates.omitted.iter().filter(is_unlikely).count();
         let unread = candidates.omitted.len() - unlikely;
         stats.search_count += unlikely;
-        let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
+        let mut built = compose(&mut candidates, &arranged, &*self.counter, &self.control)?;
         rename(&mut items, &candidates);
-        forget_entries_beyond(options.largest_budget(), &mut built);
-        timings.assemble = lap(&mut clock);
+        forget_entries_beyond(self.options.largest_budget(), &mut built);
+        self.timings.assemble = lap(&mut clock);
         stats.excluded_count = left_out(&built) - unread;
         // A file that could not be read gets a hash of zeros, which no text has, so that the answer
         // is not served again.
@@ -504,7 +532,8 @@ impl Making {
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
-        let citations = citations(&built, &candidates, &gathered.found, &asked);
+        let citations = citations(&built, &candidates, &self.gathered.found, &asked);
+        let (service, now) = (&self.service, self.now);
         let id = service.context_id(&self.thread, &mut built);
         Ok(PrimeContext {
             feedback: service.context_handle(&id, &built.files, now),
@@ -517,7 +546,7 @@ impl Making {
             stats,
             failures: self.failures,
             reports: self.reports,
-            timings,
+            timings: self.timings,
         })
     }
 }
@@ -526,6 +555,15 @@ impl Making {
 fn left_out(built: &BuiltContext) -> usize {
     let is_out = |it: &&Omitted| it.reason != OmittedReason::MergedInto;
     built.omitted.iter().filter(is_out).count()
+}
+
+/// The failure of a strategy of the search.
+fn failure_of(report: &Report) -> Option<Failure> {
+    let error = report.failure.clone()?;
+    Some(Failure {
+        source: Source::Search,
+        error,
+    })
 }
 
 impl Gathered {
