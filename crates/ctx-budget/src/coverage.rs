@@ -136,13 +136,13 @@ impl<'a, 'p> Greedy<'a, 'p> {
     }
 
     fn covered(&self, tally: &Tally<'_>) -> Vec<f64> {
-        let mut told = self.objective.untold();
+        let mut covered = self.objective.nothing_covered();
         for (item, choice) in tally.chosen.iter().enumerate() {
             if let Some(choice) = *choice {
-                self.objective.tell(&mut told, item, choice);
+                self.objective.cover(&mut covered, item, choice);
             }
         }
-        told
+        covered
     }
 
     /// Takes the densest step that fits until none is left. O(features · log items) for each step
@@ -153,15 +153,15 @@ impl<'a, 'p> Greedy<'a, 'p> {
         stations: &mut Vec<u64>,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Stop> {
-        let mut told = self.covered(tally);
+        let mut covered = self.covered(tally);
         let mut queue = BinaryHeap::with_capacity(tally.chosen.len());
         for item in 0..tally.chosen.len() {
             ticker.tick(1)?;
-            queue.extend(self.best_step(tally, &told, item));
+            queue.extend(self.best_step(tally, &covered, item));
         }
         while let Some(stale) = queue.pop() {
             ticker.tick(1)?;
-            let Some(step) = self.best_step(tally, &told, stale.item) else {
+            let Some(step) = self.best_step(tally, &covered, stale.item) else {
                 continue;
             };
             if queue.peek().is_some_and(|next| step < *next) {
@@ -177,13 +177,13 @@ impl<'a, 'p> Greedy<'a, 'p> {
             }
             let opens = !tally.is_open(step.item);
             tally.take(step.item, step.choice);
-            self.objective.tell(&mut told, step.item, step.choice);
-            queue.extend(self.best_step(tally, &told, step.item));
+            self.objective.cover(&mut covered, step.item, step.choice);
+            queue.extend(self.best_step(tally, &covered, step.item));
             if opens && let Some(group) = self.problem.items[step.item].group {
                 // The members of this group have become cheaper: their densities in the queue are
                 // too low.
                 for &item in &self.members[group as usize] {
-                    queue.extend(self.best_step(tally, &told, item));
+                    queue.extend(self.best_step(tally, &covered, item));
                 }
             }
         }
@@ -191,12 +191,13 @@ impl<'a, 'p> Greedy<'a, 'p> {
     }
 
     /// The densest step of an item that fits now and adds value.
-    fn best_step(&self, tally: &Tally<'_>, told: &[f64], item: usize) -> Option<Step> {
+    fn best_step(&self, tally: &Tally<'_>, covered: &[f64], item: usize) -> Option<Step> {
         let now = tally.chosen[item];
         let mut best: Option<Step> = None;
         // A choice before the present one shows at least as much; one after it cannot add anything.
         for choice in 0..now.unwrap_or(self.problem.items[item].choices.len()) {
-            let gain = self.objective.gain(told, item, now, choice) - self.loss(item, now, choice);
+            let gain =
+                self.objective.gain(covered, item, now, choice) - self.loss(item, now, choice);
             let Some(weight) = tally.weight_with(item, choice).filter(|_| gain > 0.0) else {
                 continue;
             };
@@ -220,11 +221,11 @@ impl<'a, 'p> Greedy<'a, 'p> {
     }
 
     fn best_single(&self, empty: &Tally<'_>) -> Option<(usize, usize)> {
-        let told = self.covered(empty);
+        let covered = self.covered(empty);
         let mut best: Option<(f64, usize, usize)> = None;
         for (item, _) in empty.chosen.iter().enumerate().filter(|(_, c)| c.is_none()) {
             for choice in 0..self.problem.items[item].choices.len() {
-                let gain = self.objective.gain(&told, item, None, choice);
+                let gain = self.objective.gain(&covered, item, None, choice);
                 let better = best.is_none_or(|(most, ..)| gain > most);
                 if better && empty.weight_with(item, choice).is_some() {
                     best = Some((gain, item, choice));
@@ -236,9 +237,9 @@ impl<'a, 'p> Greedy<'a, 'p> {
 
     /// Computes the bound that the selection so far gives, and keeps it if it is lower.
     fn lower_bound(&mut self, tally: &Tally<'_>, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
-        let told = self.covered(tally);
+        let covered = self.covered(tally);
         let (objective, chosen) = (self.objective, &tally.chosen);
-        let gain = |item: usize, choice| objective.gain(&told, item, chosen[item], choice);
+        let gain = |item: usize, choice| objective.gain(&covered, item, chosen[item], choice);
         let guess = self.value(tally) / real(self.loose.max(1));
         let mut found = bound::of_values(self.problem, self.loose, self.pins, gain, guess, ticker)?;
         // Covers the rounding of the sum, a few units in the last place.

@@ -87,8 +87,8 @@ pub struct Pin {
 }
 
 fn most_of_it(pin: Option<&Pin>) -> String {
-    let told = pin.map(|Pin { name, tokens }| format!(", {tokens} of them for {name:?}"));
-    told.unwrap_or_default()
+    let share = pin.map(|Pin { name, tokens }| format!(", {tokens} of them for {name:?}"));
+    share.unwrap_or_default()
 }
 
 /// States which budget would do.

@@ -11,8 +11,8 @@ pub(crate) struct Objective<'p> {
     pub(crate) diversity: f64,
     /// The features of all items, item after item: those of an item by slot, and in one slot by
     /// descending weight.
-    told: Vec<FeatureEntry>,
-    /// The features of item `i` are `starts[i]..starts[i + 1]` of `told`.
+    entries: Vec<FeatureEntry>,
+    /// The features of item `i` are `starts[i]..starts[i + 1]` of `entries`.
     starts: Vec<usize>,
     distinct: usize,
 }
@@ -30,7 +30,7 @@ impl<'p> Objective<'p> {
         let mut objective = Objective {
             problem,
             diversity: 0.0,
-            told: Vec::new(),
+            entries: Vec::new(),
             starts: vec![0],
             distinct: 0,
         };
@@ -44,18 +44,20 @@ impl<'p> Objective<'p> {
         objective.diversity = diversity;
         objective.distinct = ids.len();
         for item in &problem.items {
-            let start = objective.told.len();
-            objective.told.extend(item.features.iter().map(|feature| {
-                let slot = ids.partition_point(|&id| id < feature.id);
-                FeatureEntry {
-                    slot: u32::try_from(slot).expect("ids are 32 bits wide"),
-                    until: feature.until,
-                    weight: feature.weight,
-                }
-            }));
-            objective.told[start..]
+            let start = objective.entries.len();
+            objective
+                .entries
+                .extend(item.features.iter().map(|feature| {
+                    let slot = ids.partition_point(|&id| id < feature.id);
+                    FeatureEntry {
+                        slot: u32::try_from(slot).expect("ids are 32 bits wide"),
+                        until: feature.until,
+                        weight: feature.weight,
+                    }
+                }));
+            objective.entries[start..]
                 .sort_by(|a, b| a.slot.cmp(&b.slot).then(b.weight.total_cmp(&a.weight)));
-            objective.starts.push(objective.told.len());
+            objective.starts.push(objective.entries.len());
         }
         objective
     }
@@ -66,20 +68,26 @@ impl<'p> Objective<'p> {
     }
 
     /// The coverage of an empty selection: no weight in any slot.
-    pub(crate) fn untold(&self) -> Vec<f64> {
+    pub(crate) fn nothing_covered(&self) -> Vec<f64> {
         vec![0.0; self.distinct]
     }
 
     /// Marks the features that `choice` of `item` shows as covered.
-    pub(crate) fn tell(&self, told: &mut [f64], item: usize, choice: usize) {
+    pub(crate) fn cover(&self, covered: &mut [f64], item: usize, choice: usize) {
         for (slot, weight) in self.shown(item, choice) {
-            told[slot] = told[slot].max(weight);
+            covered[slot] = covered[slot].max(weight);
         }
     }
 
     /// The value that `choice` of `item` adds to a selection that shows the item by `now` and
-    /// covers `told`.
-    pub(crate) fn gain(&self, told: &[f64], item: usize, now: Option<usize>, choice: usize) -> f64 {
+    /// covers `covered`.
+    pub(crate) fn gain(
+        &self,
+        covered: &[f64],
+        item: usize,
+        now: Option<usize>,
+        choice: usize,
+    ) -> f64 {
         let value = |choice: usize| self.problem.items[item].choices[choice].value;
         let more = (value(choice) - now.map_or(0.0, value)).max(0.0);
         if !self.is_coverage() {
@@ -87,7 +95,7 @@ impl<'p> Objective<'p> {
         }
         let new: f64 = self
             .shown(item, choice)
-            .map(|(slot, weight)| (weight - told[slot]).max(0.0))
+            .map(|(slot, weight)| (weight - covered[slot]).max(0.0))
             .sum();
         (1.0 - self.diversity) * more + self.diversity * new
     }
@@ -95,25 +103,25 @@ impl<'p> Objective<'p> {
     /// The value of a selection.
     pub(crate) fn value(&self, chosen: &[Option<usize>]) -> f64 {
         let mut relevance = Sum::default();
-        let mut told = self.untold();
+        let mut covered = self.nothing_covered();
         for (item, choice) in chosen.iter().enumerate() {
             let Some(choice) = *choice else { continue };
             relevance.add(self.problem.items[item].choices[choice].value);
             if self.is_coverage() {
-                self.tell(&mut told, item, choice);
+                self.cover(&mut covered, item, choice);
             }
         }
         if !self.is_coverage() {
             return relevance.get();
         }
         let mut coverage = Sum::default();
-        coverage.extend(told);
+        coverage.extend(covered);
         (1.0 - self.diversity) * relevance.get() + self.diversity * coverage.get()
     }
 
     /// The value that each item of a selection adds to those before it; 0 if it is left out.
     pub(crate) fn added(&self, chosen: &[Option<usize>]) -> Vec<f64> {
-        let mut told = self.untold();
+        let mut covered = self.nothing_covered();
         let add = |(item, choice): (usize, &Option<usize>)| {
             let Some(choice) = *choice else { return 0.0 };
             let value = self.problem.items[item].choices[choice].value;
@@ -122,8 +130,8 @@ impl<'p> Objective<'p> {
             }
             let mut new = 0.0;
             for (slot, weight) in self.shown(item, choice) {
-                new += (weight - told[slot]).max(0.0);
-                told[slot] = told[slot].max(weight);
+                new += (weight - covered[slot]).max(0.0);
+                covered[slot] = covered[slot].max(weight);
             }
             (1.0 - self.diversity) * value + self.diversity * new
         };
@@ -133,10 +141,10 @@ impl<'p> Objective<'p> {
     /// The slots and weights of the features that `choice` of `item` shows, each slot once.
     fn shown(&self, item: usize, choice: usize) -> impl Iterator<Item = (usize, f64)> {
         let mut last = None;
-        self.told[self.starts[item]..self.starts[item + 1]]
+        self.entries[self.starts[item]..self.starts[item + 1]]
             .iter()
-            .filter(move |told| told.until as usize >= choice)
-            .filter(move |told| last.replace(told.slot) != Some(told.slot))
-            .map(|told| (told.slot as usize, told.weight))
+            .filter(move |entry| entry.until as usize >= choice)
+            .filter(move |entry| last.replace(entry.slot) != Some(entry.slot))
+            .map(|entry| (entry.slot as usize, entry.weight))
     }
 }

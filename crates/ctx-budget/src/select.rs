@@ -333,8 +333,8 @@ impl<'p> Run<'p> {
         tally: &Tally<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<Bound, Stop> {
-        let told = self.objective.untold();
-        let value = |item, choice| self.objective.gain(&told, item, None, choice);
+        let covered = self.objective.nothing_covered();
+        let value = |item, choice| self.objective.gain(&covered, item, None, choice);
         let guess = self.objective.value(&tally.chosen) / real(capacity.max(1));
         bound::of_values(self.problem, capacity, self.pins, value, guess, ticker)
     }

@@ -24,7 +24,7 @@ const DAY: i64 = 86_400;
 struct Cache {
     folder: PathBuf,
     indexes: Vec<Found>,
-    passed: Vec<Passed>,
+    passed: Vec<SkippedFolder>,
 }
 
 /// An index, and the state of its folder.
@@ -71,7 +71,7 @@ impl State {
 
 /// An entry of the cache folder that is left alone.
 #[derive(Serialize)]
-struct Passed {
+struct SkippedFolder {
     path: String,
     reason: String,
     /// Whether its name is that of an index.
@@ -317,7 +317,7 @@ impl Why {
 struct Listed<'l> {
     folder: String,
     indexes: Vec<CachedIndexJson<'l>>,
-    passed: &'l [Passed],
+    passed: &'l [SkippedFolder],
 }
 
 impl Cache {
@@ -394,10 +394,10 @@ impl Cache {
 }
 
 /// The index at `path`, or why there is none to list.
-fn found(path: &Path) -> Result<Found, Passed> {
+fn found(path: &Path) -> Result<Found, SkippedFolder> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_named = place::is_name(&name);
-    let passed = |reason: String| Passed {
+    let passed = |reason: String| SkippedFolder {
         path: shown(path),
         reason,
         is_named,

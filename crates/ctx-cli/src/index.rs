@@ -59,8 +59,8 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     let past = past::up_to_date(&root, &settings.strategies(None), report, cancel, None)?;
     past.iter().for_each(Past::warn);
     indexing::report_losses(&updated, &settings, report);
-    skipped::report_passed(&updated.passed, &settings, report);
-    skipped::report_generated(&updated.passed, report);
+    skipped::report_skipped(&updated.skipped_files, &settings, report);
+    skipped::report_generated(&updated.skipped_files, report);
     let done = Done {
         updated: &updated,
         past: past.as_ref(),
@@ -336,7 +336,7 @@ impl<'t> StatusJson<'t> {
 
     fn with_update(mut self, done: &Done<'t>) -> Self {
         let updated = done.updated;
-        self.totals.passed_generated = Some(skipped::count_generated(&updated.passed));
+        self.totals.passed_generated = Some(skipped::count_generated(&updated.skipped_files));
         self.updated = Some(UpdateJson {
             changed: updated.changed,
             removed: updated.removed,
@@ -345,7 +345,7 @@ impl<'t> StatusJson<'t> {
             faults: &updated.faults,
             unheeded: &updated.unheeded,
             passed: updated
-                .passed
+                .skipped_files
                 .iter()
                 .map(|it| PassedJson {
                     path: shown(&it.path),

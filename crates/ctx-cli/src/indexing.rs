@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
-use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
+use ctx::index::{self, Index, IndexError, Options, Pending, Status, StoredOptions, Updated};
 use ctx::model::error_chain;
 use ctx::source;
 
@@ -66,9 +66,9 @@ pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
 }
 
 /// Makes the index remember the values of its flags.
-pub(crate) fn keep(index: &Index, kept: Kept) {
-    if kept != Kept::default()
-        && let Err(error) = index.keep(kept)
+pub(crate) fn keep(index: &Index, kept: StoredOptions) {
+    if kept != StoredOptions::default()
+        && let Err(error) = index.store_options(kept)
     {
         let why = why(&error);
         report::warning(&format!("what is indexed is not remembered: {why}"));
@@ -175,8 +175,8 @@ pub(crate) fn status(index: &Index) -> Result<Status, Failure> {
 }
 
 /// The settings that the index remembers.
-pub(crate) fn kept(index: &Index) -> Result<Kept, Failure> {
-    index.kept().map_err(|it| failure(&it))
+pub(crate) fn kept(index: &Index) -> Result<StoredOptions, Failure> {
+    index.stored_options().map_err(|it| failure(&it))
 }
 
 /// How old the index is that could not be updated, and how much it lacks; `None` if nothing.

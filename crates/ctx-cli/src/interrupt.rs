@@ -73,7 +73,7 @@ fn ignored() -> u64 {
 /// # Errors
 /// The system provides no signals, or no thread.
 #[cfg(unix)]
-pub(crate) fn hear(
+pub(crate) fn listen(
     signals: impl IntoIterator<Item = Signal>,
     mut told: impl FnMut() + Send + 'static,
 ) -> io::Result<Handle> {
@@ -102,7 +102,7 @@ pub(crate) fn hear(
 }
 
 #[cfg(not(unix))]
-pub(crate) fn hear(
+pub(crate) fn listen(
     signals: impl IntoIterator<Item = Signal>,
     mut told: impl FnMut() + Send + 'static,
 ) -> io::Result<Handle> {
@@ -129,7 +129,7 @@ pub(crate) fn install() -> Cancel {
     let raised = cancel.clone();
     // If no handler can be installed, the system's apply: the program ends, only with another exit
     // code.
-    let heard = hear(Signal::ending(), move || {
+    let heard = listen(Signal::ending(), move || {
         if raised.is_cancelled() {
             end();
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx::index::{Index, Passed, Reason};
+use ctx::index::{Index, Reason, SkippedFile};
 use ctx::model::{Warning, WarningCode, join_first};
 use ctx::service::{Answer, FILES_NAMED, no_such_file};
 use ctx::source::{LeftOut, Root};
@@ -16,7 +16,7 @@ use crate::walk::shown;
 #[derive(Default)]
 pub(crate) struct Missed {
     /// The skipped files, by path.
-    passed: Vec<Passed>,
+    passed: Vec<SkippedFile>,
 }
 
 /// A file that a question names, and why it is not searched.
@@ -29,19 +29,19 @@ struct Named {
 #[derive(PartialEq)]
 enum Why {
     /// It was skipped.
-    Passed(Reason),
+    Skipped(Reason),
     /// A walk does not reach it, because it or a folder that it is in is left out.
     LeftOut(PathBuf, LeftOut),
 }
 
 impl Missed {
-    pub(crate) fn of(passed: Vec<Passed>) -> Self {
+    pub(crate) fn of(passed: Vec<SkippedFile>) -> Self {
         Missed { passed }
     }
 
     /// How many files have no text.
     pub(crate) fn without_text(&self) -> usize {
-        let is_it = |it: &&Passed| it.reason == Reason::NoText;
+        let is_it = |it: &&SkippedFile| it.reason == Reason::NoText;
         self.passed.iter().filter(is_it).count()
     }
 
@@ -60,7 +60,7 @@ impl Missed {
         unknown.retain(|name| !named.iter().any(|it| it.path.ends_with(name)));
         let (generated, others): (Vec<_>, Vec<_>) =
             named.iter().partition(|it| it.why.is_generated());
-        let is_generated = |it: &&Passed| it.reason.is_generated();
+        let is_generated = |it: &&SkippedFile| it.reason.is_generated();
         let all = self.passed.iter().filter(is_generated).count();
         let detail = match &generated[..] {
             [] if all > 0
@@ -113,7 +113,7 @@ impl Missed {
             let passed = self.passed.iter().find(|it| it.path.ends_with(end));
             let passed = passed.map(|it| Named {
                 path: it.path.clone(),
-                why: Why::Passed(it.reason),
+                why: Why::Skipped(it.reason),
             });
             let left_out = || {
                 let root = root.as_ref()?;
@@ -136,7 +136,7 @@ impl Missed {
 
 impl Why {
     fn is_generated(&self) -> bool {
-        matches!(self, Why::Passed(reason) if reason.is_generated())
+        matches!(self, Why::Skipped(reason) if reason.is_generated())
     }
 }
 
@@ -145,7 +145,7 @@ impl Named {
     fn detail(&self, settings: &Settings) -> String {
         let path = shown(&self.path);
         let (why, then) = match &self.why {
-            Why::Passed(reason) => (skipped::why(*reason, settings), remedy(*reason).to_owned()),
+            Why::Skipped(reason) => (skipped::why(*reason, settings), remedy(*reason).to_owned()),
             Why::LeftOut(at, why) => {
                 let (what, it) = if *at == self.path {
                     ("it".to_owned(), "it")

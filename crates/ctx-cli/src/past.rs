@@ -52,7 +52,7 @@ impl Past {
     }
 
     /// Makes `retriever` search the changes, or report that they cannot be read.
-    pub(crate) fn told_to(&self, retriever: Retriever) -> Retriever {
+    pub(crate) fn add_to(&self, retriever: Retriever) -> Retriever {
         match self {
             Past::Known(changes) => retriever.with_changes(changes.clone()),
             Past::Unreadable(why) => retriever.without_changes(why.clone()),

@@ -307,9 +307,9 @@ fn catch_up(
     let error = match indexing::update(index, report, cancel) {
         Ok(updated) => {
             indexing::report_losses(&updated, settings, report);
-            skipped::report_passed(&updated.passed, settings, report);
+            skipped::report_skipped(&updated.skipped_files, settings, report);
             tell_updated(&updated, index, settings, start, report);
-            return Ok(Missed::of(updated.passed));
+            return Ok(Missed::of(updated.skipped_files));
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,
@@ -340,7 +340,7 @@ fn tell_updated(
         report::warning(&format!(
             "there are no files with text in {}{}",
             shown(index.root()),
-            skipped::tell_passed(&updated.passed, settings),
+            skipped::skipped_summary(&updated.skipped_files, settings),
         ));
     }
     if updated.changed > 0 {
@@ -396,7 +396,7 @@ fn ask(
     let index = stores.index;
     let mut retriever = Retriever::over(index.clone());
     if let Some(past) = &stores.past {
-        retriever = past.told_to(retriever);
+        retriever = past.add_to(retriever);
     }
     if let Some(hits) = &stores.hits {
         retriever = retriever.with_semantic(hits.clone());

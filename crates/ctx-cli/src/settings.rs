@@ -210,7 +210,7 @@ impl Settings {
     }
 
     /// Records the values that were left to the index, as reported by `status`.
-    pub(crate) fn note_index(&mut self, status: &index::Status, kept: index::Kept) {
+    pub(crate) fn note_index(&mut self, status: &index::Status, kept: index::StoredOptions) {
         let origin = |is_kept: bool| {
             if is_kept { KEPT } else { "the default" }
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx::index::{self, Passed};
+use ctx::index::{self, SkippedFile};
 
 use crate::emit;
 use crate::report::{self, Report};
@@ -41,7 +41,7 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
 
 /// Reports what is not indexed: each by name if every name is requested, and in any case how many
 /// files are too large, or have a name that no index can hold and that `ctx pack` shows.
-pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Report) {
+pub(crate) fn report_skipped(passed: &[SkippedFile], settings: &Settings, report: Report) {
     for file in passed {
         let (path, why) = (shown(&file.path), why(file.reason, settings));
         report.detail(&format!("{path} is passed over: {why}"));
@@ -63,7 +63,7 @@ pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Repo
 }
 
 /// How many files are skipped because they are generated or vendored.
-pub(crate) fn count_generated(passed: &[Passed]) -> usize {
+pub(crate) fn count_generated(passed: &[SkippedFile]) -> usize {
     passed.iter().filter(|it| it.reason.is_generated()).count()
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn say_generated(n: usize) -> String {
 }
 
 /// Reports how many files are skipped because they are generated or vendored.
-pub(crate) fn report_generated(passed: &[Passed], report: Report) {
+pub(crate) fn report_generated(passed: &[SkippedFile], report: Report) {
     let n = count_generated(passed);
     if n > 0 {
         report.note(&format!("{}{}", say_generated(n), more(report)));
@@ -87,7 +87,7 @@ pub(crate) fn report_generated(passed: &[Passed], report: Report) {
 }
 
 /// Why nothing is indexed: the number of skipped files for each reason, and the setting behind it.
-pub(crate) fn tell_passed(passed: &[Passed], settings: &Settings) -> String {
+pub(crate) fn skipped_summary(passed: &[SkippedFile], settings: &Settings) -> String {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for file in passed {
         *reasons.entry(why(file.reason, settings)).or_default() += 1;

@@ -27,7 +27,7 @@ use crate::receipt;
 use crate::report::clean;
 use crate::walk;
 
-use self::escapes::{Escapes, Told};
+use self::escapes::{Escapes, Sameness};
 use self::files::Files;
 
 /// So many failures of one check are shown to people; programs get all.
@@ -289,8 +289,8 @@ struct Shown<'r> {
 
 impl Entry<'_> {
     /// What is known of a block whose text is not the one of the citation as it is shown.
-    fn escaped(&self, block: &ParsedBlock) -> Told {
-        self.escapes.map_or(Told::Other, |it| {
+    fn escaped(&self, block: &ParsedBlock) -> Sameness {
+        self.escapes.map_or(Sameness::Other, |it| {
             it.compare(&block.body, &self.citation.content_hash)
         })
     }
@@ -320,7 +320,7 @@ impl Entry<'_> {
             (Some(told), Some(is)) => *told == neutralise(is, Slot::Line),
             (told, _) => told.is_none(),
         };
-        let is_text = is_cited(block, citation) || self.escaped(block) != Told::Other;
+        let is_text = is_cited(block, citation) || self.escaped(block) != Sameness::Other;
         let other_rendition = block.rendition != included.rendition
             // Without its content, a chunk is a mention of which there may be nothing to show.
             && !(block.body.is_empty() && included.rendition == RenditionKind::Mention);
@@ -441,7 +441,7 @@ fn texts(shown: &[Shown<'_>]) -> Check {
         }
         if !is_cited(block, citation) {
             with_escapes += 1;
-            unknown += usize::from(entry.escaped(block) == Told::Unknown);
+            unknown += usize::from(entry.escaped(block) == Sameness::Unknown);
         }
     }
     let mut detail = format!("{} blocks say what is cited", shown.len());

@@ -14,7 +14,7 @@ use crate::database::short;
 use crate::error::Fault;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
-use crate::options::{Kept, Options, Passed, Pending, Status, Wanted};
+use crate::options::{Options, Pending, SkippedFile, Status, StoredOptions, Wanted};
 use crate::own;
 use crate::parts::Parts;
 use crate::remembered::Remembered;
@@ -263,13 +263,16 @@ impl Index {
         if wanted.include_generated {
             return Ok(0);
         }
-        let read = self.store().manifest.passed_over()?;
-        let is_there = |it: &&Passed| {
+        let read = self.store().manifest.skipped_files()?;
+        let is_there = |it: &&SkippedFile| {
             let path = it.path.to_str().unwrap_or_default();
             let at = scan.files.binary_search_by(|it| it.path.as_str().cmp(path));
             at.is_ok()
         };
-        let passed = scan.passed.iter().chain(read.iter().filter(is_there));
+        let passed = scan
+            .skipped_files
+            .iter()
+            .chain(read.iter().filter(is_there));
         Ok(passed.filter(|it| it.reason.is_generated()).count())
     }
 
@@ -293,20 +296,20 @@ impl Index {
     ///
     /// # Errors
     /// The folder of the index cannot be written.
-    pub fn keep(&self, kept: Kept) -> Result<(), IndexError> {
-        self.with_folder(self.remembered.keep(kept))
+    pub fn store_options(&self, options: StoredOptions) -> Result<(), IndexError> {
+        self.with_folder(self.remembered.store_options(options))
     }
 
-    /// The settings stored by [`Index::keep`].
+    /// The settings stored by [`Index::store_options`].
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn kept(&self) -> Result<Kept, IndexError> {
-        self.with_folder(self.remembered.kept())
+    pub fn stored_options(&self) -> Result<StoredOptions, IndexError> {
+        self.with_folder(self.remembered.stored_options())
     }
 
     pub(crate) fn wanted(&self) -> Result<Wanted, Fault> {
-        Ok(Wanted::of(&self.options, self.remembered.kept()?))
+        Ok(Wanted::of(&self.options, self.remembered.stored_options()?))
     }
 
     /// A hash of the index id, its generation and the number of votes: it changes whenever one of

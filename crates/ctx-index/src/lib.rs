@@ -32,6 +32,8 @@ pub use ctx_source::{Ignoring, Root};
 pub use ctx_syntax::Limits;
 pub use error::IndexError;
 pub use index::{Index, Inspected};
-pub use options::{Kept, Options, Passed, Pending, Progress, Reason, Status, Updated};
+pub use options::{
+    Options, Pending, Progress, Reason, SkippedFile, Status, StoredOptions, Updated,
+};
 pub use own::{begin_in, has_index};
 pub use stored::Stored;

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::database::{self, Access, Seal, Sum, check_pages, short};
 use crate::error::Fault;
-use crate::options::{Passed, Reason, Wanted};
+use crate::options::{Reason, SkippedFile, Wanted};
 use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
 
@@ -409,7 +409,7 @@ impl Manifest {
     }
 
     /// The files that were read and skipped.
-    pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, Fault> {
+    pub(crate) fn skipped_files(&self) -> Result<Vec<SkippedFile>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT path, hash FROM files WHERE hash IN (?1, ?2, ?3) AND size >= 0 ORDER BY path",
@@ -422,7 +422,7 @@ impl Manifest {
                 _ => Reason::NoText,
             };
             let path = path.into();
-            Ok(Passed { path, reason })
+            Ok(SkippedFile { path, reason })
         })?;
         Ok(passed.collect::<rusqlite::Result<_>>()?)
     }

@@ -18,11 +18,11 @@ const MOST_KEPT: u64 = 64 << 20;
 #[non_exhaustive]
 pub struct Options {
     /// Whether generated and vendored files are indexed too. `None` means as stored by
-    /// [`Index::keep`](crate::Index::keep), and otherwise no.
+    /// [`Index::store_options`](crate::Index::store_options), and otherwise no.
     pub include_generated: Option<bool>,
     /// Larger files are skipped, in bytes. `None` means as stored by
-    /// [`Index::keep`](crate::Index::keep), but at most 64 MiB, because an index that came with a
-    /// repository has the setting of its author; otherwise 1 MiB.
+    /// [`Index::store_options`](crate::Index::store_options), but at most 64 MiB, because an index
+    /// that came with a repository has the setting of its author; otherwise 1 MiB.
     pub max_file_bytes: Option<u64>,
     /// Whether blank files are indexed too: they have no part, and are found by their paths. Blank
     /// files that are already indexed stay so.
@@ -68,7 +68,7 @@ ctx_model::setters! {
 /// Settings stored in an index, for callers that leave them unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct StoredOptions {
     /// See [`Options::include_generated`].
     pub include_generated: Option<bool>,
     /// See [`Options::max_file_bytes`].
@@ -85,7 +85,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn of(options: &Options, kept: Kept) -> Self {
+    pub(crate) fn of(options: &Options, kept: StoredOptions) -> Self {
         let include_generated = options.include_generated.or(kept.include_generated);
         let kept = kept.max_file_bytes.map(|it| it.min(MOST_KEPT));
         let max_file_bytes = options.max_file_bytes.or(kept);
@@ -158,7 +158,7 @@ pub struct Updated {
     /// Ignore files, and lines of them, that have no effect, each as a sentence with the reason.
     pub unheeded: Vec<String>,
     /// What was skipped, sorted by path.
-    pub passed: Vec<Passed>,
+    pub skipped_files: Vec<SkippedFile>,
     /// Files that this update indexed by runs of lines, with the reason: parsing hit a limit.
     pub by_lines: Vec<String>,
     /// What could not be read and is tried again: folders that could not be listed, whose indexed
@@ -169,7 +169,7 @@ pub struct Updated {
 
 /// A skipped file, link or special file. Ignored and hidden files are not reported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Passed {
+pub struct SkippedFile {
     /// The path relative to the root.
     pub path: PathBuf,
     /// The reason.
@@ -213,10 +213,10 @@ impl Updated {
         let root = scan.is_partial.then(PathBuf::new);
         Updated {
             unread: scan.unlisted.iter().cloned().chain(root).collect(),
-            skipped: scan.passed.len(),
+            skipped: scan.skipped_files.len(),
             faults: take(&mut scan.faults),
             unheeded: take(&mut scan.unheeded),
-            passed: take(&mut scan.passed),
+            skipped_files: take(&mut scan.skipped_files),
             ..Updated::default()
         }
     }
@@ -224,8 +224,8 @@ impl Updated {
     /// Whether a walk met something at `path` that is not a regular file.
     pub(crate) fn is_no_file(&self, path: &str) -> bool {
         let path = Path::new(path);
-        let at = self.passed.partition_point(|it| *it.path < *path);
-        let met = self.passed.get(at).filter(|it| *it.path == *path);
+        let at = self.skipped_files.partition_point(|it| *it.path < *path);
+        let met = self.skipped_files.get(at).filter(|it| *it.path == *path);
         met.is_some_and(|it| matches!(it.reason, Reason::Link | Reason::Special))
     }
 

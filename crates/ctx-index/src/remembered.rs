@@ -17,7 +17,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use self::rows::{Changes, KEPT, MESSAGES, PINNED, USAGE, VOTES};
-use crate::Kept;
+use crate::StoredOptions;
 use crate::error::Fault;
 use crate::own::REMEMBERED_DB;
 use crate::store::{FileId, file_id};
@@ -288,18 +288,18 @@ impl Remembered {
     }
 
     /// The stored settings.
-    pub(crate) fn kept(&self) -> Result<Kept, Fault> {
+    pub(crate) fn stored_options(&self) -> Result<StoredOptions, Fault> {
         let connection = self.current()?;
-        Ok(Kept {
+        Ok(StoredOptions {
             include_generated: value(&connection, INCLUDE_GENERATED)?,
             max_file_bytes: value(&connection, MAX_FILE_BYTES)?,
         })
     }
 
     /// Stores settings; a field that is `None` is not changed.
-    pub(crate) fn keep(&self, kept: Kept) -> Result<(), Fault> {
-        let include_generated = kept.include_generated.map(|it| it.to_string());
-        let max_file_bytes = kept.max_file_bytes.map(|it| it.to_string());
+    pub(crate) fn store_options(&self, options: StoredOptions) -> Result<(), Fault> {
+        let include_generated = options.include_generated.map(|it| it.to_string());
+        let max_file_bytes = options.max_file_bytes.map(|it| it.to_string());
         self.change(|changes| {
             for (key, new) in [
                 (INCLUDE_GENERATED, include_generated),

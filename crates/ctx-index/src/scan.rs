@@ -10,7 +10,7 @@ use ctx_rank::Role;
 use ctx_source::{Entry, EntryKind, Mark, Root, SourceError, Step, WalkFault, WalkOptions};
 
 use crate::manifest::Moment;
-use crate::options::{Passed, Reason, Wanted};
+use crate::options::{Reason, SkippedFile, Wanted};
 
 /// A file modified less than this long before it was looked at may change again without a new time,
 /// since clocks of file systems are that coarse. In nanoseconds.
@@ -48,7 +48,7 @@ pub(crate) struct Scan {
     pub(crate) files: Vec<Seen>,
     /// Skipped entries by path: too large, generated, vendored, with a name that is not UTF-8, or
     /// not a regular file.
-    pub(crate) passed: Vec<Passed>,
+    pub(crate) skipped_files: Vec<SkippedFile>,
     /// Folders that were listed.
     pub(crate) folders: BTreeSet<PathBuf>,
     /// Folders and files that could not be read or looked at, each as a sentence.
@@ -102,13 +102,13 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
                 return Step::On;
             }
             EntryKind::File => seen(entry, settled, wanted),
-            EntryKind::Link => Err(Unseen::Passed(Reason::Link)),
-            EntryKind::Other => Err(Unseen::Passed(Reason::Special)),
+            EntryKind::Link => Err(Unseen::Skipped(Reason::Link)),
+            EntryKind::Other => Err(Unseen::Skipped(Reason::Special)),
         };
         let path = path.to_owned();
         match seen {
             Ok(seen) => scan.files.push(seen),
-            Err(Unseen::Passed(reason)) => scan.passed.push(Passed { path, reason }),
+            Err(Unseen::Skipped(reason)) => scan.skipped_files.push(SkippedFile { path, reason }),
             // It was removed since its folder was listed.
             Err(Unseen::Fault(source)) if source.kind() == io::ErrorKind::NotFound => {}
             Err(Unseen::Fault(source)) => {
@@ -134,20 +134,20 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     (scan.unheeded, scan.faults) = (told(unheeded), told(faults));
     scan.faults.append(&mut unseen);
     scan.files.sort_unstable();
-    scan.passed.sort_unstable();
+    scan.skipped_files.sort_unstable();
     scan
 }
 
 /// Why a file is not to be indexed, or not now.
 enum Unseen {
-    Passed(Reason),
+    Skipped(Reason),
     /// It could not be looked at.
     Fault(io::Error),
 }
 
 impl From<Reason> for Unseen {
     fn from(reason: Reason) -> Self {
-        Unseen::Passed(reason)
+        Unseen::Skipped(reason)
     }
 }
 

@@ -115,10 +115,10 @@ impl Index {
         store.reload()?;
         let totals = store.manifest.totals()?;
         updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
-        let passed = store.manifest.passed_over()?;
+        let passed = store.manifest.skipped_files()?;
         updated.skipped += passed.len();
-        updated.passed.extend(passed);
-        updated.passed.sort_unstable();
+        updated.skipped_files.extend(passed);
+        updated.skipped_files.sort_unstable();
         Ok(updated)
     }
 
@@ -465,7 +465,7 @@ fn unseen<'k>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kept;
+    use crate::StoredOptions;
     use crate::manifest::Changes;
 
     #[test]
@@ -479,7 +479,7 @@ mod tests {
             lines: 1,
             is_generated: false,
         };
-        let wanted = Wanted::of(&crate::Options::default(), Kept::default());
+        let wanted = Wanted::of(&crate::Options::default(), StoredOptions::default());
         let known = BTreeMap::from([("a.rs".to_owned(), row)]);
         let mut scan = Scan::default();
         assert_eq!(Work::of(wanted, &known, &scan).removed, ["a.rs"]);

@@ -74,7 +74,7 @@ impl Index {
             if !self.root.is_there() {
                 return Err(gone(self.root()));
             }
-            let wanted = Wanted::of(&options(), self.kept()?);
+            let wanted = Wanted::of(&options(), self.stored_options()?);
             rules.look_again();
             let scan = settled(stop, &mut || {
                 let scan = self.scan(wanted);
@@ -90,7 +90,7 @@ impl Index {
             rules.note(&self.root, &scan.folders);
             // The scan may have seen files that rely on settings changed meanwhile, so it is
             // repeated with these.
-            if Wanted::of(&options(), self.kept()?) != wanted {
+            if Wanted::of(&options(), self.stored_options()?) != wanted {
                 continue;
             }
             if !self.root.is_there() {

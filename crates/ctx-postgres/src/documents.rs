@@ -58,7 +58,7 @@ pub(crate) enum Of {
 /// A part of a file, or a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    pub(crate) told: HashedPart,
+    pub(crate) part: HashedPart,
     pub(crate) terms: Arc<Terms>,
     /// Its size with its part and terms, stored so that a list of a thousand is weighed without
     /// looking into each.
@@ -74,7 +74,7 @@ impl Document {
         let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
         Document {
             bytes: own + texts + terms.bytes(),
-            told: HashedPart {
+            part: HashedPart {
                 part: Arc::new(part),
                 hash,
             },
@@ -184,7 +184,7 @@ pub(crate) enum Chosen {
 }
 
 /// The cache, shared by all owners. Every key begins with the owner.
-pub(crate) struct Kept {
+pub(crate) struct SharedCache {
     documents: Cache<DocumentKey, Document, Bytes>,
     lists: Cache<ListKey, Numbers, Bytes>,
     /// Candidates with their documents, so that these need not be looked up one by one.
@@ -213,7 +213,7 @@ pub(crate) struct Counts {
     pub(crate) files: u64,
 }
 
-impl Kept {
+impl SharedCache {
     /// A cache of at most `bytes` bytes, besides counts.
     pub(crate) fn new(bytes: u64) -> Self {
         let of_lists = bytes / SHARE_OF_LISTS;
@@ -227,7 +227,7 @@ impl Kept {
             .expect("both capacities are given");
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let count = |bytes: u64| usize::try_from(bytes / DOCUMENT_BYTES).unwrap_or(usize::MAX);
-        Kept {
+        SharedCache {
             documents: Cache::with_weighter(count(of_documents), of_documents, Bytes),
             lists: Cache::with_weighter(count(of_lists), of_lists, Bytes),
             chosen: Cache::with_options(options, Bytes, hasher, lifecycle),
@@ -546,7 +546,7 @@ impl OwnedStore {
         let numbers: Vec<i64> = numbers.into_iter().collect();
         let mut parts: HashMap<i64, Arc<Part>> = HashMap::new();
         let see = |number, document: Document| {
-            parts.insert(number, self.noted(document.told));
+            parts.insert(number, self.noted(document.part));
             ControlFlow::Continue(())
         };
         let _ = self.each_document(Of::Parts, &numbers, see).await?;

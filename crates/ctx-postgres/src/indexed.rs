@@ -52,24 +52,24 @@ impl OwnedStore {
     /// refer to, which may no longer be the stored one. All zeros if they refer to different texts;
     /// `None` if no hit named the file.
     pub fn indexed(&self, path: &str) -> Option<[u8; 32]> {
-        self.texts_told()?.hash_of(path)
+        self.indexed_texts()?.hash_of(path)
     }
 
     /// Records which text a part refers to, and returns the part.
-    pub(crate) fn noted(&self, told: HashedPart) -> Arc<Part> {
-        if let Some(indexed) = self.texts_told() {
-            indexed.note(&told.part.path, told.hash);
+    pub(crate) fn noted(&self, part: HashedPart) -> Arc<Part> {
+        if let Some(indexed) = self.indexed_texts() {
+            indexed.note(&part.part.path, part.hash);
         }
-        told.part
+        part.part
     }
 
     /// Records that a hit refers to the text with this hash, and returns the hit.
     pub(crate) fn noted_hit(&self, hit: Hit, hash: [u8; 32]) -> Hit {
-        let told = HashedPart {
+        let part = HashedPart {
             part: Arc::clone(&hit.part),
             hash,
         };
-        self.noted(told);
+        self.noted(part);
         hit
     }
 }

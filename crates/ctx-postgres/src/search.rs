@@ -115,7 +115,7 @@ impl OwnedStore {
             Chosen::Documents(documents) => {
                 let scored = documents
                     .iter()
-                    .map(|it| (ranking.score(&it.terms), &it.told))
+                    .map(|it| (ranking.score(&it.terms), &it.part))
                     .filter(|it| it.0 > 0.0)
                     .collect();
                 best(scored, limit, |it| self.noted(it.clone()))
@@ -125,7 +125,7 @@ impl OwnedStore {
                 let see = |_, it: Document| {
                     let score = ranking.score(&it.terms);
                     if score > 0.0 {
-                        scored.push((score, it.told));
+                        scored.push((score, it.part));
                     }
                     ControlFlow::Continue(())
                 };

@@ -12,7 +12,7 @@ use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Address, Encryption};
-use crate::documents::Kept;
+use crate::documents::SharedCache;
 use crate::error::said;
 use crate::indexed::Indexed;
 use crate::lent::Lent;
@@ -34,7 +34,7 @@ pub struct Store {
     pool: Pool,
     tls: Option<MakeRustlsConnect>,
     limits: Arc<Limits>,
-    kept: Arc<Kept>,
+    kept: Arc<SharedCache>,
 }
 
 impl std::fmt::Debug for Store {
@@ -127,7 +127,7 @@ impl Store {
         let store = Store {
             pool,
             tls,
-            kept: Arc::new(Kept::new(limits.kept_bytes)),
+            kept: Arc::new(SharedCache::new(limits.kept_bytes)),
             limits: Arc::new(limits),
         };
         let client = store.client().await?;
@@ -311,7 +311,7 @@ impl OwnedStore {
     }
 
     /// The record of the texts that results refer to, if this is a handle for a request.
-    pub(crate) fn texts_told(&self) -> Option<&Indexed> {
+    pub(crate) fn indexed_texts(&self) -> Option<&Indexed> {
         self.indexed.as_deref()
     }
 
@@ -320,7 +320,7 @@ impl OwnedStore {
         self.owner_key
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
+    pub(crate) fn kept(&self) -> &SharedCache {
         &self.store.kept
     }
 

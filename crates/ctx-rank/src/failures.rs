@@ -1,6 +1,6 @@
 //! Lines of a report that say what failed, in the forms of compilers, logs and stack traces.
 
-use crate::traces::{is_call, said_by_panic};
+use crate::traces::{is_call, panic_message};
 
 /// The most messages that are kept, the first ones.
 const MOST: usize = 8;
@@ -84,7 +84,7 @@ impl<'t> Failures<'t> {
         } else if text.starts_with("thread '") && text.contains(" panicked at ") {
             // Since 2023, Rust prints the message on the next line.
             self.is_announced = text.ends_with(':');
-            let said = said_by_panic(text).unwrap_or(text);
+            let said = panic_message(text).unwrap_or(text);
             self.note(Some(said).filter(|_| !text.ends_with(':')));
         } else if text.starts_with("File \"") && indent > 0 {
             self.indent = Some(indent);

@@ -24,7 +24,7 @@ impl Keywords {
     pub fn of(query: &Query, terms: usize) -> Self {
         let mut analyzer = Analyzer::default();
         let names = query
-            .told_names()
+            .names_outside_code()
             .flat_map(|it| whole(&it.last, &mut analyzer));
         let mut told: BTreeSet<String> = names.map(|(term, _)| term).collect();
         let terms = query.terms.iter().take(terms);

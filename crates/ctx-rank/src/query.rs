@@ -14,7 +14,7 @@ use crate::names::{Name, may_be_name, names_in};
 use crate::runners::{Failed, failed};
 use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
-    recovered_function, said_behind, said_by_panic, traced,
+    message_after_call, panic_message, recovered_function, traced,
 };
 use crate::words::{Analyzer, Part, composed, says_nothing};
 
@@ -241,7 +241,7 @@ impl Query {
     }
 
     /// The identifiers that the question itself names, and no code or trace in it.
-    pub fn told_names(&self) -> impl Iterator<Item = &Name> {
+    pub fn names_outside_code(&self) -> impl Iterator<Item = &Name> {
         let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
         self.names.iter().filter(move |it| is_told(it.region))
     }
@@ -249,7 +249,7 @@ impl Query {
     /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
     /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
     /// name may be that of something else (`Node.js`), and reports mention files of other projects.
-    pub fn meant_files(&self) -> impl Iterator<Item = &str> {
+    pub fn mentioned_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
         let meant = self.places.iter().filter(is_meant);
         let is_joined = |it: &Place| self.places.iter().any(|other| it.is_joined_to(other));
@@ -394,7 +394,7 @@ fn typed(text: &str) -> Option<String> {
 /// it.
 fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
-    let is_form = |line: &str| is_call(line, None) && said_behind(line).is_none();
+    let is_form = |line: &str| is_call(line, None) && message_after_call(line).is_none();
     let says = |(line, next): &(&str, Option<&str>)| {
         let is_function =
             || next.is_some_and(is_place_of_call) && function_before_place(line).is_some();
@@ -405,7 +405,7 @@ fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let Some(line) = first.map(|(line, _)| line).or_else(|| lines.next()) else {
         return Vec::new();
     };
-    let line = said_by_panic(line).unwrap_or(line);
+    let line = panic_message(line).unwrap_or(line);
     let mut reader = Reader {
         is_typed,
         foreign,
@@ -607,7 +607,7 @@ impl Reader {
         if line.trim().is_empty() {
             return;
         }
-        let panic = said_by_panic(line);
+        let panic = panic_message(line);
         let is_function = || self.is_before_place && function_before_place(line).is_some();
         let is_frame =
             || panic.is_none() && is_call(line, self.last_function.as_deref()) || is_function();
@@ -753,13 +753,13 @@ impl Reader {
                     if is_of_go { below_package(path) } else { path },
                     Region::Trace,
                 );
-                if let Some(said) = said_behind(line) {
+                if let Some(said) = message_after_call(line) {
                     self.says(said, region);
                 }
             }
             None if is_of_path_alone(line) => {
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
-                if let Some(said) = said_behind(line) {
+                if let Some(said) = message_after_call(line) {
                     self.says(said, region);
                 }
             }

@@ -134,7 +134,7 @@ fn parts_of_panic(text: &str) -> Option<(Option<&str>, &str)> {
 }
 
 /// What the header of a panic of Rust says on its own line.
-pub(crate) fn said_by_panic(line: &str) -> Option<&str> {
+pub(crate) fn panic_message(line: &str) -> Option<&str> {
     let text = line.trim();
     panicked(text).and_then(|_| parts_of_panic(text)?.0)
 }
@@ -183,8 +183,8 @@ fn ruby(text: &str) -> Option<Frame> {
 }
 
 /// The rest of a line after its call: the error message that Ruby appends to the first call.
-pub(crate) fn said_behind(line: &str) -> Option<&str> {
-    if let Some(said) = said_by_panic(line) {
+pub(crate) fn message_after_call(line: &str) -> Option<&str> {
+    if let Some(said) = panic_message(line) {
         return Some(said);
     }
     line.split_once(".rb:")?

@@ -50,7 +50,7 @@ pub fn call_port<T: Send + 'static>(
             let took = start.elapsed();
             let answer = match answer {
                 // Its answer may be incomplete once it has learned that.
-                Ok(Ok(_)) if guard.is_told() => late(),
+                Ok(Ok(_)) if guard.is_observed() => late(),
                 Ok(Ok(Err(_))) if took >= limit => late(),
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) => ended(TaskFailed::Panicked),

@@ -16,7 +16,7 @@ use crate::pool::{Pool, Ranked, Ranking, keep_best};
 use crate::ports::{
     Changes, FileSearch, Hit, Part, PortError, PortResult, Relations, Semantic, Usage,
 };
-use crate::strategies::{self, Named, Noted, Said};
+use crate::strategies::{self, Contributions, Named, Noted};
 
 /// The most parts kept for a possible quotation: those that have all of its words, whatever their
 /// rank.
@@ -473,8 +473,12 @@ fn documents_asked_for<'p>(query: &Query, ranking: &Ranking<'p>) -> BTreeSet<&'p
     if !asked_for.is_empty() {
         return asked_for;
     }
-    let said: Vec<Said<'p>> = ranking.all.iter().map(|&it| said(ranking, it)).collect();
-    strategies::mistyped_alone(query, &said)
+    let parts: Vec<Contributions<'p>> = ranking
+        .all
+        .iter()
+        .map(|&it| contributions_by_kind(ranking, it))
+        .collect();
+    strategies::mistyped_alone(query, &parts)
 }
 
 /// Those of `scored` that have as many of the question's words as any of them.
@@ -486,12 +490,12 @@ fn covering_most<'p>(ranking: &Ranking<'p>, scored: &[Scored<'p>]) -> Vec<Scored
 }
 
 /// The contributions to `it`, by kind.
-fn said<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Said<'p> {
+fn contributions_by_kind<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Contributions<'p> {
     let all = ranking.contributions(it);
     let by_name = [Strategy::Similar, Strategy::Places];
     let [similar, places] = by_name.map(|it| all[it.index()]);
     let others = Strategy::ALL.iter().filter(|it| !by_name.contains(it));
-    Said {
+    Contributions {
         path: &it.part.path,
         is_document: ranking.role(it) == Role::Documentation,
         similar,

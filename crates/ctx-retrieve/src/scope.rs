@@ -46,7 +46,7 @@ struct Flag {
     /// The time from which it is no longer awaited either.
     until: Option<Instant>,
     /// Whether the work has polled the flag and learned that it is no longer awaited.
-    is_told: AtomicBool,
+    is_observed: AtomicBool,
     above: Option<Arc<Flag>>,
 }
 
@@ -56,7 +56,7 @@ impl Flag {
         let is_over = || self.until.is_some_and(|it| Instant::now() >= it);
         let is_raised = self.is_raised.load(Ordering::Relaxed) || is_over() || is_above();
         if is_raised {
-            self.is_told.store(true, Ordering::Relaxed);
+            self.is_observed.store(true, Ordering::Relaxed);
         }
         is_raised
     }
@@ -68,8 +68,8 @@ pub struct ScopeGuard(Arc<Flag>);
 impl ScopeGuard {
     /// Whether work in this scope has learned that it is no longer awaited: its answer may be
     /// incomplete then.
-    pub(crate) fn is_told(&self) -> bool {
-        self.0.is_told.load(Ordering::Relaxed)
+    pub(crate) fn is_observed(&self) -> bool {
+        self.0.is_observed.load(Ordering::Relaxed)
     }
 }
 

@@ -18,14 +18,14 @@ pub(crate) struct Recalling<'a> {
 /// The fields of a stored receipt that map labels to sources.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct StoredReceipt {
     #[serde(default)]
     thread_id: Option<String>,
-    receipt: KeptContext,
+    receipt: StoredContext,
 }
 
 #[derive(Deserialize)]
-struct KeptContext {
+struct StoredContext {
     citations: Vec<Citation>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Recalling<'a> {
         if !missing.any(|(label, place)| place.is_none() && receipt.contains(&field(label))) {
             return;
         }
-        if let Ok(kept) = serde_json::from_str::<Kept>(receipt) {
+        if let Ok(kept) = serde_json::from_str::<StoredReceipt>(receipt) {
             self.look_at(kept.thread_id.as_deref(), &kept.receipt.citations);
         }
     }

@@ -43,7 +43,7 @@ pub(crate) struct Gathered {
     /// The references in the message, the request and the pins, some of which are ids.
     pub(crate) mentioned: Mentioned,
     /// Required references that could not be looked up for a transient reason, with that reason.
-    pub(crate) untold: BTreeMap<String, PortError>,
+    pub(crate) unavailable: BTreeMap<String, PortError>,
     pub(crate) found: Vec<Found>,
     /// Weighs the parts found.
     pub(crate) prose: Prose,
@@ -433,7 +433,7 @@ impl Candidates {
     /// transient reason, with that reason. To be called after scoring, which resolves references to
     /// ids.
     pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
-        if gathered.untold.is_empty() && self.away.is_empty() {
+        if gathered.unavailable.is_empty() && self.away.is_empty() {
             return None;
         }
         let is_missing = |name: &String| self.unresolved.iter().any(|it| it.reference == *name);
@@ -447,8 +447,8 @@ impl Candidates {
         };
         gathered.mentioned.required().find_map(|(what, mention)| {
             let name = &mention.text;
-            let untold = gathered.untold.get(name).filter(|_| is_missing(name));
-            let why = untold.cloned().or_else(|| unread(name))?;
+            let unavailable = gathered.unavailable.get(name).filter(|_| is_missing(name));
+            let why = unavailable.cloned().or_else(|| unread(name))?;
             Some((what, why))
         })
     }

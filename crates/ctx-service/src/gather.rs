@@ -21,7 +21,7 @@ const MOST_LABELS: usize = 16;
 const MOST_EXCHANGES: usize = 16;
 
 /// The most characters shown of a reference that is too long to be a name.
-const LONGEST_TOLD: usize = 100;
+const LONGEST_SHOWN: usize = 100;
 
 /// A source of a prime context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -105,7 +105,7 @@ impl Unresolved {
     }
 
     /// A reference that could not be looked up.
-    pub(crate) fn untold(reference: &str, why: &str) -> Self {
+    pub(crate) fn unavailable(reference: &str, why: &str) -> Self {
         Unresolved {
             is_unavailable: true,
             ..Unresolved::new(reference, why)
@@ -114,7 +114,7 @@ impl Unresolved {
 
     /// Shortens `reference` if it is long.
     pub(crate) fn cut(reference: &str, why: &str) -> Self {
-        match reference.char_indices().nth(LONGEST_TOLD) {
+        match reference.char_indices().nth(LONGEST_SHOWN) {
             Some((end, _)) => Unresolved::new(&format!("{}…", &reference[..end]), why),
             None => Unresolved::new(reference, why),
         }

@@ -107,7 +107,7 @@ impl LookUp {
                 }
                 None => named
                     .unresolved
-                    .push(Unresolved::untold(&mention.text, why)),
+                    .push(Unresolved::unavailable(&mention.text, why)),
             }
         }
         named

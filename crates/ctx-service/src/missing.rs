@@ -7,15 +7,16 @@ use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 /// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
 
-/// The names of files that `query` refers to ([`Query::meant_files`]) and of which none of `stores`
-/// has one, in order and without duplicates. A store that fails may have any of them, so nothing is
-/// missing then; the search reports the failure. Without stores nothing is missing either.
+/// The names of files that `query` refers to ([`Query::mentioned_files`]) and of which none of
+/// `stores` has one, in order and without duplicates. A store that fails may have any of them, so
+/// nothing is missing then; the search reports the failure. Without stores nothing is missing
+/// either.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<&str> = Vec::new();
     if stores.is_empty() {
         return names;
     }
-    for name in query.meant_files() {
+    for name in query.mentioned_files() {
         if !names.contains(&name) {
             names.push(name);
         }

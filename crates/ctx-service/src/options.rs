@@ -162,13 +162,13 @@ pub enum PrimeStage {
 pub(crate) struct StageListener(Option<Arc<dyn Fn(PrimeStage) + Send + Sync>>);
 
 impl StageListener {
-    pub(crate) fn new(told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
-        StageListener(Some(told))
+    pub(crate) fn new(listener: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
+        StageListener(Some(listener))
     }
 
     pub(crate) fn begin(&self, stage: PrimeStage) {
-        if let Some(told) = &self.0 {
-            told(stage);
+        if let Some(listener) = &self.0 {
+            listener(stage);
         }
     }
 }

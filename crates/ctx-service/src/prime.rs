@@ -24,7 +24,9 @@ use crate::mention::{Mention, Mentioned};
 use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::prose::Prose;
-use crate::service::{BLANK_LINES, EXCERPT_TERMS, forget_entries_beyond, lap, told_by_lines};
+use crate::service::{
+    BLANK_LINES, EXCERPT_TERMS, forget_entries_beyond, lap, share_of_named_lines,
+};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
@@ -84,7 +86,7 @@ impl Request<'_> {
 
     /// Required references among `mentioned` that could not be looked up for a transient reason,
     /// with that reason.
-    fn untold(
+    fn unavailable(
         &self,
         mentioned: &Mentioned,
         named: &Named,
@@ -96,7 +98,7 @@ impl Request<'_> {
         let is_unavailable = |it: &Mention| named.is_unavailable(it);
         let has_thread = !self.thread_name.is_empty();
         let history = self.thread.failure(Source::History);
-        let mut untold = BTreeMap::new();
+        let mut unavailable = BTreeMap::new();
         let failed: [(_, Asked<'_>); 4] = [
             (looked_up, &is_unavailable),
             (recalled, &Mention::is_label_of_a_file),
@@ -109,11 +111,11 @@ impl Request<'_> {
                 continue;
             };
             for (_, mention) in mentioned.required().filter(|(_, it)| is_asked(it)) {
-                let why = untold.entry(mention.text.clone());
+                let why = unavailable.entry(mention.text.clone());
                 why.or_insert_with(|| failure.error.clone());
             }
         }
-        untold
+        unavailable
     }
 }
 
@@ -149,7 +151,7 @@ impl Service {
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
         let counter = self.counter(&options.build.counter)?;
-        self.told.begin(PrimeStage::History);
+        self.stages.begin(PrimeStage::History);
         let state = self
             .ports
             .thread(thread, message.trim(), options.messages, options.deadline)
@@ -312,7 +314,7 @@ impl Service {
         if cancel.is_cancelled() {
             return Err(AssembleError::Cancelled);
         }
-        self.told.begin(stage);
+        self.stages.begin(stage);
         Ok(())
     }
 
@@ -374,13 +376,13 @@ impl Service {
             recalled.as_ref().err(),
             looked_up.exchanges.as_ref().err(),
         );
-        let untold = request.untold(&mentioned, &looked_up.named, failed);
+        let unavailable = request.unavailable(&mentioned, &looked_up.named, failed);
         failures.extend(request.thread.failures.iter().cloned());
         or_note(looked_up.of_store, failures);
         let mut gathered = Gathered {
             named: looked_up.named,
             recalled: or_note(recalled, failures),
-            untold,
+            unavailable,
             mentioned,
             prose: Prose::of(query, &retrieved, options.retrieve.min_chance),
             found: retrieved.found,
@@ -480,7 +482,10 @@ impl Making {
         };
         let resolver = self.service.resolver_for(&self.control);
         let resolver = resolver
-            .with_lines(self.gathered.lines.clone(), told_by_lines(&self.query))
+            .with_lines(
+                self.gathered.lines.clone(),
+                share_of_named_lines(&self.query),
+            )
             .with_blank_lines(BLANK_LINES);
         Candidates::read(&self.gathered, &self.query, &self.asked, &resolver, &labels)
     }

@@ -52,7 +52,7 @@ pub struct Service {
     pub(crate) owner: Owner,
     pub(crate) secret: Option<Secret>,
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
-    pub(crate) told: StageListener,
+    pub(crate) stages: StageListener,
     pub(crate) memory: Arc<Memory>,
     counters: Arc<Counters>,
     /// The name of the project whose files are searched.
@@ -166,7 +166,7 @@ impl Service {
             owner: Owner::default(),
             secret: None,
             cache: None,
-            told: StageListener::default(),
+            stages: StageListener::default(),
             memory: Arc::default(),
             counters: Arc::default(),
             project: None,
@@ -229,11 +229,11 @@ impl Service {
         self
     }
 
-    /// Calls `told` as each stage of a prime context begins, on any thread. If equal requests are
-    /// coalesced, only the one that runs reports stages after the first.
+    /// Calls `listener` as each stage of a prime context begins, on any thread. If equal requests
+    /// are coalesced, only the one that runs reports stages after the first.
     #[must_use]
-    pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
-        self.told = StageListener::new(told);
+    pub fn with_progress(mut self, listener: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
+        self.stages = StageListener::new(listener);
         self
     }
 
@@ -331,7 +331,7 @@ impl Service {
             chunks: chunks_of(&query, &retrieved.found),
             resolver: self
                 .resolver_for(control)
-                .with_lines(retrieved.lines.clone(), told_by_lines(&query))
+                .with_lines(retrieved.lines.clone(), share_of_named_lines(&query))
                 .with_blank_lines(BLANK_LINES)
                 .without_pictures(without_pictures),
             prose: Prose::of(&query, &retrieved, retrieve.min_chance),
@@ -471,7 +471,7 @@ pub(crate) fn lap(clock: &mut Instant) -> Duration {
 
 /// The share of a part's information in the lines that `query` names: in a short question these are
 /// what it asks for, in a report only where something was seen.
-pub(crate) fn told_by_lines(query: &Query) -> f64 {
+pub(crate) fn share_of_named_lines(query: &Query) -> f64 {
     if query.typed.is_some() {
         ASKED_FOR
     } else {
@@ -526,7 +526,7 @@ pub(crate) fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
 
 /// The words by which lines for excerpts are chosen.
 pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
-    let names = query.told_names().map(|it| it.last.clone());
+    let names = query.names_outside_code().map(|it| it.last.clone());
     let terms = query
         .terms
         .iter()

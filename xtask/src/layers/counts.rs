@@ -14,7 +14,7 @@ const SYSTEM: &str = "x86_64-unknown-linux-gnu";
 
 /// A number of crates that a README tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct StatedCount {
     /// The arguments of `cargo` that list them.
     pub(super) arguments: Vec<String>,
     pub(super) crates: usize,
@@ -49,7 +49,7 @@ pub(super) fn check(workspace: &Workspace, table: &Table) -> Result<Vec<String>>
 
 /// The numbers in sentences such as ``13 crates (`cargo tree -p ctx-tokens`, …)``. What a pipe does
 /// to the list is done by [`distinct`].
-pub(super) fn sentences(text: &str) -> Vec<Told> {
+pub(super) fn sentences(text: &str) -> Vec<StatedCount> {
     const COMMAND: &str = "crates (`cargo ";
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut all = Vec::new();
@@ -58,14 +58,14 @@ pub(super) fn sentences(text: &str) -> Vec<Told> {
         let command = text[at + COMMAND.len()..].split(['`', '|']).next();
         if let (Some(Ok(crates)), Some(command)) = (number.map(str::parse), command) {
             let arguments = command.split_whitespace().map(str::to_owned).collect();
-            all.push(Told { arguments, crates });
+            all.push(StatedCount { arguments, crates });
         }
     }
     all
 }
 
 /// The numbers in the last column of the table of features of `name`.
-pub(super) fn rows(text: &str, name: &str) -> Vec<Told> {
+pub(super) fn rows(text: &str, name: &str) -> Vec<StatedCount> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix('|')?.split('|').map(str::trim).collect();
         let (first, last) = (cells.first()?, cells.iter().rev().nth(1)?);
@@ -76,7 +76,7 @@ pub(super) fn rows(text: &str, name: &str) -> Vec<Told> {
             arguments.extend(["--features", feature]);
         }
         let arguments = arguments.into_iter().map(str::to_owned).collect();
-        Some(Told { arguments, crates })
+        Some(StatedCount { arguments, crates })
     };
     text.lines().filter_map(row).collect()
 }

@@ -1,6 +1,6 @@
 //! The rules, on made-up graphs.
 
-use super::counts::{Told, distinct, rows, sentences};
+use super::counts::{StatedCount, distinct, rows, sentences};
 use super::graph::Graph;
 use super::pure::reaches;
 use super::rules::{Violation, check, longest_chain};
@@ -158,9 +158,9 @@ fn the_table_places_every_crate_once_and_limits_every_core_crate() {
     }
 }
 
-fn told(arguments: &str, crates: usize) -> Told {
+fn told(arguments: &str, crates: usize) -> StatedCount {
     let arguments = arguments.split(' ').map(str::to_owned).collect();
-    Told { arguments, crates }
+    StatedCount { arguments, crates }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ctx::index::Kept;
+use ctx::index::StoredOptions;
 
 use super::{Output, SecretFlags, size};
 use crate::options::OptionFlags;
@@ -107,8 +107,8 @@ pub(crate) struct Indexed {
 
 impl Indexed {
     /// The flags given here, to be remembered with the index.
-    pub(crate) fn kept(self) -> Kept {
-        let mut kept = Kept::default();
+    pub(crate) fn kept(self) -> StoredOptions {
+        let mut kept = StoredOptions::default();
         kept.include_generated = match (self.include_generated, self.no_include_generated) {
             (true, _) => Some(true),
             (_, true) => Some(false),

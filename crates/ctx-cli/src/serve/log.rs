@@ -15,7 +15,7 @@ pub(super) fn tell_panics_by_place() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
-        let said = Said {
+        let said = Fields {
             text: format!("panicked at {place}"),
             status: None,
         };
@@ -45,7 +45,7 @@ impl tracing::Subscriber for Log {
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut said = Said::default();
+        let mut said = Fields::default();
         event.record(&mut said);
         tell(*event.metadata().level(), &said);
     }
@@ -57,13 +57,13 @@ impl tracing::Subscriber for Log {
 
 /// The text of an event.
 #[derive(Default)]
-struct Said {
+struct Fields {
     text: String,
     /// The status of the answer, if known by then.
     status: Option<String>,
 }
 
-impl Visit for Said {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a string cannot fail.
         let _ = match field.name() {
@@ -78,7 +78,7 @@ impl Visit for Said {
 }
 
 /// Writes one line: when, how severe, for which request, and what.
-fn tell(level: Level, said: &Said) {
+fn tell(level: Level, said: &Fields) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut line = format!("{} {level}", rfc3339(since.unwrap_or_default()));
     let asked = RequestInfo::current();

@@ -20,7 +20,7 @@ impl Stop {
         let signals = Signal::ending().filter(|it| is_hung_up || *it != Signal::Hangup);
         let told = CancellationToken::new();
         let stop = Stop(told.clone());
-        let heard = interrupt::hear(signals, move || {
+        let heard = interrupt::listen(signals, move || {
             if told.is_cancelled() {
                 interrupt::end();
             }
@@ -54,7 +54,7 @@ pub(super) fn read_again(
             "the tokens stay those that they were: failed to {error:#}"
         )),
     };
-    let heard = interrupt::hear([Signal::Hangup], again);
+    let heard = interrupt::listen([Signal::Hangup], again);
     heard.map(drop).map_err(no_signals)
 }
 

@@ -17,7 +17,7 @@ const FIRST: usize = 3;
 
 /// What is known of a text with escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Sameness {
     /// It shows the text of the hash.
     Same,
     /// It shows another text.
@@ -36,7 +36,7 @@ pub(super) struct Escapes {
     most: usize,
     spent: Cell<usize>,
     /// What is known already, by the hash of what is shown and that of the text.
-    known: RefCell<BTreeMap<([u8; 32], String), Told>>,
+    known: RefCell<BTreeMap<([u8; 32], String), Sameness>>,
 }
 
 impl Default for Escapes {
@@ -57,10 +57,10 @@ impl Escapes {
     /// Whether `shown` is how a text with the BLAKE3 hash `hash` is shown. The text itself may hold
     /// what looks like an escape: all combinations are tried for up to eight escapes, or as many
     /// different ones.
-    pub(super) fn compare(&self, shown: &str, hash: &str) -> Told {
+    pub(super) fn compare(&self, shown: &str, hash: &str) -> Sameness {
         if hash.len() != 2 * blake3::OUT_LEN {
             // No text has it.
-            return Told::Other;
+            return Sameness::Other;
         }
         let key = (*blake3::hash(shown.as_bytes()).as_bytes(), hash.to_owned());
         if let Some(&known) = self.known.borrow().get(&key) {
@@ -78,10 +78,10 @@ impl Escapes {
 }
 
 /// What is known after at most `most` tries, each O(bytes), and how many there were.
-fn compare(shown: &str, hash: &str, most: usize) -> (Told, usize) {
+fn compare(shown: &str, hash: &str, most: usize) -> (Sameness, usize) {
     let escapes = escapes(shown);
     if escapes.is_empty() {
-        return (Told::Other, 0);
+        return (Sameness::Other, 0);
     }
     let mut kinds: Vec<char> = escapes.iter().map(|it| it.1).collect();
     kinds.sort_unstable();
@@ -109,10 +109,10 @@ fn compare(shown: &str, hash: &str, most: usize) -> (Told, usize) {
         *blake3::hash(text.as_bytes()).to_hex() == *hash && neutralise(&text, Slot::Text) == shown
     };
     if is_undone(&|_| true) {
-        return (Told::Same, 1);
+        return (Sameness::Same, 1);
     }
     if count > MOST {
-        return (Told::Unknown, 1);
+        return (Sameness::Unknown, 1);
     }
     // The set of all was the first, and that of none is the text as it is shown.
     let sets = (1..(1_usize << count) - 1).rev();
@@ -120,13 +120,13 @@ fn compare(shown: &str, hash: &str, most: usize) -> (Told, usize) {
     for set in sets.take(most.saturating_sub(1)) {
         tried += 1;
         if is_undone(&|index| (set >> group(index)) & 1 == 1) {
-            return (Told::Same, tried);
+            return (Sameness::Same, tried);
         }
     }
     if is_each && tried == all {
-        (Told::Other, tried)
+        (Sameness::Other, tried)
     } else {
-        (Told::Unknown, tried)
+        (Sameness::Unknown, tried)
     }
 }
 
@@ -155,20 +155,20 @@ mod tests {
         blake3::hash(text.as_bytes()).to_hex().to_string()
     }
 
-    fn told(text: &str, shown: &str) -> Told {
+    fn told(text: &str, shown: &str) -> Sameness {
         Escapes::default().compare(shown, &hash(text))
     }
 
     #[test]
     fn a_text_is_told_by_what_its_escapes_stand_for() {
         let shown = r"a\u{200b}b \u{1b}";
-        assert_eq!(told("a\u{200b}b \u{1b}", shown), Told::Same);
-        assert_eq!(told("a\\u{200b}b \u{1b}", shown), Told::Same);
-        assert_eq!(told("a\u{200b}b \u{7}", shown), Told::Other);
-        assert_eq!(told("a", r"fn evil() {} // \u{0}"), Told::Other);
+        assert_eq!(told("a\u{200b}b \u{1b}", shown), Sameness::Same);
+        assert_eq!(told("a\\u{200b}b \u{1b}", shown), Sameness::Same);
+        assert_eq!(told("a\u{200b}b \u{7}", shown), Sameness::Other);
+        assert_eq!(told("a", r"fn evil() {} // \u{0}"), Sameness::Other);
         // What is shown as it is was no escape.
-        assert_eq!(told("A\u{0}", r"\u{41}\u{0}"), Told::Other);
-        assert_eq!(told("\u{0}", r"\u{00}"), Told::Other);
+        assert_eq!(told("A\u{0}", r"\u{41}\u{0}"), Sameness::Other);
+        assert_eq!(told("\u{0}", r"\u{00}"), Sameness::Other);
     }
 
     #[test]
@@ -176,9 +176,12 @@ mod tests {
         let literal = r"\u{200b}".repeat(100);
         let text = format!("\u{feff}{literal}");
         let shown = neutralise(&text, Slot::Text);
-        assert_eq!(told(&text, &shown), Told::Same);
+        assert_eq!(told(&text, &shown), Sameness::Same);
         let mixed = format!("\u{200b}{literal}");
-        assert_eq!(told(&mixed, &neutralise(&mixed, Slot::Text)), Told::Unknown);
+        assert_eq!(
+            told(&mixed, &neutralise(&mixed, Slot::Text)),
+            Sameness::Unknown
+        );
     }
 
     #[test]
@@ -188,17 +191,18 @@ mod tests {
         let text = |number: usize| r"\u{200b}".repeat(8) + &format!("{number:01000}");
         let size = text(0).len();
         // The combinations of a few texts are that many bytes.
-        let whole = (0..1_000).filter(|it| escapes.compare(&text(*it), &hash("a")) == Told::Other);
+        let whole =
+            (0..1_000).filter(|it| escapes.compare(&text(*it), &hash("a")) == Sameness::Other);
         let whole = whole.count();
         assert!((2..8).contains(&whole), "{whole}");
         let spent = escapes.spent.get();
         assert!((bytes - 4 * size..=bytes).contains(&spent), "{spent}");
         // What is known is known for nothing, and each still has its first tries.
-        assert_eq!(escapes.compare(&text(0), &hash("a")), Told::Other);
-        assert_eq!(escapes.compare(&text(999), &hash("a")), Told::Unknown);
+        assert_eq!(escapes.compare(&text(0), &hash("a")), Sameness::Other);
+        assert_eq!(escapes.compare(&text(999), &hash("a")), Sameness::Unknown);
         let shown = text(1_000);
         let undone = shown.replace(r"\u{200b}", "\u{200b}");
-        assert_eq!(escapes.compare(&shown, &hash(&undone)), Told::Same);
+        assert_eq!(escapes.compare(&shown, &hash(&undone)), Sameness::Same);
         assert_eq!(escapes.spent.get(), spent);
     }
 
@@ -216,10 +220,10 @@ mod tests {
             let text = parts.concat();
             let shown = neutralise(&text, Slot::Text);
             if shown != text {
-                prop_assert_eq!(told(&text, &shown), Told::Same);
+                prop_assert_eq!(told(&text, &shown), Sameness::Same);
             }
             let longer = format!("{text}{other}");
-            prop_assert_eq!(told(&longer, &shown), Told::Other);
+            prop_assert_eq!(told(&longer, &shown), Sameness::Other);
         }
     }
 }

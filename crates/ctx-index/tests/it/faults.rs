@@ -394,7 +394,7 @@ fn secrets_are_not_indexed_and_files_of_them_passed_over() {
     ]);
     let index = fixture.open();
     let updated = update(&index);
-    let passed = updated.passed.iter();
+    let passed = updated.skipped_files.iter();
     let passed: Vec<_> = passed
         .map(|it| (it.path.to_str().unwrap(), it.reason))
         .collect();

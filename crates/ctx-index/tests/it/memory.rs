@@ -206,13 +206,13 @@ fn whoever_has_what_is_remembered_open_goes_on_with_what_another_put_in_its_plac
     // What is asked of the index is read before each update.
     let fixture = used();
     let here = fixture.open();
-    let mut kept = ctx_index::Kept::default();
+    let mut kept = ctx_index::StoredOptions::default();
     kept.include_generated = Some(true);
-    mended(&fixture).keep(kept).unwrap();
-    assert_eq!(here.kept().unwrap(), kept);
+    mended(&fixture).store_options(kept).unwrap();
+    assert_eq!(here.stored_options().unwrap(), kept);
     // One that is gone is no other.
     fs::remove_file(fixture.folder().join("remembered.db")).unwrap();
-    assert_eq!(here.kept().unwrap(), kept);
+    assert_eq!(here.stored_options().unwrap(), kept);
 }
 
 #[test]

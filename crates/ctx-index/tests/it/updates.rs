@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use ctx_index::{Index, IndexError, Kept, Options, Reason};
+use ctx_index::{Index, IndexError, Options, Reason, StoredOptions};
 use ctx_retrieve::FileSearch as _;
 
 use crate::rebuilds::rebuild;
@@ -293,7 +293,7 @@ fn generated_files_are_skipped_unless_requested() {
     ]);
     let index = fixture.open();
     let passed = |updated: &ctx_index::Updated| {
-        let passed = updated.passed.iter();
+        let passed = updated.skipped_files.iter();
         let passed = passed.map(|it| (it.path.to_string_lossy().into_owned(), it.reason));
         passed.collect::<Vec<_>>()
     };
@@ -347,7 +347,7 @@ fn a_file_that_becomes_a_link_is_told_as_one() {
         (updated.files, updated.removed, updated.left_out),
         (1, 1, 0)
     );
-    let passed: Vec<_> = updated.passed.iter().map(|it| it.reason).collect();
+    let passed: Vec<_> = updated.skipped_files.iter().map(|it| it.reason).collect();
     assert_eq!(passed, [Reason::Link]);
 }
 
@@ -390,7 +390,7 @@ fn skipped_files_are_named_with_the_reason() {
     let index = fixture.open();
     for _ in 0..2 {
         let updated = update(&index);
-        let passed = updated.passed.iter();
+        let passed = updated.skipped_files.iter();
         let passed = passed.map(|it| (it.path.to_string_lossy(), it.reason));
         let mut passed: Vec<_> = passed.collect();
         passed.sort_unstable();
@@ -427,9 +427,9 @@ fn options_are_stored_with_the_index() {
         ("large.md", &"A long line of text.\n".repeat(200)),
     ]);
     let index = fixture.open();
-    let mut kept = Kept::default();
+    let mut kept = StoredOptions::default();
     kept.include_generated = Some(true);
-    index.keep(kept).unwrap();
+    index.store_options(kept).unwrap();
     assert_eq!(update(&index).files, 3);
     drop(index);
     let index = fixture.open();
@@ -443,25 +443,28 @@ fn options_are_stored_with_the_index() {
     assert_eq!(update(&index).changed, 1);
 
     // Each is kept for itself, and whoever has it open heeds it.
-    let mut kept = Kept::default();
+    let mut kept = StoredOptions::default();
     kept.max_file_bytes = Some(1_000);
-    fixture.open().keep(kept).unwrap();
+    fixture.open().store_options(kept).unwrap();
     let updated = update(&index);
     assert_eq!((updated.files, updated.left_out), (2, 1));
     assert_eq!(index.status().unwrap().max_file_bytes, 1_000);
     // An index that others made cannot ask for files without end; whoever asks now can.
-    let mut endless = Kept::default();
+    let mut endless = StoredOptions::default();
     endless.max_file_bytes = Some(u64::MAX);
-    index.keep(endless).unwrap();
+    index.store_options(endless).unwrap();
     assert_eq!(index.status().unwrap().max_file_bytes, 64 << 20);
     let asked = Options::default().with_max_file_bytes(Some(u64::MAX));
     let asked = fixture.open_with(asked).status().unwrap();
     assert_eq!(asked.max_file_bytes, u64::MAX);
-    index.keep(kept).unwrap();
+    index.store_options(kept).unwrap();
 
     // A new index has it too.
     assert_eq!(rebuild(&index).unwrap().files, 2);
-    assert_eq!(index.kept().unwrap().include_generated, Some(true));
+    assert_eq!(
+        index.stored_options().unwrap().include_generated,
+        Some(true)
+    );
 }
 
 #[test]

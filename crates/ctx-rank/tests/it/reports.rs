@@ -334,7 +334,7 @@ fn names_and_files_are_met_in_scripts_without_spaces() {
         places(text, expected);
     }
     let query = Query::analyse("\u{8bf7}\u{770b}src/app.py:10");
-    assert_eq!(query.meant_files().collect::<Vec<_>>(), ["app.py"]);
+    assert_eq!(query.mentioned_files().collect::<Vec<_>>(), ["app.py"]);
 }
 
 #[test]
@@ -445,7 +445,12 @@ fn a_file_may_be_named_with_a_sign_before_it() {
     );
     places("@me, see a@b.py", &[("a@b.py", 0)]);
     assert!(Query::analyse("what does @docs/guide.md say").is_of_files_alone());
-    assert!(Query::analyse("@README.md").meant_files().next().is_none());
+    assert!(
+        Query::analyse("@README.md")
+            .mentioned_files()
+            .next()
+            .is_none()
+    );
     // A folder may be called so.
     let query = Query::analyse("what is in @src/flask/");
     assert_eq!(query.folders, ["@src/flask", "src/flask"]);
@@ -552,7 +557,7 @@ fn a_definition_may_be_named_in_its_file() {
         assert_eq!(named.text, name, "{text}");
         let within = name.split(['.', ':']).next().filter(|it| *it != name);
         assert_eq!(named.within.as_deref(), within, "{text}");
-        assert!(place.is_part() && query.meant_files().next().is_some());
+        assert!(place.is_part() && query.mentioned_files().next().is_some());
     }
     for text in [
         "src/api.py#L12",

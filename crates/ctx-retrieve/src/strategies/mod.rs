@@ -19,7 +19,7 @@ use rapidhash::RapidHashMap;
 
 pub(crate) use self::changes::changes;
 pub(crate) use self::named::{
-    Said, asked_for_alone, before_in_file, may_name_files, mistyped_alone,
+    Contributions, asked_for_alone, before_in_file, may_name_files, mistyped_alone,
 };
 pub(crate) use self::names::names;
 pub(crate) use self::places::{Named, Noted, places};

@@ -72,7 +72,7 @@ pub(crate) fn asked_for_alone<'p>(
 }
 
 /// The contributions to a part of a file.
-pub(crate) struct Said<'p> {
+pub(crate) struct Contributions<'p> {
     pub(crate) path: &'p str,
     pub(crate) is_document: bool,
     /// The contribution for having a name similar to one in the question.
@@ -85,12 +85,12 @@ pub(crate) struct Said<'p> {
 
 /// The documents that `query` names with a mistake, if it asks for nothing else: the most similar
 /// ones, if they are few.
-pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<&'p str> {
+pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> BTreeSet<&'p str> {
     let names_file = query.is_of_files_alone() && !query.is_of_project() && !query.is_of_news();
     let is_word = query.words().count() == 1;
     let likest = parts.iter().map(|it| it.similar).fold(0.0, f64::max);
     let is_named = parts.iter().any(|it| it.places > 0.0);
-    let is_likest = |it: &&Said<'_>| it.similar >= likest;
+    let is_likest = |it: &&Contributions<'_>| it.similar >= likest;
     // A single word also means source files of that name.
     let is_of_source = parts.iter().filter(is_likest).any(|it| !it.is_document);
     let may_name = names_file || is_word && !is_of_source;
@@ -98,8 +98,9 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Said<'p>]) -> BTreeSet<
         return BTreeSet::new();
     }
     // A word may also match texts, while a mistyped file name matches texts only by its extension.
-    let is_meant =
-        |it: &&Said<'_>| it.is_document && is_likest(it) && (names_file || it.others <= 0.0);
+    let is_meant = |it: &&Contributions<'_>| {
+        it.is_document && is_likest(it) && (names_file || it.others <= 0.0)
+    };
     let meant: BTreeSet<&str> = parts.iter().filter(is_meant).map(|it| it.path).collect();
     if meant.len() > MOST_FILES {
         return BTreeSet::new();

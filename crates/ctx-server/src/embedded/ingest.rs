@@ -326,7 +326,7 @@ fn all_of<'p>(mut left: Left, mut paths: impl Iterator<Item = &'p str>) -> Resul
 }
 
 /// A row of the table of files.
-struct Kept {
+struct FileRow {
     path: String,
     bytes: i64,
     hash: [u8; 32],
@@ -335,10 +335,10 @@ struct Kept {
     pending: i64,
 }
 
-impl Kept {
+impl FileRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let row = FILES.whole(row)?;
-        Ok(Kept {
+        Ok(FileRow {
             path: row.get(0)?,
             bytes: row.get(1)?,
             hash: row.get(2)?,
@@ -351,7 +351,7 @@ impl Kept {
     fn find(state: &Connection, path: &str) -> Result<Option<Self>> {
         let get = FILES.select("WHERE path = ?1");
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
-        let row = get.query_row([path], Kept::read);
+        let row = get.query_row([path], FileRow::read);
         let row = row.optional().map_err(read_failed)?;
         Ok(row.filter(|it| it.pending != LEAVING))
     }
@@ -360,7 +360,7 @@ impl Kept {
     fn pending(state: &Connection) -> Result<Vec<Self>> {
         let get = FILES.select("WHERE pending ORDER BY path");
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
-        let rows = get.query_map([], Kept::read).and_then(Iterator::collect);
+        let rows = get.query_map([], FileRow::read).and_then(Iterator::collect);
         rows.map_err(read_failed)
     }
 
@@ -379,7 +379,7 @@ impl Kept {
 impl Database {
     /// The hash and size of the stored file at `path`.
     pub(super) fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
-        let kept = Kept::find(&self.reader(), path)?;
+        let kept = FileRow::find(&self.reader(), path)?;
         Ok(kept.map(|it| (it.hash, it.bytes.cast_unsigned())))
     }
 
@@ -406,8 +406,8 @@ impl Database {
     pub(super) fn note_pending(&self, changed: &[Changed<'_>]) -> Result<()> {
         self.change(|transaction| {
             for Changed { file, hash, .. } in changed {
-                let before = Kept::find(transaction, &file.path)?;
-                let kept = Kept {
+                let before = FileRow::find(transaction, &file.path)?;
+                let kept = FileRow {
                     path: file.path.clone(),
                     bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
                     hash: *hash,
@@ -422,7 +422,7 @@ impl Database {
 
     /// Files that are not yet in their places or not yet indexed, and their hashes.
     pub(super) fn pending(&self) -> Result<Vec<(String, [u8; 32])>> {
-        let pending = Kept::pending(&self.reader())?.into_iter();
+        let pending = FileRow::pending(&self.reader())?.into_iter();
         let pending = pending.filter(|it| it.pending == PENDING);
         Ok(pending.map(|it| (it.path, it.hash)).collect())
     }
@@ -431,7 +431,7 @@ impl Database {
     pub(super) fn note_leaving(&self, paths: &BTreeSet<String>) -> Result<()> {
         self.change(|transaction| {
             for path in paths {
-                if let Some(kept) = Kept::find(transaction, path)? {
+                if let Some(kept) = FileRow::find(transaction, path)? {
                     kept.put(transaction, LEAVING)?;
                 }
             }
@@ -441,7 +441,7 @@ impl Database {
 
     /// Files that are no longer stored, but may still be in their places or in the index.
     fn leaving(&self) -> Result<Vec<String>> {
-        let pending = Kept::pending(&self.reader())?.into_iter();
+        let pending = FileRow::pending(&self.reader())?.into_iter();
         let leaving = pending.filter(|it| it.pending == LEAVING);
         Ok(leaving.map(|it| it.path).collect())
     }
@@ -456,9 +456,9 @@ impl Database {
         let after = page.after.as_deref().unwrap_or_default();
         let rows = params![after, at_most(page.limit.get() + 1)];
         let file = |row: &Row<'_>| {
-            let Kept {
+            let FileRow {
                 path, bytes, hash, ..
-            } = Kept::read(row)?;
+            } = FileRow::read(row)?;
             let hash = blake3::Hash::from_bytes(hash).to_hex().to_string();
             let bytes = bytes.cast_unsigned();
             Ok((path.clone(), KeptFile { path, hash, bytes }))
@@ -478,7 +478,7 @@ impl Database {
     /// `left`.
     fn note_done(&self, left: &Left) -> Result<()> {
         self.change(|transaction| {
-            let all = Kept::pending(transaction)?.into_iter();
+            let all = FileRow::pending(transaction)?.into_iter();
             for kept in all.filter(|it| !left.contains_key(&it.path)) {
                 if kept.pending == LEAVING {
                     let forget = "DELETE FROM files WHERE path = ?1";

@@ -15,16 +15,16 @@ use crate::cause::cause;
 pub(super) const NOT_KNOWN: [u8; 32] = [0; 32];
 
 /// The hashes of one owner's files.
-pub(super) struct Kept {
+pub(super) struct StoredHashes {
     database: Arc<Database>,
     /// The earlier hashes of files that are being replaced, each valid until the new text is in
     /// place and indexed.
     replaced: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
-impl Kept {
+impl StoredHashes {
     pub(super) fn new(database: Arc<Database>) -> Self {
-        Kept {
+        StoredHashes {
             database,
             replaced: Mutex::default(),
         }
@@ -56,13 +56,13 @@ impl Kept {
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for StoredHashes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("StoredHashes").finish_non_exhaustive()
     }
 }
 
-impl Hashes for Kept {
+impl Hashes for StoredHashes {
     fn of(&self, path: &str) -> Result<Vec<[u8; 32]>, SourceError> {
         let kept = self.database.file(path).map_err(|error| {
             tracing::error!(

@@ -17,7 +17,7 @@ const TIMES: i64 = 1 << 40;
 
 /// A stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kept {
+struct StoredContext {
     seq: i64,
     bytes: u64,
     /// When it was last returned, in milliseconds since 1970.
@@ -27,7 +27,7 @@ struct Kept {
 /// The stored contexts, in the order in which they are deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
-    contexts: VecDeque<Kept>,
+    contexts: VecDeque<StoredContext>,
     bytes: u64,
 }
 
@@ -58,7 +58,7 @@ impl Ledger {
 
     /// Adds a context as the latest.
     pub(super) fn add(&mut self, seq: i64, bytes: u64, at: i64) {
-        self.contexts.push_back(Kept { seq, bytes, at });
+        self.contexts.push_back(StoredContext { seq, bytes, at });
         self.bytes = self.bytes.saturating_add(bytes);
     }
 

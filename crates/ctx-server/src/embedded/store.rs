@@ -14,7 +14,7 @@ use ctx_source::{Ignoring, Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
 use super::database::{BUILT_FILE, Database, Result, STATE_FILE};
-use super::kept::Kept;
+use super::kept::StoredHashes;
 use super::lock::Lock;
 use super::mark::FILE as MARK_FILE;
 use super::ports::ports;
@@ -43,7 +43,7 @@ pub(super) struct Store {
     service: Service,
     pub(super) database: Arc<Database>,
     /// The hashes of stored files.
-    pub(super) kept: Arc<Kept>,
+    pub(super) kept: Arc<StoredHashes>,
     pub(super) quota: Arc<Quota>,
     /// Tasks that write behind answers, of all stores.
     behind: TaskTracker,
@@ -104,7 +104,7 @@ impl Store {
         let root = Root::open(path.join("files"));
         let root = root.map_err(|error| BackendError::failed("open files", error))?;
         let database = Arc::new(Database::open(path)?);
-        let kept = Arc::new(Kept::new(Arc::clone(&database)));
+        let kept = Arc::new(StoredHashes::new(Arc::clone(&database)));
         let sources = Sources::new(root, limits).with_hashes(kept.clone());
         let index = Arc::new(index);
         let indexed = Arc::clone(&kept);

@@ -1,7 +1,7 @@
 //! Finds texts that contain a message of the question, possibly with other values in it.
 
+mod message_words;
 mod run;
-mod said;
 mod tokens;
 mod words;
 
@@ -11,8 +11,8 @@ mod tests;
 use ctx_model::Relevance;
 use ctx_rank::Query;
 
+use self::message_words::message_words;
 use self::run::{Longest, Message};
-use self::said::said;
 use self::tokens::{Numbers, tokens};
 use crate::pace::Pace;
 use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS};
@@ -45,8 +45,8 @@ pub(crate) fn worth<'t>(
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<f64> {
     let messages = messages(query);
-    let said = messages.iter().flat_map(|it| &it.said);
-    let numbers = Numbers::of(said.map(|it| it.word.as_str()));
+    let words = messages.iter().flat_map(|it| &it.words);
+    let numbers = Numbers::of(words.map(|it| it.word.as_str()));
     let numbered: Vec<Vec<Option<usize>>> = messages.iter().map(|it| numbers.all(it)).collect();
     let mut runs = vec![Vec::new(); messages.len()];
     for text in texts {
@@ -93,12 +93,12 @@ fn messages(query: &Query) -> Vec<Message> {
     let all = typed.into_iter().chain(quoted).chain(failures);
     let all = all.filter(|(text, _)| text.trim().len() <= LONG);
     let all = all.map(|(text, may_be_whole)| {
-        let said = said(text);
-        let is_whole = may_be_whole && !has_mark(text) && !said.iter().any(|it| it.is_value);
-        let labels = self::said(&text[..labels_end(text)]).len();
-        Message::new(said, is_whole, labels)
+        let words = message_words(text);
+        let is_whole = may_be_whole && !has_mark(text) && !words.iter().any(|it| it.is_value);
+        let labels = message_words(&text[..labels_end(text)]).len();
+        Message::new(words, is_whole, labels)
     });
-    let is_long = |it: &Message| it.said.len() >= FEW_WORDS;
+    let is_long = |it: &Message| it.words.len() >= FEW_WORDS;
     all.filter(is_long).take(MESSAGES).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The longest run of a message's words in a text.
 
-use super::said::Said;
+use super::message_words::MessageWord;
 use super::tokens::Token;
 use crate::pace::Pace;
 use crate::verbatim::{FEW_WORDS, SHORT};
@@ -16,7 +16,7 @@ pub(super) const FEW_TELLING: usize = 2;
 /// A message, prepared for comparison.
 #[derive(Debug)]
 pub(super) struct Message {
-    pub(super) said: Vec<Said>,
+    pub(super) words: Vec<MessageWord>,
     /// Whether only texts with the whole message count, because nothing in it looks like a message.
     is_whole: bool,
     /// Telling words behind its labels, values aside.
@@ -50,12 +50,12 @@ pub(super) struct Longest {
 }
 
 impl Message {
-    /// The message of the words `said`, of which the first `labels` are its labels.
-    pub(super) fn new(said: Vec<Said>, is_whole: bool, labels: usize) -> Self {
-        let telling = said[labels.min(said.len())..].iter();
+    /// The message of `words`, of which the first `labels` are its labels.
+    pub(super) fn new(words: Vec<MessageWord>, is_whole: bool, labels: usize) -> Self {
+        let telling = words[labels.min(words.len())..].iter();
         let telling = telling.filter(|it| it.is_telling && !it.is_value).count();
         Message {
-            said,
+            words,
             is_whole,
             telling,
         }
@@ -72,17 +72,17 @@ impl Message {
         let mut best = Longest::default();
         // Runs that end at the previous token, indexed by the number of words of the message before
         // their end. Few are in use at a time, at `ends`.
-        let mut runs = vec![Run::default(); self.said.len() + 1];
+        let mut runs = vec![Run::default(); self.words.len() + 1];
         let (mut ends, mut next) = (Vec::new(), Vec::new());
         for (number, &token) in tokens.iter().enumerate() {
             if !pace.goes_on(number) {
                 break;
             }
-            let all = self.said.iter().zip(numbered).enumerate();
+            let all = self.words.iter().zip(numbered).enumerate();
             match token {
                 Token::Word(word) => next.extend(
                     all.filter(|(_, (_, number))| **number == Some(word))
-                        .map(|(at, (said, _))| (at + 1, runs[at].with(said))),
+                        .map(|(at, (word, _))| (at + 1, runs[at].with(word))),
                 ),
                 Token::Place => {
                     next.extend(all.map(|(at, _)| (at + 1, self.placed(&runs, at))));
@@ -106,8 +106,8 @@ impl Message {
     pub(super) fn placed(&self, runs: &[Run], at: usize) -> Run {
         let with = |count: usize| {
             let run = runs[at + 1 - count];
-            let is_value = count == 1 && self.said[at].is_value;
-            let held = &self.said[at + 1 - count..=at];
+            let is_value = count == 1 && self.words[at].is_value;
+            let held = &self.words[at + 1 - count..=at];
             let telling = held.iter().filter(|it| it.is_telling);
             Run {
                 telling: run.telling + telling.clone().count(),
@@ -123,7 +123,7 @@ impl Message {
     }
 
     pub(super) fn worth(&self, run: Run) -> Longest {
-        let is_all = !self.is_whole || run.covered == self.said.len();
+        let is_all = !self.is_whole || run.covered == self.words.len();
         let is_telling = run.telling >= FEW_TELLING;
         if run.words < FEW_WORDS || run.bytes <= SHORT || !is_telling || !is_all {
             return Longest::default();
@@ -155,12 +155,12 @@ impl Longest {
 }
 
 impl Run {
-    pub(super) fn with(self, said: &Said) -> Run {
+    pub(super) fn with(self, word: &MessageWord) -> Run {
         Run {
             words: self.words + 1,
-            bytes: self.bytes + said.word.len() + 1,
-            telling: self.telling + usize::from(said.is_telling),
-            values: self.values + usize::from(said.is_telling && said.is_value),
+            bytes: self.bytes + word.word.len() + 1,
+            telling: self.telling + usize::from(word.is_telling),
+            values: self.values + usize::from(word.is_telling && word.is_value),
             covered: self.covered + 1,
             ..self
         }

@@ -1,8 +1,8 @@
 use ctx_testkit::few;
 use proptest::prelude::*;
 
+use super::message_words::MessageWord;
 use super::run::{FEW_TELLING, Run};
-use super::said::Said;
 use super::tokens::{Token, is_prefix_of_string, place_at};
 use super::words::{is_of_word, word_end};
 use super::*;
@@ -242,8 +242,8 @@ fn texts_that_many_chunks_have_raise_nothing() {
 #[test]
 fn values_are_told_from_words() {
     let told = |text: &str| -> Vec<String> {
-        let told = |it: &Said| format!("{}{}", it.word, if it.is_value { "?" } else { "" });
-        said(text).iter().map(told).collect()
+        let told = |it: &MessageWord| format!("{}{}", it.word, if it.is_value { "?" } else { "" });
+        message_words(text).iter().map(told).collect()
     };
     let expected = "it isn t foo? in ? or ? at 404? end";
     let text = "It isn't 'foo' in \"a b\" or src/a.rs at [404] end:";
@@ -395,14 +395,14 @@ fn a_text_is_read_by_bytes_as_by_characters() {
 /// The same as [`Message::longest`], by all runs that there may be.
 fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>]) -> Longest {
     let mut best = Longest::default();
-    let mut runs = vec![Run::default(); message.said.len() + 1];
+    let mut runs = vec![Run::default(); message.words.len() + 1];
     for &token in tokens {
         let run = |at: usize| match token {
-            Token::Word(word) if numbered[at] == Some(word) => runs[at].with(&message.said[at]),
+            Token::Word(word) if numbered[at] == Some(word) => runs[at].with(&message.words[at]),
             Token::Place => message.placed(&runs, at),
             _ => Run::default(),
         };
-        let next = (0..message.said.len()).map(run);
+        let next = (0..message.words.len()).map(run);
         let next: Vec<Run> = std::iter::once(Run::default()).chain(next).collect();
         best = next
             .iter()
@@ -418,23 +418,24 @@ fn the_longest_run_is_that_of_all_runs() {
     // Few words, so that they recur; the first is a stop word.
     let words = ["the", "connection", "timeouts", "failed"];
     let word = || 0..words.len();
-    let said = prop::collection::vec((word(), any::<bool>()), 1..8);
+    let picked = prop::collection::vec((word(), any::<bool>()), 1..8);
     let token = prop_oneof![
         4 => word().prop_map(Token::Word),
         1 => Just(Token::Place),
         1 => Just(Token::Other),
     ];
-    let strategy = (said, any::<bool>(), prop::collection::vec(token, 0..24));
-    few::run(few::cases(512), &strategy, |(said, is_whole, tokens)| {
-        let numbered: Vec<Option<usize>> = said.iter().map(|it| Some(it.0)).collect();
-        let said = said.into_iter();
-        let said = said.map(|(word, is_value)| Said::new(words[word].to_owned(), is_value));
-        let message = Message::new(said.collect(), is_whole, 0);
+    let strategy = (picked, any::<bool>(), prop::collection::vec(token, 0..24));
+    few::run(few::cases(512), &strategy, |(picked, is_whole, tokens)| {
+        let numbered: Vec<Option<usize>> = picked.iter().map(|it| Some(it.0)).collect();
+        let picked = picked.into_iter();
+        let picked =
+            picked.map(|(word, is_value)| MessageWord::new(words[word].to_owned(), is_value));
+        let message = Message::new(picked.collect(), is_whole, 0);
         let longest = message.longest(&tokens, &numbered, Pace::of(&|| true));
         let expected = longest_of_all(&message, &tokens, &numbered);
         prop_assert_eq!(longest, expected, "{:?} {:?}", message, tokens);
         prop_assert!((0.0..=1.0).contains(&longest.share), "{longest:?}");
-        let telling = message.said.iter().filter(|it| it.is_telling).count();
+        let telling = message.words.iter().filter(|it| it.is_telling).count();
         prop_assert!(
             telling >= FEW_TELLING || longest.words == 0.0,
             "{message:?}"

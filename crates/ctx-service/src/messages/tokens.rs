@@ -48,7 +48,7 @@ impl<'m> Numbers<'m> {
 
     /// The number of each word of `message`.
     pub(super) fn all(&self, message: &Message) -> Vec<Option<usize>> {
-        message.said.iter().map(|it| self.get(&it.word)).collect()
+        message.words.iter().map(|it| self.get(&it.word)).collect()
     }
 
     /// The number of `word`, which is in lower case.

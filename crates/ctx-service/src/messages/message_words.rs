@@ -6,7 +6,7 @@ use super::words::{is_of_word, word_end};
 
 /// A word of a message, or a value: a quoted text, a number, a path or a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct MessageWord {
     /// In lower case; empty for a value of several words.
     pub(super) word: String,
     pub(super) is_value: bool,
@@ -14,10 +14,10 @@ pub(super) struct Said {
     pub(super) is_telling: bool,
 }
 
-impl Said {
+impl MessageWord {
     pub(super) fn new(word: String, is_value: bool) -> Self {
         let is_telling = !is_stop_word(&word);
-        Said {
+        MessageWord {
             word,
             is_value,
             is_telling,
@@ -26,7 +26,7 @@ impl Said {
 }
 
 /// The words and values of a message. O(bytes²), so long texts must be excluded before.
-pub(super) fn said(text: &str) -> Vec<Said> {
+pub(super) fn message_words(text: &str) -> Vec<MessageWord> {
     let mut all = Vec::new();
     let (mut rest, mut last) = (text, ' ');
     while let Some(c) = rest.chars().next() {
@@ -42,7 +42,7 @@ pub(super) fn said(text: &str) -> Vec<Said> {
             end
         } else if word > 0 {
             let is_value = rest[..word].bytes().all(|it| it.is_ascii_digit());
-            all.push(Said::new(rest[..word].to_lowercase(), is_value));
+            all.push(MessageWord::new(rest[..word].to_lowercase(), is_value));
             word
         } else {
             c.len_utf8()
@@ -53,10 +53,10 @@ pub(super) fn said(text: &str) -> Vec<Said> {
     all
 }
 
-fn value_of(text: &str) -> Said {
+fn value_of(text: &str) -> MessageWord {
     let word = text.trim_matches(|it| !is_of_word(it)).to_lowercase();
     let is_word = word.chars().all(is_of_word);
-    Said::new(if is_word { word } else { String::new() }, true)
+    MessageWord::new(if is_word { word } else { String::new() }, true)
 }
 
 /// The text between quotation marks or backticks, if `text` begins with one.
