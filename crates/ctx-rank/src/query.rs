@@ -16,6 +16,7 @@ use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
     message_after_call, panic_message, recovered_function, traced,
 };
+use crate::versions::{Listing, listing};
 use crate::words::{Analyzer, Part, composed, says_nothing};
 
 /// The most bytes of a question that are read.
@@ -76,8 +77,8 @@ pub enum Region {
     CodeBlock,
     /// A line of a stack trace.
     Trace,
-    /// A heading, and statements about versions and machines: a label, and what is below such a
-    /// heading, up to the first sentence.
+    /// A heading, and statements about versions and machines: a label, what is below such a
+    /// heading up to the first sentence, also in blocks of code, and lists of versions anywhere.
     Setting,
 }
 
@@ -194,7 +195,14 @@ impl Query {
         let mut block = String::new();
         let mut failures = Failures::default();
         let mut lines = lines_of(&body).peekable();
+        let mut before = Listing::None;
         while let Some(line) = lines.next() {
+            let listing = line.listing();
+            let is_one = listing == Listing::One;
+            reader.is_listing = listing == Listing::Many
+                || is_one && before == listing
+                || is_one && lines.peek().is_some_and(|it| it.listing() == listing);
+            before = listing;
             reader.is_before_place = match lines.peek() {
                 Some(Line::Text(next) | Line::Code(next)) => is_place_of_call(next),
                 _ => false,
@@ -206,7 +214,12 @@ impl Query {
                     block.push_str(line);
                     block.push('\n');
                     failures.code(line);
-                    reader.line(line, Region::CodeBlock);
+                    let region = if reader.is_setting || reader.is_listing {
+                        Region::Setting
+                    } else {
+                        Region::CodeBlock
+                    };
+                    reader.line(line, region);
                 }
                 Line::Text(line) => {
                     failures.text(line);
@@ -220,7 +233,8 @@ impl Query {
         let foreign = reader.foreign;
         let mut query = reader.finish();
         query.failures = failures.found();
-        query.title = title(&body, foreign, typed.is_some());
+        let first = first_line(&body);
+        query.title = title(first, foreign, typed.is_some());
         query.typed = typed;
         query.note_typed();
         query.note_definition();
@@ -390,9 +404,8 @@ fn typed(text: &str) -> Option<String> {
     is_short.then(|| line.trim().to_owned())
 }
 
-/// The terms of the first line that is not blank; if a trace comes first, of the first line after
-/// it.
-fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
+/// The first line that is not blank; if a trace comes first, the first line after it.
+fn first_line(text: &str) -> &str {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let is_form = |line: &str| is_call(line, None) && message_after_call(line).is_none();
     let says = |(line, next): &(&str, Option<&str>)| {
@@ -402,9 +415,12 @@ fn title(text: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     };
     let next = lines.clone().skip(1).map(Some).chain([None]);
     let first = lines.clone().zip(next).find(says);
-    let Some(line) = first.map(|(line, _)| line).or_else(|| lines.next()) else {
-        return Vec::new();
-    };
+    let line = first.map(|(line, _)| line).or_else(|| lines.next());
+    line.unwrap_or_default()
+}
+
+/// The terms of the first line.
+fn title(line: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     let line = panic_message(line).unwrap_or(line);
     let mut reader = Reader {
         is_typed,
@@ -423,6 +439,15 @@ enum Line<'t> {
     Open,
     /// The line that closes a block of code.
     Close,
+}
+
+impl Line<'_> {
+    fn listing(&self) -> Listing {
+        match self {
+            Line::Text(line) | Line::Code(line) => listing(line),
+            Line::Open | Line::Close => Listing::None,
+        }
+    }
 }
 
 /// The fence that is open, if any.
@@ -592,6 +617,8 @@ struct Reader {
     has_title: bool,
     /// Whether the current section of the report is about versions and machines.
     is_setting: bool,
+    /// Whether the current line is of a list of versions.
+    is_listing: bool,
     /// Whether the next line is the place of a call that this one may name.
     is_before_place: bool,
     /// The function that the previous line of a Go trace named, before its place.
@@ -653,6 +680,9 @@ impl Reader {
             return region;
         }
         let text = line.trim();
+        if self.is_listing && !self.is_sentence(text) {
+            return Region::Setting;
+        }
         let bare = text.trim_matches(['*', '_', '#', ':', ' ', '-']);
         let is_heading = text.starts_with('#')
             || text.starts_with("**") && text.ends_with("**")

@@ -16,6 +16,20 @@ const TAILS: [&str; 14] = [
     "snapshot",
 ];
 
+/// So many versions make a line a list of them, if at least one word in as many has one.
+const LISTED: usize = 3;
+
+/// What a line lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// At least three versions, and few other words: `Python 3.8.4, py-1.9.0, pluggy-0.13.1`.
+    Many,
+    /// A name and its version, as a row of a list of packages: `attrs 19.3.0`, `attrs==19.3.0`.
+    One,
+    /// No versions, or something else besides.
+    None,
+}
+
 /// A version in a text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Version {
@@ -53,6 +67,48 @@ pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
         beginnings: beginnings.collect(),
         term,
     })
+}
+
+/// What `line` lists. O(bytes).
+pub(crate) fn listing(line: &str) -> Listing {
+    let mut count = 0;
+    let mut at = 0;
+    while let Some(run) = run_from(line, at) {
+        let version = version_at(line, &run);
+        count += usize::from(version.is_some());
+        at = version.map_or(run.end, |it| it.bytes.end);
+    }
+    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+    let words = words.filter(|it| !it.is_empty()).count();
+    if count >= LISTED && count * LISTED >= words {
+        return Listing::Many;
+    }
+    let item = line.trim_start_matches([' ', '\t', '-', '*']);
+    let mut words = item.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '@');
+    if count == 0 || !is_name {
+        return Listing::None;
+    }
+    let is_row = match name.split_once("==") {
+        Some((_, version)) => begins_with_version(version) && words.next().is_none(),
+        // A third column tells where it is from.
+        None => words.next().is_some_and(begins_with_version) && words.nth(1).is_none(),
+    };
+    if is_row { Listing::One } else { Listing::None }
+}
+
+fn begins_with_version(text: &str) -> bool {
+    let text = text.trim_start_matches(['(', '=', '^', '~', '<', '>']);
+    run_from(text, 0).is_some_and(|it| it.start == 0 && version_at(text, &it).is_some())
+}
+
+/// The first run of letters, digits and underscores from `at` on.
+fn run_from(text: &str, at: usize) -> Option<Range<usize>> {
+    let is_of_run = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let start = at + text[at..].find(is_of_run)?;
+    let length = text[start..].find(|c| !is_of_run(c));
+    Some(start..length.map_or(text.len(), |it| start + it))
 }
 
 /// The ends of the numbers that begin at `at` with dots between them, if they may form a version.

@@ -1180,6 +1180,61 @@ fn settings_weigh_less_than_text() {
 }
 
 #[test]
+fn a_block_of_code_below_a_heading_about_settings_is_one() {
+    let of = |heading: &str| {
+        let text = format!("title\n{heading}\n\n```json\n{{\"zlib\": \"new_pool\"}}\n```\n");
+        Query::analyse(&text)
+    };
+    let code = of("## What happens");
+    assert!(names_of(&code).contains(&"zlib"));
+    for heading in ["## System Information", "**Versions**", "Environment:"] {
+        let setting = of(heading);
+        assert!(
+            0.0 < weight(&setting, "zlib") && weight(&setting, "zlib") < weight(&code, "zlib"),
+            "{heading}"
+        );
+        assert_eq!(names_of(&setting), ["new_pool"], "{heading}");
+    }
+    // A sentence ends the settings, for code too.
+    let said = "## Python version\n\nThis is what I run, and it is of no use:";
+    assert_eq!(weight(&of(said), "zlib"), weight(&code, "zlib"));
+}
+
+#[test]
+fn lists_of_versions_are_settings_wherever_they_are() {
+    let setting = weight(&Query::analyse("title\n## Versions\nzlib"), "zlib");
+    for list in [
+        "```\nzlib 1.2.11\nattrs 19.3.0 /opt/attrs\n```",
+        "```\nPackage Version\n------- -------\nattrs   19.3.0\nzlib    1.2\n```",
+        "```\nattrs==19.3.0\nzlib==1.2.11\n```",
+        "- zlib 1.2.11\n- attrs (19.3.0)",
+        "zlib-1.2.11, attrs-19.3.0, six-1.14.0",
+        "```\npy38 installed: zlib==1.2.11,attrs==19.3.0,six==1.14.0\n```",
+    ] {
+        let query = Query::analyse(&format!("title\n{list}\n"));
+        assert_eq!(weight(&query, "zlib"), setting, "{list}");
+    }
+    for text in [
+        "```\nzlib 1.2\n```",
+        "```\nzlib = 1.2.11\nattrs = f(19.3)\n```",
+        "```\nzlib uses 1.2.11\nattrs uses 19.3.0\n```",
+        "zlib 1.2.11",
+        "It works in zlib 1.2.11 and in 1.2.12, but not in 1.2.13.",
+        "```\nINFO zlib of client 1.2.11 said hello to pool 1.2.12 with id 7 and got 1.2.13\n```",
+    ] {
+        let query = Query::analyse(&format!("title\n{text}\n"));
+        assert!(weight(&query, "zlib") > 2.0 * setting, "{text}");
+    }
+    // The first line is deliberate.
+    let title = "zlib 1.2.11, attrs 19.3.0, six 1.14.0";
+    assert!(weight(&Query::analyse(&format!("{title}\n\nfail")), "zlib") > 2.0 * setting);
+}
+
+fn names_of(query: &Query) -> Vec<&str> {
+    query.names.iter().map(|it| it.text.as_str()).collect()
+}
+
+#[test]
 fn sentences_are_no_settings_whatever_is_above_them() {
     let said = "Saving goes on until the pool is empty,\nthen `load_table` hangs.\n\nproxy";
     let of = |heading: &str, said: &str| {
