@@ -70,6 +70,7 @@ struct Asked<'a> {
     file_names: &'a [String],
     patterns: &'a [String],
     phrases: &'a [String],
+    options: &'a [String],
     terms_left_out: usize,
     bytes_left_out: usize,
 }
@@ -329,6 +330,7 @@ impl<'a> Asked<'a> {
             file_names: &query.file_names,
             patterns: &query.patterns,
             phrases: &query.phrases,
+            options: &query.options,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
         }
@@ -494,6 +496,10 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
         (
             "phrases",
             some(query.phrases.iter(), |it| clean(it).into_owned()),
+        ),
+        (
+            "options",
+            some(query.options.iter(), |it| clean(it).into_owned()),
         ),
     ];
     let told = rows.into_iter().filter(|(_, items)| !items.is_empty());

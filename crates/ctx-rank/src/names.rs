@@ -89,6 +89,10 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             continue;
         }
         let start = at;
+        if let Some(option) = option_at(line, start) {
+            at += option.len();
+            continue;
+        }
         let mut segments = vec![segment(line, &mut at)];
         while let Some(after) = joined(line, at) {
             at = after;
@@ -126,6 +130,27 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         }
     }
     names
+}
+
+/// The option that `word` is, with its dashes and without a value: `--no-color` of
+/// `--no-color=always`.
+pub(crate) fn option_of(word: &str) -> Option<&str> {
+    let name = option_at(word, word.strip_prefix("--").map(|_| 2)?)?;
+    Some(&word[..2 + name.len()])
+}
+
+/// The name of the option of which the two dashes stand before `at`.
+fn option_at(line: &str, at: usize) -> Option<&str> {
+    let before = line[..at].strip_suffix("--")?;
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    // `i--` is code, and `---` a rule.
+    if before.ends_with(is_of_name) {
+        return None;
+    }
+    let name = &line[at..];
+    let name = &name[..name.find(|c| !is_of_name(c)).unwrap_or(name.len())];
+    let name = name.trim_end_matches(['-', '_']);
+    (name.len() > 1 && name.starts_with(|c: char| c.is_ascii_lowercase())).then_some(name)
 }
 
 fn has_digit(line: &str, at: usize) -> bool {

@@ -10,7 +10,7 @@ use crate::mentions::{
     Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
     path_of_link, pattern_of, place_of, placed_in, places_among,
 };
-use crate::names::{Name, may_be_name, names_in};
+use crate::names::{Name, may_be_name, names_in, option_of};
 use crate::runners::{Failed, failed};
 use crate::traces::{
     Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
@@ -155,6 +155,9 @@ pub struct Query {
     pub frames: Vec<Frame>,
     /// Texts of more than one word in quotation marks or backticks.
     pub phrases: Vec<String>,
+    /// Options of commands in the first line, with their dashes and without values: `--no-color` of
+    /// `--no-color=always`. Their words are no names.
+    pub options: Vec<String>,
     /// Failures: messages in code blocks and traces, and lines of text that begin with the name of
     /// an error. The first eight, each up to 200 bytes.
     pub failures: Vec<String>,
@@ -235,6 +238,7 @@ impl Query {
         query.failures = failures.found();
         let first = first_line(&body);
         query.title = title(first, foreign, typed.is_some());
+        query.options = options_in(first);
         query.typed = typed;
         query.note_typed();
         query.note_definition();
@@ -429,6 +433,15 @@ fn title(line: &str, foreign: Foreign, is_typed: bool) -> Vec<Term> {
     };
     reader.terms(&without_label(line), Region::Prose);
     heaviest(reader.weights).0
+}
+
+/// The options of commands in `line`, each once.
+fn options_in(line: &str) -> Vec<String> {
+    let mut options = Vec::new();
+    for option in line.split(is_between).filter_map(option_of) {
+        keep(&mut options, option.to_owned());
+    }
+    options
 }
 
 /// A line of a report, by its place in blocks of code.

@@ -532,7 +532,9 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
         .iter()
         .take(EXCERPT_TERMS)
         .map(|it| it.text.clone());
-    let mut keywords: Vec<String> = names.chain(terms).filter(|it| it.len() > 2).collect();
+    let options = query.options.iter().cloned();
+    let all = names.chain(terms).chain(options);
+    let mut keywords: Vec<String> = all.filter(|it| it.len() > 2).collect();
     keywords.sort_unstable();
     keywords.dedup();
     keywords.into()

@@ -23,6 +23,8 @@ pub(crate) const MOST_TEXTS: usize = 8;
 const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 /// So many words of a phrase are looked for before all of it is.
 const WORDS: usize = 3;
+/// So many options of commands are looked for.
+const OPTIONS: usize = 4;
 
 /// What raises a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +62,13 @@ pub struct Raised {
 
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by
 /// letter but for case and blanks: what stands between quotation marks or backticks, and a question
-/// of a few words as a whole, such as the message of an error; and of those that have a message of
-/// it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best
-/// of them by any ranking is. To a search, words that stand together are the same terms as words
-/// that do not. What was said in a thread is no such text: there a thing is said again and again.
-/// Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns what was
-/// raised, in the order of `chunks`. O(bytes of the chunks × phrases).
+/// of a few words as a whole, such as the message of an error; of those that have an option of its
+/// first line (`--no-color`), of which a search knows only the words; and of those that have a
+/// message of it with other values ([`messages`]). One that alone has a phrase is worth `best`,
+/// which the best of them by any ranking is. To a search, words that stand together are the same
+/// terms as words that do not. What was said in a thread is no such text: there a thing is said
+/// again and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is.
+/// Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
     best: Relevance,
@@ -80,13 +83,19 @@ pub(crate) fn raise(
         .collect();
     phrases.sort_unstable();
     phrases.dedup();
+    let options = query.options.iter().take(OPTIONS).map(|it| plain(it));
+    let options = options.filter_map(|it| Phrase::new(it, Form::Option));
+    let phrases = phrases
+        .into_iter()
+        .filter_map(|it| Phrase::new(it, Form::Text))
+        .chain(options);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     let full = texts.iter().map(|it| it.full);
     let mut worth = messages::worth(query, best, full, is_awaited);
     worth.resize(chunks.len(), 0.0);
     let mut by = vec![RaisedBy::Message; chunks.len()];
     let mut quoting: Vec<(usize, String)> = Vec::new();
-    for phrase in phrases.into_iter().filter_map(Phrase::new) {
+    for phrase in phrases {
         let has_it: Vec<bool> = texts
             .iter()
             .map(|text| phrase.is_in(text, is_awaited))
@@ -157,11 +166,20 @@ impl<'c> Text<'c> {
 struct Phrase {
     plain: String,
     words: Vec<AhoCorasick>,
+    form: Form,
+}
+
+/// What a phrase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    /// An option, which is not the beginning of a longer one.
+    Option,
 }
 
 impl Phrase {
     /// `None` where no word of it has a letter or digit of ASCII.
-    fn new(plain: String) -> Option<Self> {
+    fn new(plain: String, form: Form) -> Option<Self> {
         let words = plain.split(|it: char| !it.is_ascii_alphanumeric());
         let mut words: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
         words.sort_unstable_by_key(|it| (Reverse(it.len()), *it));
@@ -173,7 +191,7 @@ impl Phrase {
             builder.ascii_case_insensitive(true).build([word]).ok()
         });
         let words = words.collect::<Option<Vec<AhoCorasick>>>()?;
-        (!words.is_empty()).then_some(Phrase { plain, words })
+        (!words.is_empty()).then_some(Phrase { plain, words, form })
     }
 
     /// Whether `text` has it, as far as it was looked through while somebody waited.
@@ -181,11 +199,15 @@ impl Phrase {
         let has_words = || self.words.iter().all(|it| has(text.full, it, is_awaited));
         // Most texts are ASCII, which is told in less time than what characters they have.
         let may_hide_one = || !text.full.is_ascii() && text.full.contains(OF_ASCII_IN_LOWER_CASE);
-        (has_words() || may_hide_one())
-            && text
+        (has_words() || may_hide_one()) && {
+            let plain = text
                 .plain
-                .get_or_init(|| plain_while(text.full, is_awaited))
-                .contains(&self.plain)
+                .get_or_init(|| plain_while(text.full, is_awaited));
+            let ends = plain.match_indices(&self.plain);
+            let mut ends = ends.map(|(at, it)| &plain[at + it.len()..]);
+            let is_of_option = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+            ends.any(|behind| self.form == Form::Text || !behind.starts_with(is_of_option))
+        }
     }
 }
 
@@ -304,6 +326,18 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_has_an_option_of_the_first_line_is_worth_more() {
+        let texts = [
+            "add_option(\"--collect-only\", help=\"only collect\")",
+            "add_option(\"--collect-only-if\")",
+            "collect only what --collect says",
+        ];
+        come_to("pytest --collect-only shows all", &texts, &[40, 10, 10]);
+        come_to("`--collect` shows all", &texts, &[10, 10, 40]);
+        come_to("It fails\n\nwith --collect-only", &texts, &[10; 3]);
+    }
+
+    #[test]
     fn messages_of_a_thread_are_not_raised() {
         let worth = Relevance::new(0.4).expect("it is a share");
         let chunk = |id: &str| Chunk::new(id, "is a file, not a folder", Relevance::ZERO);
@@ -381,7 +415,8 @@ mod tests {
 
     #[test]
     fn a_word_is_found_wherever_it_stands() {
-        let phrase = Phrase::new("connection timeouts like these".to_owned()).unwrap();
+        let said = "connection timeouts like these".to_owned();
+        let phrase = Phrase::new(said, Form::Text).unwrap();
         for at in [0, STEP - 4, STEP, STEP + LONG - 4, 2 * STEP - 1] {
             let text = format!("{} Connection {}", "x ".repeat(at / 2), " x".repeat(STEP));
             assert!(has(&text, &phrase.words[0], &|| true), "{at}");

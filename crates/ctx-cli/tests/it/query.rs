@@ -362,13 +362,14 @@ fn shown_and_omitted_chunks_add_up_to_all_candidates() {
 }
 
 #[test]
-fn words_that_may_name_folders_and_files_are_reported() {
+fn words_that_may_name_folders_files_and_options_are_reported() {
     let asked = Asked::small();
-    let question = "how does `src/**/*.rs` use the LICENSE?";
+    let question = "how does `src/**/*.rs` use the LICENSE with --no-color?";
     let result = asked.run(&["query", question, "--json"]).json();
     let query = &result["retrieval"]["query"];
     assert_eq!(query["folders"], json!(["src"]));
     assert_eq!(query["fileNames"], json!(["LICENSE"]));
+    assert_eq!(query["options"], json!(["--no-color"]));
     let table = asked.run(&["query", question, "--explain"]).stderr;
     let row = |what: &str, item: &str| {
         let rows = table.lines().map(str::trim);
@@ -376,7 +377,7 @@ fn words_that_may_name_folders_and_files_are_reported() {
         rows.any(|(it, items)| it == what && items == item)
     };
     assert!(
-        row("folders", "src") && row("file names", "LICENSE"),
+        row("folders", "src") && row("file names", "LICENSE") && row("options", "--no-color"),
         "{table}"
     );
 }

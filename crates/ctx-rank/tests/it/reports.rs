@@ -1230,6 +1230,27 @@ fn lists_of_versions_are_settings_wherever_they_are() {
     assert!(weight(&Query::analyse(&format!("{title}\n\nfail")), "zlib") > 2.0 * setting);
 }
 
+#[test]
+fn options_of_commands_are_no_names() {
+    let query = Query::analyse("pytest `--collect-only` needs --co=short\n\nI run `--fail-fast`.");
+    assert_eq!(query.options, ["--collect-only", "--co"]);
+    assert!(query.names.is_empty(), "{:?}", query.names);
+    assert!(weight(&query, "collect") > 0.0);
+    for text in [
+        "a rule ---",
+        "count--;",
+        "`i--j`",
+        "-- and",
+        "--1",
+        "--A",
+        "--a",
+    ] {
+        assert!(Query::analyse(text).options.is_empty(), "{text}");
+    }
+    let beside = Query::analyse("`fetch --keep-alive pool_size`");
+    assert_eq!(names_of(&beside), ["fetch", "pool_size"]);
+}
+
 fn names_of(query: &Query) -> Vec<&str> {
     query.names.iter().map(|it| it.text.as_str()).collect()
 }
