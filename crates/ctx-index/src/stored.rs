@@ -64,8 +64,8 @@ impl Stored {
         }))
     }
 
-    /// Why opening the index would start it over, as a fragment that follows "failed to"; `None` if
-    /// it is whole. Every checksum is verified. O(bytes of the index).
+    /// Why opening the index would start it over; `None` if it is whole. Every checksum is
+    /// verified. O(bytes of the index).
     ///
     /// # Errors
     /// The index cannot be read.

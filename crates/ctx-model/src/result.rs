@@ -163,8 +163,8 @@ pub struct BuiltContext {
     pub omitted: Vec<Omitted>,
     /// The files shown, in order, each once.
     pub files: Vec<String>,
-    /// The mean relevance of the included chunks, where one that others are merged into counts once,
-    /// with the highest of theirs; 0 if there are none.
+    /// The mean relevance of the included chunks, where one that others are merged into counts
+    /// once, with the highest of theirs; 0 if there are none.
     pub average_relevance: f64,
     /// Whether a chunk was left out for lack of room.
     pub was_truncated: bool,

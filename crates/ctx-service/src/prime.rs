@@ -139,19 +139,25 @@ impl Service {
     /// What `message` names must be in the context, as fully as it fits; messages of the thread
     /// alone may be left out:
     ///
-    /// | written | named |
-    /// |---|---|
-    /// | `@src/tide.rs`, `@tide.rs` | the indexed file with this path, or the only one whose path ends so |
-    /// | `@tide.rs:10`, `@tide.rs:10-20`, `@tide.rs#L10-L20` | lines of it, from 1; in `@tide.rs:10:5` the 5 is a column |
-    /// | `lines 10 to 20 of @tide.rs`, `@tide.rs, line 10` | the same in words, beside a file with an extension |
-    /// | `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull`, `@Moon->pull` | at most three symbols of this name, within the scope before it; else a file called so, such as `@Makefile` |
-    /// | `@"my notes.md"`, `@"my notes.md:3"` | any of these, up to the next quotation mark; without one on the line, nothing |
-    /// | `@m-17` | the message of the thread with this id, and its exchange, if no file or symbol is called so |
-    /// | `[fil-9f2a1c]`, `[fil-9f2a1c:3, mes-9f2a1c]`, `@fil-9f2a1c` | the sources with these labels in earlier contexts of the thread |
+    /// * `@src/tide.rs` or `@tide.rs`: the indexed file with this path, or the only one whose path
+    ///   ends so.
+    /// * `@tide.rs:10`, `@tide.rs:10-20` or `@tide.rs#L10-L20`: lines of it, from 1; in
+    ///   `@tide.rs:10:5` the 5 is a column. `lines 10 to 20 of @tide.rs` and `@tide.rs, line 10` say
+    ///   the same in words, beside a file with an extension.
+    /// * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: at most three symbols
+    ///   of this name, within the scope before it; else a file called so, such as `@Makefile`.
+    /// * `@"my notes.md"` or `@"my notes.md:3"`: any of these, up to the next quotation mark;
+    ///   without one on the line, nothing.
+    /// * `@m-17`: the message of the thread with this id, and its exchange, if no file or symbol is
+    ///   called so.
+    /// * `[fil-9f2a1c]`, `[fil-9f2a1c:3, mes-9f2a1c]` or `@fil-9f2a1c`: the sources with these
+    ///   labels in earlier contexts of the thread.
     ///
+    /// How they are read:
     /// * An `@` begins a name at the beginning of a word: not after a letter, a digit or one of
-    ///   `` !#$%&)+-./=?@\]^} ``, as in `me@example.com`, `node_modules/@types` and `f(x)@y`. Emphasis
-    ///   (`*`, `_`, `~`) before it does not count, nor do letters of scripts without spaces.
+    ///   `` !#$%&)+-./=?@\]^} ``, as in `me@example.com`, `node_modules/@types` and `f(x)@y`.
+    ///   Emphasis (`*`, `_`, `~`) before it does not count, nor do letters of scripts without
+    ///   spaces.
     /// * A name without quotation marks ends before white space, a bracket, a quotation mark of any
     ///   language, a backtick, an em dash, one of `,;@|` or such punctuation of other scripts.
     ///   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. Where text in a
@@ -162,10 +168,10 @@ impl Service {
     /// * Fenced blocks of code name nothing: decorators are no names.
     /// * Only what is indexed is found: `@.env` opens nothing.
     ///
-    /// The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name by
-    /// itself: with or without `@`, and without quotation marks. Of pins, references and message the
-    /// first 32 names each are looked up. Whatever is not found, fits several files or symbols, or
-    /// was not looked up is in [`PrimeContext::unresolved`], with the reason.
+    /// The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name
+    /// by itself: with or without `@`, and without quotation marks. Of pins, references and message
+    /// the first 32 names each are looked up. Whatever is not found, fits several files or symbols,
+    /// or was not looked up is in [`PrimeContext::unresolved`], with the reason.
     ///
     /// ```
     /// # use std::sync::Arc;
