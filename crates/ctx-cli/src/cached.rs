@@ -4,8 +4,10 @@
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use ctx::index::{IndexError, Stored};
+use ctx::model::UnixSeconds;
 use serde::Serialize;
 
 use crate::args::IndexArgs;
@@ -18,7 +20,7 @@ use crate::place;
 use crate::report::{self, Report, clean};
 use crate::walk::shown;
 
-const DAY: i64 = 86_400;
+const DAY: Duration = Duration::from_hours(24);
 
 /// The indexes in a cache folder.
 struct Cache {
@@ -118,8 +120,8 @@ impl Found {
             folder: shown(&stored.folder),
             bytes: stored.bytes,
             format: stored.format.as_deref(),
-            written_at: stored.written_at,
-            used_at: stored.used_at,
+            written_at: stored.written_at.map(UnixSeconds::get),
+            used_at: stored.used_at.map(UnixSeconds::get),
             why,
         }
     }
@@ -135,13 +137,13 @@ impl Found {
 
     /// Why it should be removed, if so. The state of its folder is checked again: other indexes
     /// were removed since, and the folder may be back, with the drive that it is on.
-    fn is_unwanted(&self, unused_for: Option<u32>, now: i64) -> Option<String> {
+    fn is_unwanted(&self, unused_for: Option<u32>, now: UnixSeconds) -> Option<String> {
         let is_gone_still = || State::of(self.stored.root.as_deref()) == State::Gone;
         if self.state == State::Gone && is_gone_still() {
             return Some("its folder is gone".to_owned());
         }
         let (days, used_at) = (unused_for?, self.stored.used_at?);
-        let is_unused = now.saturating_sub(used_at) >= i64::from(days).saturating_mul(DAY);
+        let is_unused = used_at <= now.saturating_sub(DAY.saturating_mul(days));
         is_unused.then(|| format!("it was last used {}", indexing::ago(used_at)))
     }
 }
@@ -161,7 +163,7 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     let bytes = cache.indexes.iter().map(|it| it.stored.bytes).sum();
     let rows = cache.indexes.iter().zip(&faults).map(|(it, fault)| {
         let stored = &it.stored;
-        let time = |it: Option<i64>| it.map_or("-".to_owned(), indexing::ago);
+        let time = |it: Option<UnixSeconds>| it.map_or("-".to_owned(), indexing::ago);
         let format = stored.format.as_deref().unwrap_or("-");
         let anew = fault.as_ref().map_or("", |_| ", begun anew");
         let root = stored.root.as_deref().map_or("-".to_owned(), shown);
@@ -205,7 +207,7 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
 pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     let cache = Cache::look()?;
     cache.tell_passed(report);
-    let now = indexing::now();
+    let now = SystemTime::now().into();
     let mut pruned = Pruned {
         folder: shown(&cache.folder),
         dry_run: args.dry_run,
@@ -447,9 +449,9 @@ mod tests {
         let stored = Stored::at(&folder).unwrap().unwrap();
         let state = State::Gone;
         let found = Found { stored, state };
-        assert_eq!(found.is_unwanted(None, 0), None);
+        assert_eq!(found.is_unwanted(None, UnixSeconds::default()), None);
         fs::remove_dir(&root).unwrap();
-        assert!(found.is_unwanted(None, 0).is_some());
+        assert!(found.is_unwanted(None, UnixSeconds::default()).is_some());
         fs::remove_dir_all(&all).unwrap();
     }
 }

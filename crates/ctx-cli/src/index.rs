@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
+use ctx::model::UnixSeconds;
 use serde::Serialize;
 
 use crate::args::{IndexArgs, Indexed};
@@ -313,7 +314,7 @@ impl<'t> StatusJson<'t> {
                 changes: None,
                 changes_complete: None,
                 changes_failure: None,
-                written_at: status.written_at,
+                written_at: status.written_at.map(UnixSeconds::get),
             },
             ..StatusJson::of_none(&status.root, &status.folder)
         }

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Options, Pending, Status, StoredOptions, Updated};
-use ctx::model::error_chain;
+use ctx::model::{UnixSeconds, error_chain};
 use ctx::source;
 
 use crate::emit::{counted, grouped};
@@ -213,15 +213,10 @@ pub(crate) fn changes(pending: Pending) -> String {
     }
 }
 
-/// The time now, in seconds since 1970.
-pub(crate) fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
-}
-
-/// How long ago `time` is, which is in seconds since 1970.
-pub(crate) fn ago(time: i64) -> String {
-    let seconds = now().saturating_sub(time).max(0);
+/// How long ago `time` is.
+pub(crate) fn ago(time: UnixSeconds) -> String {
+    let now = UnixSeconds::from(SystemTime::now());
+    let seconds = now.get().saturating_sub(time.get()).max(0);
     match seconds {
         0..=119 => format!("{seconds} s ago"),
         120..=7_199 => format!("{} min ago", seconds / 60),

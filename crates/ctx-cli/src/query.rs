@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     // An unknown counter is reported before a folder is indexed in vain.
     let counters = Arc::new(counters());
     counters.get(&build.counter)?;
-    retrieve.now = Some(now());
+    retrieve.now = Some(SystemTime::now().into());
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
     }
@@ -280,11 +280,6 @@ fn hint_at_repository(root: &Path, report: Report) {
             "an index of {all} exists; --root {all} asks all of it"
         ));
     }
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
 }
 
 fn refuse_empty(index: &Index) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use ctx_model::UnixSeconds;
 use ctx_source::{Root, make_private};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
@@ -232,7 +233,7 @@ impl Index {
             lines: totals.lines,
             bytes: bytes_below(&self.folder),
             generation: known.generation.unwrap_or(0),
-            written_at: known.written_at,
+            written_at: known.written_at.map(UnixSeconds::new),
             include_generated: wanted.include_generated,
             max_file_bytes: wanted.max_file_bytes,
         })

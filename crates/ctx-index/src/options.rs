@@ -4,6 +4,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_source::Ignoring;
 use ctx_syntax::Limits;
 
@@ -257,8 +258,8 @@ pub struct Status {
     pub bytes: u64,
     /// How often the indexed content changed.
     pub generation: u64,
-    /// The time of the last change, in seconds since 1970.
-    pub written_at: Option<i64>,
+    /// The time of the last change.
+    pub written_at: Option<UnixSeconds>,
     /// Whether generated and vendored files are indexed.
     pub include_generated: bool,
     /// Larger files are skipped, in bytes.

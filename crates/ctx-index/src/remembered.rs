@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{MOST_USES, Message, Vote};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -136,14 +137,14 @@ impl Remembered {
     }
 
     /// Records that files were shown. Does nothing if nothing can be written.
-    pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), Fault> {
+    pub(crate) fn shown(&self, paths: &[String], now: UnixSeconds) -> Result<(), Fault> {
         if !self.is_writable() {
             return Ok(());
         }
         self.change(|changes| {
             for path in paths {
                 let (uses, shown_at) = usage(changes, path)?.unwrap_or_default();
-                let row = [text(path), uses.into(), shown_at.max(now).into()];
+                let row = [text(path), uses.into(), shown_at.max(now.get()).into()];
                 changes.put(&USAGE, &row)?;
             }
             Ok(())
@@ -191,13 +192,15 @@ impl Remembered {
         })
     }
 
-    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, Fault> {
+    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, UnixSeconds)>, Fault> {
         let connection = self.current()?;
         let mut statement = connection.prepare_cached(
             "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path DESC LIMIT ?1",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement.query_map([limit], |row| {
+            Ok((row.get(0)?, UnixSeconds::new(row.get(1)?)))
+        })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -211,7 +214,7 @@ impl Remembered {
             let (id, role, content): (String, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             let place = row.get::<_, i64>(4)?.cast_unsigned();
-            Ok(Message::new(id, role, content, row.get(3)?).at(place))
+            Ok(Message::new(id, role, content, UnixSeconds::new(row.get(3)?)).at(place))
         })?;
         let mut messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         messages.reverse();
@@ -239,7 +242,7 @@ impl Remembered {
                     text(&message.id),
                     text(&message.role),
                     text(&message.content),
-                    message.sent_at.into(),
+                    message.sent_at.get().into(),
                 ];
                 changes.put(&MESSAGES, &row)?;
             }
@@ -276,7 +279,7 @@ impl Remembered {
             if seq(changes, is_known, params![vote.key])?.is_some() {
                 return Ok(false);
             }
-            changes.put(&VOTES, &[text(&vote.key), vote.at.into()])?;
+            changes.put(&VOTES, &[text(&vote.key), vote.at.get().into()])?;
             let by = if vote.is_useful() { 1 } else { -1 };
             let (uses, shown_at) = usage(changes, &vote.path)?.unwrap_or_default();
             let uses = (uses + by).clamp(0, MOST_USES.cast_signed());
@@ -317,7 +320,7 @@ impl Remembered {
 
     /// Records the root, and at most once a day that the index was opened. Does nothing if nothing
     /// can be written. A root whose path is not UTF-8 is not recorded.
-    pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), Fault> {
+    pub(crate) fn opened(&self, root: &Path, now: UnixSeconds) -> Result<(), Fault> {
         if !self.is_writable() {
             return Ok(());
         }
@@ -326,14 +329,14 @@ impl Remembered {
             let opened_at: Option<i64> = value(&connection, OPENED_AT)?;
             (value::<String>(&connection, ROOT)?, opened_at)
         };
-        let is_recent = |at: i64| (at..at.saturating_add(DAY)).contains(&now);
+        let is_recent = |at: i64| (at..at.saturating_add(DAY)).contains(&now.get());
         let root = root.to_str().unwrap_or_default();
         if noted.as_deref() == Some(root) && opened_at.is_some_and(is_recent) {
             return Ok(());
         }
         self.change(|changes| {
             changes.put(&KEPT, &[text(ROOT), text(root)])?;
-            changes.put(&KEPT, &[text(OPENED_AT), text(&now.to_string())])?;
+            changes.put(&KEPT, &[text(OPENED_AT), text(&now.get().to_string())])?;
             Ok(())
         })
     }

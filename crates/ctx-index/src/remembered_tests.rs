@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::Usefulness;
 use tempfile::TempDir;
 
@@ -27,7 +28,7 @@ fn uses(remembered: &Remembered, path: &str) -> u64 {
 #[test]
 fn a_vote_counts_once() {
     let (folder, remembered) = remembered();
-    let vote = Vote::new("key", "a.rs", Usefulness::Useful, 1);
+    let vote = Vote::new("key", "a.rs", Usefulness::Useful, UnixSeconds::new(1));
     assert!(remembered.vote(&vote).unwrap());
     for _ in 0..1_000 {
         assert!(!remembered.vote(&vote).unwrap());
@@ -42,7 +43,12 @@ fn a_vote_counts_once() {
 fn votes_move_uses_within_bounds() {
     let (_folder, remembered) = remembered();
     let vote = |n: u32, is_useful: bool| {
-        let vote = Vote::new(format!("{is_useful} {n}"), "a.rs", is_useful.into(), 1);
+        let vote = Vote::new(
+            format!("{is_useful} {n}"),
+            "a.rs",
+            is_useful.into(),
+            UnixSeconds::new(1),
+        );
         assert!(remembered.vote(&vote).unwrap());
         uses(&remembered, "a.rs")
     };
@@ -55,14 +61,29 @@ fn votes_move_uses_within_bounds() {
 #[test]
 fn a_vote_leaves_the_time_a_file_was_shown() {
     let (_folder, remembered) = remembered();
-    remembered.shown(&["a.rs".to_owned()], 7).unwrap();
     remembered
-        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .shown(&["a.rs".to_owned()], UnixSeconds::new(7))
         .unwrap();
     remembered
-        .vote(&Vote::new("other", "b.rs", Usefulness::Useful, 9))
+        .vote(&Vote::new(
+            "key",
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(9),
+        ))
         .unwrap();
-    assert_eq!(remembered.recent(5).unwrap(), [("a.rs".to_owned(), 7)]);
+    remembered
+        .vote(&Vote::new(
+            "other",
+            "b.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(9),
+        ))
+        .unwrap();
+    assert_eq!(
+        remembered.recent(5).unwrap(),
+        [("a.rs".to_owned(), UnixSeconds::new(7))]
+    );
 }
 
 #[test]
@@ -75,12 +96,17 @@ fn of_a_file_that_is_gone_and_was_of_no_use_nothing_is_remembered() {
         rows.unwrap().map(Result::unwrap).collect::<Vec<String>>()
     };
     let gone = ["a.rs", "b.rs", "c.rs"].map(str::to_owned);
-    remembered.shown(&gone, 7).unwrap();
+    remembered.shown(&gone, UnixSeconds::new(7)).unwrap();
     remembered
-        .vote(&Vote::new("key", "b.rs", Usefulness::Useful, 9))
+        .vote(&Vote::new(
+            "key",
+            "b.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(9),
+        ))
         .unwrap();
     // A vote against a file that was never shown, like those that earlier versions left.
-    let against = Vote::new("other", "d.rs", Usefulness::NotUseful, 9);
+    let against = Vote::new("other", "d.rs", Usefulness::NotUseful, UnixSeconds::new(9));
     remembered.vote(&against).unwrap();
     remembered.moved(&[], &gone[..2]).unwrap();
     assert_eq!(rows(), ["b.rs", "c.rs"]);
@@ -97,16 +123,31 @@ fn of_a_file_that_is_gone_and_was_of_no_use_nothing_is_remembered() {
 fn votes_are_counted_and_nothing_else_is() {
     let (_folder, remembered) = remembered();
     assert_eq!(remembered.votes().unwrap(), 0);
-    remembered.shown(&["a.rs".to_owned()], 7).unwrap();
     remembered
-        .append("t", &Message::new("1", "user", "hello", 1))
+        .shown(&["a.rs".to_owned()], UnixSeconds::new(7))
+        .unwrap();
+    remembered
+        .append(
+            "t",
+            &Message::new("1", "user", "hello", UnixSeconds::new(1)),
+        )
         .unwrap();
     assert_eq!(remembered.votes().unwrap(), 0);
     remembered
-        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .vote(&Vote::new(
+            "key",
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(9),
+        ))
         .unwrap();
     remembered
-        .vote(&Vote::new("key", "a.rs", Usefulness::Useful, 9))
+        .vote(&Vote::new(
+            "key",
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(9),
+        ))
         .unwrap();
     assert_eq!(remembered.votes().unwrap(), 1);
 }
@@ -116,11 +157,14 @@ fn messages_keep_their_order_and_come_once() {
     let (_folder, remembered) = remembered();
     for id in ["1", "2", "2", "3"] {
         // All in the same second: the order is that of arrival.
-        let message = Message::new(id, "user", "text", 5);
+        let message = Message::new(id, "user", "text", UnixSeconds::new(5));
         remembered.append("t", &message).unwrap();
     }
     remembered
-        .append("other", &Message::new("1", "user", "text", 5))
+        .append(
+            "other",
+            &Message::new("1", "user", "text", UnixSeconds::new(5)),
+        )
         .unwrap();
     let ids = |limit| -> Vec<String> {
         let messages = remembered.messages("t", limit).unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, UnixSeconds};
 use ctx_retrieve::{
     Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part, PartQuery,
     PortError, PortResult, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
@@ -352,7 +352,7 @@ fn read_part(
     part.qualified_name = stored.qualified_name;
     part.language = stored.language;
     part.refers_to = stored.refers_to;
-    part.modified_at = stored.modified_at;
+    part.modified_at = stored.modified_at.map(UnixSeconds::new);
     Ok(part)
 }
 
@@ -438,11 +438,11 @@ impl Usage for Index {
         self.answer(self.remembered.uses(paths))
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
+    async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
         self.answer(self.remembered.shown(paths, now))
     }
 
-    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
         self.answer(self.remembered.recent(limit))
     }
 }

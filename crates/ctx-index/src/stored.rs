@@ -13,6 +13,7 @@ use crate::manifest;
 use crate::own;
 use crate::remembered::Remembered;
 use crate::store::Store;
+use ctx_model::UnixSeconds;
 
 /// An index seen from outside, whether or not its root still exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,11 +28,11 @@ pub struct Stored {
     pub format: Option<String>,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// When the indexed content last changed, in seconds since 1970.
-    pub written_at: Option<i64>,
-    /// When one of its files was last written, in seconds since 1970. That happens whenever the
+    /// When the indexed content last changed.
+    pub written_at: Option<UnixSeconds>,
+    /// When one of its files was last written. That happens whenever the
     /// index shows something and, if the folder can be written, on its first opening each day.
-    pub used_at: Option<i64>,
+    pub used_at: Option<UnixSeconds>,
 }
 
 impl Stored {
@@ -59,13 +60,13 @@ impl Stored {
             root: root_of(folder).map_err(|it| it.within(folder))?,
             format,
             bytes: bytes_below(folder),
-            written_at,
+            written_at: written_at.map(UnixSeconds::new),
             used_at: newest(folder),
         }))
     }
 
-    /// Why opening the index would start it over; `None` if it is whole. Every checksum is
-    /// verified. O(bytes of the index).
+    /// Why opening the index would start it over, as a fragment that follows "failed to"; `None` if
+    /// it is whole. Every checksum is verified. O(bytes of the index).
     ///
     /// # Errors
     /// The index cannot be read.
@@ -125,7 +126,7 @@ fn root_of(folder: &Path) -> Result<Option<PathBuf>, Fault> {
 
 /// When the newest file below `folder` was written, except the lock files, which are also written
 /// by callers of [`Stored::remove`].
-fn newest(folder: &Path) -> Option<i64> {
+fn newest(folder: &Path) -> Option<UnixSeconds> {
     let entries = fs::read_dir(folder).ok()?;
     let time = |entry: fs::DirEntry| {
         let metadata = entry.metadata().ok()?;
@@ -140,7 +141,7 @@ fn newest(folder: &Path) -> Option<i64> {
     entries.flatten().filter_map(time).max()
 }
 
-/// Seconds since 1970.
-pub(crate) fn seconds(time: SystemTime) -> i64 {
-    i64::try_from(manifest::seconds(time)).unwrap_or(i64::MAX)
+/// `time` in seconds; 0 if it is before 1970.
+pub(crate) fn seconds(time: SystemTime) -> UnixSeconds {
+    UnixSeconds::new(i64::try_from(manifest::seconds(time)).unwrap_or(i64::MAX))
 }

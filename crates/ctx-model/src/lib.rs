@@ -12,6 +12,7 @@ mod rendition;
 mod result;
 mod setters;
 mod span;
+mod time;
 mod tokens;
 mod warning;
 mod wire;
@@ -33,6 +34,7 @@ pub use result::{
     BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit,
 };
 pub use span::LineSpan;
+pub use time::UnixSeconds;
 pub use tokens::Tokens;
 pub use warning::{Warning, WarningCode};
 pub use wire::Wire;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Hit, Part};
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
@@ -577,7 +578,7 @@ const FILES: &str = "
 /// A row with its terms. `None` if its lines are invalid, which cannot have been written.
 fn document(row: &Row, mut terms: Terms) -> Option<Document> {
     let mut part = part(row, 3)?;
-    part.modified_at = row.get(11);
+    part.modified_at = row.get::<_, Option<i64>>(11).map(UnixSeconds::new);
     terms.length = row.get(2);
     Some(Document::new(part, hash(row, 12), terms))
 }

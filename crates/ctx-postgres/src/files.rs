@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ctx_model::UnixSeconds;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -17,8 +18,8 @@ pub struct StoredFile {
     pub hash: [u8; 32],
     /// The bytes of its text.
     pub bytes: u64,
-    /// When it was last modified, in seconds since 1970.
-    pub modified_at: Option<i64>,
+    /// When it was last modified.
+    pub modified_at: Option<UnixSeconds>,
     /// Its role, worded as by `ctx_rank::Role`.
     pub role: String,
     /// The number of its lines.
@@ -189,7 +190,7 @@ fn file(row: &Row) -> StoredFile {
     StoredFile {
         path: row.get(0),
         hash: row.get::<_, &[u8]>(1).try_into().unwrap_or_default(),
-        modified_at: row.get(2),
+        modified_at: row.get::<_, Option<i64>>(2).map(UnixSeconds::new),
         role: row.get(3),
         lines: row.get::<_, i32>(4).cast_unsigned(),
         parts: row.get::<_, i32>(5).cast_unsigned(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, UnixSeconds};
 use ctx_retrieve::{Hit, Part, PartQuery};
 use tokio_postgres::Row;
 
@@ -19,7 +19,7 @@ const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name
 /// been written.
 pub(crate) fn hit(row: &Row) -> Option<Hit> {
     let mut part = part(row, 0)?;
-    part.modified_at = row.get(8);
+    part.modified_at = row.get::<_, Option<i64>>(8).map(UnixSeconds::new);
     Some(Hit::new(part, row.get(9)))
 }
 

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::Message;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_postgres::Row;
@@ -23,7 +24,7 @@ pub(crate) struct Opening {
     most: usize,
     pinned: Vec<String>,
     /// The files shown last, and when, as many as `most_recent`.
-    recent: Vec<(String, i64)>,
+    recent: Vec<(String, UnixSeconds)>,
     most_recent: usize,
     pub(crate) progress: Progress,
     /// The generation at which terms were last counted. Locked while they are counted.
@@ -98,7 +99,10 @@ impl OwnedStore {
         let progress = first.map(|row| progress(row, 1)).unwrap_or_default();
         let recent = first.map(|row| {
             let (paths, times): (Vec<String>, Vec<i64>) = (row.get(4), row.get(5));
-            paths.into_iter().zip(times).collect()
+            paths
+                .into_iter()
+                .zip(times.into_iter().map(UnixSeconds::new))
+                .collect()
         });
         let opening = Opening {
             thread: thread.to_owned(),
@@ -145,7 +149,7 @@ impl Opening {
     }
 
     /// The `limit` files shown last, and when, if they were read.
-    pub(crate) fn recent(&self, limit: usize) -> Option<Vec<(String, i64)>> {
+    pub(crate) fn recent(&self, limit: usize) -> Option<Vec<(String, UnixSeconds)>> {
         let is_known = limit <= self.most_recent;
         is_known.then(|| self.recent.iter().take(limit).cloned().collect())
     }

@@ -1,6 +1,7 @@
 //! Messages of threads, and references pinned to them.
 
 use async_trait::async_trait;
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{History, Message, PortResult, References, Threads};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
@@ -68,7 +69,7 @@ impl OwnedStore {
         let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
         let next = waiting.of(transaction.prepare_cached(NEXT)).await?;
-        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.sent_at];
+        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.sent_at.get()];
         let row = waiting.of(transaction.query_one(&next, &values)).await?;
         let add = waiting.of(transaction.prepare_cached(ADD)).await?;
         let number: i64 = row.get(0);
@@ -79,7 +80,7 @@ impl OwnedStore {
             &message.id,
             &message.role,
             &message.content,
-            &message.sent_at,
+            &message.sent_at.get(),
         ];
         if waiting.of(transaction.execute(&add, &values)).await? == 0 {
             waiting.of(transaction.rollback()).await?;
@@ -193,7 +194,7 @@ const EXCHANGE: &str = "
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     let place = row.get::<_, i64>(at + 4).cast_unsigned();
-    Message::new(text(0), text(1), text(2), row.get(at + 3)).at(place)
+    Message::new(text(0), text(1), text(2), UnixSeconds::new(row.get(at + 3))).at(place)
 }
 
 #[async_trait]

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, Usage, VOTE_MEMORY_SECONDS, Vote};
+use ctx_model::UnixSeconds;
+use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, Usage, VOTE_MEMORY, Vote};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -104,7 +105,7 @@ impl OwnedStore {
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
         let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
         let useful: Vec<bool> = votes.iter().map(Vote::is_useful).collect();
-        let at: Vec<i64> = votes.iter().map(|it| it.at).collect();
+        let at: Vec<i64> = votes.iter().map(|it| it.at.get()).collect();
         let transaction = self.begin(client, Mode::Writes).await?;
         let turn = waiting.of(transaction.prepare_cached(VOTE)).await?;
         let owner = self.owner();
@@ -124,9 +125,9 @@ impl OwnedStore {
         let add = waiting.of(transaction.prepare_cached(COUNTED)).await?;
         let values: [&(dyn ToSql + Sync); 6] = [&owner, &counted, &paths, &steps, &lows, &highs];
         waiting.of(transaction.execute(&add, &values)).await?;
-        let now = at.iter().copied().max().unwrap_or(0);
+        let now = votes.iter().map(|it| it.at).max().unwrap_or_default();
         let forget = waiting.of(transaction.prepare_cached(FORGET)).await?;
-        let (until, most) = (now.saturating_sub(VOTE_MEMORY_SECONDS), FORGOTTEN + counted);
+        let (until, most) = (now.saturating_sub(VOTE_MEMORY).get(), FORGOTTEN + counted);
         waiting
             .of(transaction.execute(&forget, &[&owner, &until, &most]))
             .await?;
@@ -212,18 +213,23 @@ impl Usage for OwnedStore {
         Ok(known.collect())
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
+    async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
         let sql = "INSERT INTO ctx.usage AS u (owner, path, shown_at)
                    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
                    ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
                    WHERE u.shown_at < excluded.shown_at";
         let paths = in_order(paths);
-        self.write_in("note what was shown", Mode::Notes, sql, &[&paths, &now])
-            .await?;
+        self.write_in(
+            "note what was shown",
+            Mode::Notes,
+            sql,
+            &[&paths, &now.get()],
+        )
+        .await?;
         Ok(())
     }
 
-    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
         let sql = "SELECT path, shown_at FROM ctx.usage WHERE owner = $1 AND shown_at > 0
                    ORDER BY shown_at DESC, path DESC LIMIT $2::int";
         if let Some(known) = self.opening().and_then(|it| it.recent(limit)) {
@@ -233,6 +239,9 @@ impl Usage for OwnedStore {
         let rows = self
             .read("list recent files", sql, &[&self.owner(), &limit])
             .await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        Ok(rows
+            .iter()
+            .map(|row| (row.get(0), UnixSeconds::new(row.get(1))))
+            .collect())
     }
 }

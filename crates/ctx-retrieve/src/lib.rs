@@ -20,7 +20,7 @@ pub use paths::{files_ending_with, is_same_path};
 pub use ports::{
     Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
     Near, Part, PartQuery, PortError, PortResult, References, Relations, Semantic, TextQuery,
-    Threads, Touched, Usage, Usefulness, VOTE_MEMORY_SECONDS, Vote,
+    Threads, Touched, Usage, Usefulness, VOTE_MEMORY, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};
 pub use scope::{ScopeGuard, TaskFailed, TaskScope, is_awaited};

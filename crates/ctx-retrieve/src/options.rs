@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ctx_model::Tokens;
+use ctx_model::{Tokens, UnixSeconds};
 use ctx_rank::{Place, Profile, Query, Role};
 
 use crate::ports::Field;
@@ -305,8 +305,8 @@ pub struct Options {
     /// The weights of signals. That of keywords has no effect here, as the texts of parts are not
     /// read.
     pub profile: Profile,
-    /// The present time, in seconds since 1970; if `None`, everything counts as undated.
-    pub now: Option<i64>,
+    /// The present time; if `None`, everything counts as undated.
+    pub now: Option<UnixSeconds>,
 }
 
 impl Options {
@@ -415,8 +415,8 @@ ctx_model::setters! {
     with_weights: weights: Weights;
     /// Sets the weights of signals.
     with_profile: profile: Profile;
-    /// Sets the time, in seconds since 1970.
-    with_now: now: Option<i64>;
+    /// Sets the present time.
+    with_now: now: Option<UnixSeconds>;
 }
 
 ctx_model::setters! {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_model::{LineSpan, Origin, Warning};
+use ctx_model::{LineSpan, Origin, UnixSeconds, Warning};
 use ctx_rank::{Contribution, Query, Role, Signals, recency_at, source_priority, usage_frequency};
 use futures_util::future::join_all;
 use tracing::debug;
@@ -515,10 +515,9 @@ fn may_quote(query: &Query) -> bool {
 fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
-    let milliseconds = |seconds: i64| seconds.saturating_mul(1_000);
     signals.recency = recency_at(
-        options.now.map(milliseconds),
-        ranked.part.modified_at.map(milliseconds),
+        options.now.map(UnixSeconds::as_millis),
+        ranked.part.modified_at.map(UnixSeconds::as_millis),
         options.profile.decay,
     );
     signals.source_priority = source_priority(Origin::Chunk);

@@ -11,6 +11,7 @@ use blake3::Hash;
 
 use crate::random::random;
 use crate::{Owner, ServerError};
+use ctx_model::UnixSeconds;
 
 /// The accepted lengths of a token, in bytes: shorter ones could be guessed; longer ones were not
 /// issued by this server.
@@ -132,12 +133,12 @@ impl Credentials {
         format!("{} {}", owner.as_str(), hash.to_hex())
     }
 
-    /// Returns whom `token` identifies at `now`, in seconds since 1970. O(tokens): every hash is
+    /// Returns whom `token` identifies at `now`. O(tokens): every hash is
     /// compared, each in constant time, so that the time does not show how close a guess came.
     ///
     /// # Errors
     /// The token is unknown, or has expired.
-    pub fn identify(&self, token: &str, now: i64) -> Result<&Identity, Refusal> {
+    pub fn identify(&self, token: &str, now: UnixSeconds) -> Result<&Identity, Refusal> {
         let is_token = LENGTHS.contains(&token.len());
         let hash = blake3::hash(token.as_bytes());
         let mut found = None;
@@ -149,7 +150,9 @@ impl Credentials {
         }
         match found.filter(|_| is_token) {
             None => Err(Refusal::Unknown),
-            Some(entry) if entry.expires_at.is_some_and(|at| at <= now) => Err(Refusal::Expired),
+            Some(entry) if entry.expires_at.is_some_and(|at| at <= now.get()) => {
+                Err(Refusal::Expired)
+            }
             Some(entry) => Ok(&entry.identity),
         }
     }
@@ -172,7 +175,7 @@ impl LiveCredentials {
     }
 
     /// Same as [`Credentials::identify`], on the current credentials.
-    pub(crate) fn identify(&self, token: &str, now: i64) -> Result<Identity, Refusal> {
+    pub(crate) fn identify(&self, token: &str, now: UnixSeconds) -> Result<Identity, Refusal> {
         let credentials = self.0.read().unwrap_or_else(PoisonError::into_inner);
         credentials.identify(token, now).cloned()
     }

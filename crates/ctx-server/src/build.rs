@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_citations::{Cited, ResolveOptions, Resolved, resolve_with};
-use ctx_model::{BuiltContext, Omitted, Tokens, Warning, WarningCode};
+use ctx_model::{BuiltContext, Omitted, Tokens, UnixSeconds, Warning, WarningCode};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
@@ -183,7 +183,11 @@ fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve) -> Option<Tokens>
 /// [`BackendError::Invalid`] for a handle that was not issued to this owner or has expired, and
 /// errors of the store.
 pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError> {
-    let counted = service.feedback(&vote.handle, vote.useful.into(), now() / 1_000);
+    let counted = service.feedback(
+        &vote.handle,
+        vote.useful.into(),
+        UnixSeconds::from_millis(now()),
+    );
     match counted.await {
         Ok(()) => Ok(true),
         Err(FeedbackError::Repeated) => Ok(false),

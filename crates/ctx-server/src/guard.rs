@@ -11,6 +11,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use ctx_hosts::{Admitted, NoToken, end_unread};
+use ctx_model::UnixSeconds;
 
 use crate::answers::counted;
 use crate::auth::Identity;
@@ -106,7 +107,7 @@ fn identify(app: &App, shown: Result<&str, NoToken>) -> Result<Identity, Problem
     let now = now.map_or(i64::MAX, |it| {
         i64::try_from(it.as_secs()).unwrap_or(i64::MAX)
     });
-    let identity = app.credentials.identify(token, now);
+    let identity = app.credentials.identify(token, UnixSeconds::new(now));
     identity.map_err(|refusal| Problem::unauthorized(refusal.to_string()))
 }
 

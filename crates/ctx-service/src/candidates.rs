@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ctx_citations::label_origin;
 use ctx_model::{
-    Chunk, Included, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, Warning,
-    WarningCode,
+    Chunk, Included, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, UnixSeconds,
+    Warning, WarningCode,
 };
 use ctx_rank::{
     Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Vector, chunk_names, recency_at,
@@ -52,7 +52,7 @@ pub(crate) struct Gathered {
     /// What the search skipped.
     pub(crate) warnings: Vec<Warning>,
     pub(crate) history: Vec<Message>,
-    pub(crate) recent: Vec<(String, i64)>,
+    pub(crate) recent: Vec<(String, UnixSeconds)>,
     /// How often files were useful, if known.
     pub(crate) uses: Option<BTreeMap<String, u64>>,
 }
@@ -101,8 +101,7 @@ pub(crate) struct Scoring<'s> {
     pub(crate) query: &'s Query,
     /// The weights of the signals.
     pub(crate) profile: &'s Profile,
-    /// Seconds since 1970.
-    pub(crate) now: i64,
+    pub(crate) now: UnixSeconds,
     /// Whether the message belongs to a thread.
     pub(crate) is_in_thread: bool,
 }
@@ -535,7 +534,7 @@ impl<'s> Rater<'s> {
         };
         let keywords = self.keywords.iter().copied();
         signals.keyword_match = Some(weighted_keyword_match(keywords, degree));
-        let now = self.scoring.now.saturating_mul(1_000);
+        let now = self.scoring.now.as_millis();
         let decay = self.scoring.profile.decay;
         signals.recency = recency_at(Some(now), chunk.created_at, decay);
         signals.source_priority = source_priority(chunk.origin);
@@ -571,14 +570,14 @@ fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
 
 /// The chunks that the search found, each dated by its file.
 fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
-    let modified: BTreeMap<&str, i64> = found
+    let modified: BTreeMap<&str, UnixSeconds> = found
         .iter()
         .filter_map(|it| Some((it.part.path.as_str(), it.part.modified_at?)))
         .collect();
     let mut chunks = chunks_of(query, found);
     for chunk in &mut chunks {
         let at = chunk.path.as_deref().and_then(|path| modified.get(path));
-        chunk.created_at = at.map(|at| at.saturating_mul(1_000));
+        chunk.created_at = at.map(|it| it.as_millis());
     }
     chunks
 }
@@ -703,7 +702,7 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
 }
 
 /// Removes recently shown files that can no longer be read, and gives the others their keywords.
-fn read_recent(recent: &[(String, i64)], read: &mut Resolved, keywords: &Arc<[String]>) {
+fn read_recent(recent: &[(String, UnixSeconds)], read: &mut Resolved, keywords: &Arc<[String]>) {
     let recent = recent.iter().map(|(path, _)| recent_id(path));
     let recent: BTreeSet<String> = recent.collect();
     forget_gone(read, &recent);
@@ -738,11 +737,11 @@ fn recent_id(path: &str) -> String {
 
 /// A chunk of a whole file that was shown recently, dated by that time. It has no keywords while it
 /// is read, and so no excerpts: what the file has about the question is found as parts of it.
-fn recent_chunk((path, at): &(String, i64)) -> Chunk {
+fn recent_chunk((path, at): &(String, UnixSeconds)) -> Chunk {
     let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())
         .with_kind(file_kind(path, None));
     chunk.origin = Origin::File;
-    chunk.created_at = Some(at.saturating_mul(1_000));
+    chunk.created_at = Some(at.as_millis());
     chunk
 }

@@ -2,7 +2,8 @@
 //! them.
 
 use ctx_citations::Cited;
-use ctx_retrieve::{PortError, TaskScope, Usefulness, VOTE_MEMORY_SECONDS, Vote};
+use ctx_model::UnixSeconds;
+use ctx_retrieve::{PortError, TaskScope, Usefulness, VOTE_MEMORY, Vote};
 
 use crate::Service;
 use crate::owner::{Owner, Secret};
@@ -45,7 +46,7 @@ const GOOD_FOR: i64 = 30;
 // When a store forgets the key of a vote, every handle for it has expired, even if clocks differ by
 // a day: that of the process that counted the vote, and that of the process that checks the
 // handle's expiry.
-const _: () = assert!(VOTE_MEMORY_SECONDS >= (GOOD_FOR + 1 + 2) * DAY);
+const _: () = assert!(VOTE_MEMORY.as_secs() >= ((GOOD_FOR + 1 + 2) * DAY).cast_unsigned());
 /// Takes the place of the label in the handle of a whole context. No label equals it.
 const ALL: &str = "all";
 /// Separates paths. No path contains it, since no name is empty.
@@ -53,6 +54,11 @@ const BETWEEN: &str = "//";
 /// The most bytes of paths in the handle of a context; further files have only handles of their
 /// own.
 const LONGEST: usize = 16 << 10;
+
+/// The day of `time`, in days since 1970.
+fn day_of(time: UnixSeconds) -> i64 {
+    time.get().div_euclid(DAY)
+}
 
 /// The subject of feedback: a file that one context showed to one owner, or all files of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,12 +147,12 @@ impl<'a> Shown<'a> {
 impl Service {
     /// Counts the user's vote on what `handle` stands for: a file, by [`Cited::feedback`], or all
     /// files of a context, by [`crate::PrimeContext::feedback`]. Each file of a context counts
-    /// once, by whichever handle; a file's usage count stays within bounds. `now` is in seconds
-    /// since 1970.
+    /// once, by whichever handle; a file's usage count stays within bounds. `now` is the present
+    /// time.
     ///
     /// A handle is valid for 30 days after the day on which it was issued. A store remembers a vote
     /// for longer than that, but not forever: a user who is shown the same context anew after a
-    /// vote may vote on it again, at the earliest [`VOTE_MEMORY_SECONDS`] later.
+    /// vote may vote on it again, at the earliest [`VOTE_MEMORY`] later.
     ///
     /// Must be called on a tokio runtime. Dropping the future does not stop the vote from being
     /// counted.
@@ -160,15 +166,15 @@ impl Service {
         &self,
         handle: &str,
         usefulness: Usefulness,
-        now: i64,
+        now: UnixSeconds,
     ) -> Result<(), FeedbackError> {
         let secret = self.secret.as_ref().ok_or(FeedbackError::NoSecret)?;
         let shown = Shown::of(handle, secret, &self.owner)?;
-        if now.div_euclid(DAY) > shown.last_day {
+        if day_of(now) > shown.last_day {
             return Err(FeedbackError::Expired);
         }
         // If the clock is slow, the vote is dated no earlier than its handle.
-        let at = now.max((shown.last_day - GOOD_FOR) * DAY);
+        let at = now.max(UnixSeconds::new((shown.last_day - GOOD_FOR) * DAY));
         let port = self.ports.feedback.clone().ok_or(FeedbackError::NoStore)?;
         let vote = |path: &str| {
             let key = shown.vote_key(path, secret, &self.owner);
@@ -188,7 +194,7 @@ impl Service {
         &self,
         mut citations: Vec<Cited>,
         context: &str,
-        now: i64,
+        now: UnixSeconds,
     ) -> Vec<Cited> {
         for cited in &mut citations {
             let path = cited.citation.file_path.as_deref();
@@ -202,7 +208,7 @@ impl Service {
         &self,
         context: &str,
         files: &[String],
-        now: i64,
+        now: UnixSeconds,
     ) -> Option<String> {
         let mut paths = String::new();
         for path in files.iter().filter(|it| !it.contains(BETWEEN)) {
@@ -220,11 +226,11 @@ impl Service {
         self.handle(context, ALL, &paths, now)
     }
 
-    fn handle(&self, context: &str, label: &str, path: &str, now: i64) -> Option<String> {
+    fn handle(&self, context: &str, label: &str, path: &str, now: UnixSeconds) -> Option<String> {
         let shown = Shown {
             context,
             label,
-            last_day: now.div_euclid(DAY) + GOOD_FOR,
+            last_day: day_of(now) + GOOD_FOR,
             path,
         };
         Some(shown.handle(self.secret.as_ref()?, &self.owner))

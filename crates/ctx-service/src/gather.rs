@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, UnixSeconds};
 use ctx_retrieve::{Hit, Message, PortError, PortResult};
 use serde::{Serialize, Serializer};
 
@@ -197,7 +197,7 @@ impl Ports {
         &self,
         limit: usize,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<(String, i64)>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<(String, UnixSeconds)>, Failure>> + Send + use<> {
         let usage = self.usage.clone().filter(|_| limit > 0);
         let recent = usage.map(|it| async move { it.recent(limit).await });
         ask(Source::Recent, deadline, recent)

@@ -121,7 +121,7 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
         .with_name(&*messages[0].id)
         .with_renditions(renditions);
     chunk.origin = Origin::Message;
-    chunk.created_at = messages.last().map(|it| it.sent_at.saturating_mul(1_000));
+    chunk.created_at = messages.last().map(|it| it.sent_at.as_millis());
     chunk
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, mes
             Some((first, last)) => format!("turn {first:0width$}-{last:0width$}"),
             None => {
                 // Clocks may be set back, but turns stay in order.
-                let at = ends.map_or(0, |(first, _)| first.sent_at).max(last.0);
+                let at = ends.map_or(0, |(first, _)| first.sent_at.get()).max(last.0);
                 let before = if at == last.0 { last.1 + 1 } else { 0 };
                 last = (at, before);
                 named_by_time(at, before)
@@ -245,10 +245,17 @@ fn date(days: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
+    use ctx_model::UnixSeconds;
+
     use super::*;
 
     fn said(role: &str, content: &str) -> Message {
-        Message::new(format!("id of {content}"), role, content, 5)
+        Message::new(
+            format!("id of {content}"),
+            role,
+            content,
+            UnixSeconds::new(5),
+        )
     }
 
     fn texts(messages: &[Message], asked: &str) -> Vec<String> {
@@ -387,7 +394,9 @@ mod tests {
 
     #[test]
     fn turns_without_a_place_are_named_for_their_times() {
-        let at = |content: &str, sent_at| Message::new(content, "user", content, sent_at);
+        let at = |content: &str, sent_at| {
+            Message::new(content, "user", content, UnixSeconds::new(sent_at))
+        };
         let messages = [
             at("one", 951_782_399),
             at("two", 951_782_400),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ctx_model::{BuildOptions, Selection, Tokens};
+use ctx_model::{BuildOptions, Selection, Tokens, UnixSeconds};
 use ctx_rank::Profile;
 use ctx_retrieve::Options as RetrieveOptions;
 use serde::Serialize;
@@ -40,9 +40,9 @@ pub struct PrimeOptions {
     /// The deadline of each source except the search, whose strategies have that of
     /// [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
-    /// The current time, in seconds since 1970; `None` for the system's clock when a context is
+    /// The current time; `None` for the system's clock when a context is
     /// requested. It determines the expiry of feedback handles and the age of chunks.
-    pub now: Option<i64>,
+    pub now: Option<UnixSeconds>,
 }
 
 impl Default for PrimeOptions {
@@ -85,12 +85,9 @@ impl PrimeOptions {
         self.retrieve.largest_budget(max_tokens, LEAST_PARTS)
     }
 
-    /// The time at which contexts are built, in seconds since 1970.
-    pub(crate) fn time(&self) -> i64 {
-        self.now.unwrap_or_else(|| {
-            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-            since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
-        })
+    /// The time at which contexts are built.
+    pub(crate) fn time(&self) -> UnixSeconds {
+        self.now.unwrap_or_else(|| SystemTime::now().into())
     }
 
     /// A hash of every option except the time. It is computed from the `Debug` output, so that
@@ -119,8 +116,8 @@ ctx_model::setters! {
     with_recent: recent: usize;
     /// Sets the deadline of each source except the search.
     with_deadline: deadline: Duration;
-    /// Sets the current time, in seconds since 1970.
-    with_now: now: Option<i64>;
+    /// Sets the current time.
+    with_now: now: Option<UnixSeconds>;
 }
 
 /// How long each stage took.

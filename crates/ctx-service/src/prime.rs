@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Cited;
-use ctx_model::{BuiltContext, Omitted, OmittedReason};
+use ctx_model::{BuiltContext, Omitted, OmittedReason, UnixSeconds};
 use ctx_rank::{Contribution, Keywords, Query};
 use ctx_retrieve::{Found, Message, PortError, Report, TaskScope};
 use ctx_tokens::{SharedCounter, TokenCounter};
@@ -44,8 +44,7 @@ struct Request<'r> {
     counter: SharedCounter,
     thread: Thread,
     timings: PrimeTimings,
-    /// Seconds since 1970.
-    now: i64,
+    now: UnixSeconds,
 }
 
 /// The outcome of looking up what is named.
@@ -324,7 +323,7 @@ impl Service {
         let said = Key::of(&said);
         let pinned = Key::of(&pinned.iter().map(String::as_bytes).collect::<Vec<_>>());
         // Ages are measured by the hour.
-        let hour = request.now.div_euclid(3_600).to_le_bytes();
+        let hour = request.now.get().div_euclid(3_600).to_le_bytes();
         Some(Key::of(&[
             FORM,
             self.owner.as_str().as_bytes(),
@@ -508,7 +507,7 @@ impl Service {
     }
 
     /// Records in the background when the context's files were shown.
-    fn record(&self, context: &PrimeContext, now: i64) -> Recording {
+    fn record(&self, context: &PrimeContext, now: UnixSeconds) -> Recording {
         let Some(usage) = self.ports.usage.clone().filter(|_| self.records) else {
             return Recording::default();
         };
@@ -537,8 +536,7 @@ struct Making {
     failures: Vec<Failure>,
     reports: Vec<Report>,
     timings: PrimeTimings,
-    /// Seconds since 1970.
-    now: i64,
+    now: UnixSeconds,
 }
 
 impl Making {

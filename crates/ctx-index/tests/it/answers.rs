@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _};
 use ctx_syntax::{Outline, Outlines as _};
 
@@ -221,13 +222,13 @@ fn shown_files_are_remembered() {
     let fixture = shop();
     let index = fixture.updated();
     let paths = ["src/cart.rs".to_owned()];
-    block_on(index.shown(&paths, 7)).unwrap();
-    block_on(index.shown(&paths, 5)).unwrap();
+    block_on(index.shown(&paths, UnixSeconds::new(7))).unwrap();
+    block_on(index.shown(&paths, UnixSeconds::new(5))).unwrap();
     drop(index);
     let index = fixture.open();
     assert_eq!(
         block_on(index.recent(5)).unwrap(),
-        [("src/cart.rs".to_owned(), 7)]
+        [("src/cart.rs".to_owned(), UnixSeconds::new(7))]
     );
     let counts = block_on(index.counts(&paths)).unwrap();
     assert_eq!(counts, BTreeMap::from([("src/cart.rs".to_owned(), 0)]));

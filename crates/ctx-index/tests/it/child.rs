@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ctx_index::{Index, Options};
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Message, Threads as _};
 
 use crate::crash::step;
@@ -126,7 +127,8 @@ fn is_a_process_of_its_own() {
             let index = open();
             for number in 1_i64.. {
                 let text = "x".repeat(usize::try_from(number % 5_000).unwrap());
-                let message = Message::new(number.to_string(), "user", text, number);
+                let message =
+                    Message::new(number.to_string(), "user", text, UnixSeconds::new(number));
                 block_on(index.append("thread", &message)).unwrap();
                 say(&number.to_string());
             }

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctx_index::{Index, IndexError, Options, Reason};
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{References as _, Threads as _, Usage as _};
 use ctx_testkit::disk::Disk;
 use ctx_testkit::skip::skipped;
@@ -329,7 +330,7 @@ fn a_disk_that_cannot_be_written_answers_and_tells_how_far_it_is_behind() {
     assert!(matches!(error, IndexError::Folder { .. }), "{error:?}");
     assert_eq!(index.pending().unwrap().changed, 1);
     assert_eq!(contents(&index), before.0);
-    block_on(index.shown(&["a.rs".to_owned()], 9)).unwrap();
+    block_on(index.shown(&["a.rs".to_owned()], UnixSeconds::new(9))).unwrap();
     assert!(block_on(index.pin("thread", "a.rs")).is_err());
 }
 

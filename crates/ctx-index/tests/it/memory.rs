@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctx_index::Index;
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{
     Feedback as _, History as _, Message, References as _, Threads as _, Usage as _, Usefulness,
     Vote,
@@ -16,10 +17,10 @@ use crate::{Fixture, block_on, contents, definitions, function, update};
 pub(crate) fn remember(index: &Index) {
     let paths = ["a.rs", "b.rs", "c.md"].map(str::to_owned);
     block_on(async {
-        index.shown(&paths, 5).await.unwrap();
+        index.shown(&paths, UnixSeconds::new(5)).await.unwrap();
         for number in 0..40_i64 {
             let text = format!("message {number} of a thread");
-            let message = Message::new(number.to_string(), "user", text, number);
+            let message = Message::new(number.to_string(), "user", text, UnixSeconds::new(number));
             index.append("thread", &message).await.unwrap();
         }
         for what in ["a.rs:1-2", "b.rs", "gone.rs"] {
@@ -27,7 +28,12 @@ pub(crate) fn remember(index: &Index) {
         }
         index.unpin("thread", "gone.rs").await.unwrap();
         for number in 0..7 {
-            let vote = Vote::new(format!("key {number}"), "b.rs", Usefulness::Useful, number);
+            let vote = Vote::new(
+                format!("key {number}"),
+                "b.rs",
+                Usefulness::Useful,
+                UnixSeconds::new(number),
+            );
             assert!(index.vote(&vote).await.unwrap());
         }
     });
@@ -54,7 +60,12 @@ fn remove(folder: &Path) {
 /// A vote that was counted is not counted again.
 fn has_votes(index: &Index) -> bool {
     (0..7).all(|number| {
-        let vote = Vote::new(format!("key {number}"), "b.rs", Usefulness::Useful, number);
+        let vote = Vote::new(
+            format!("key {number}"),
+            "b.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(number),
+        );
         !block_on(index.vote(&vote)).unwrap()
     })
 }
@@ -165,7 +176,7 @@ fn of_what_is_damaged_the_rest_is_taken_along() {
     assert_eq!(messages.len(), 39);
     assert!(has_votes(&index));
     // What comes later comes behind what there is.
-    let last = Message::new("last", "user", "text", 99);
+    let last = Message::new("last", "user", "text", UnixSeconds::new(99));
     block_on(index.append("thread", &last)).unwrap();
     let messages = block_on(index.messages("thread", 1)).unwrap();
     assert_eq!(messages[0].id, "last");
@@ -191,7 +202,7 @@ fn whoever_has_what_is_remembered_open_goes_on_with_what_another_put_in_its_plac
     let here = fixture.open();
     let there = mended(&fixture);
     let append = |index: &Index, id: &str| {
-        let message = Message::new(id, "user", "text", 99);
+        let message = Message::new(id, "user", "text", UnixSeconds::new(99));
         block_on(index.append("thread", &message)).unwrap();
     };
     let last = |index: &Index| {
@@ -344,7 +355,7 @@ fn remembered_data_of_a_later_version_is_left_alone() {
     assert_eq!(why, None);
     assert!(index.loss().unwrap().contains("by a later version"));
     assert_eq!(definitions(&index, "one"), ["a.rs:1"]);
-    block_on(index.shown(&["a.rs".to_owned()], 9)).unwrap();
+    block_on(index.shown(&["a.rs".to_owned()], UnixSeconds::new(9))).unwrap();
     let refused = block_on(index.pin("thread", "a.rs"));
     assert!(refused.is_err(), "what is not kept is not acknowledged");
     drop(index);
@@ -381,7 +392,12 @@ fn several_that_remember_at_once_remember_all() {
             scope.spawn(move || {
                 let index = fixture.open();
                 for number in 0..10 {
-                    let message = Message::new(format!("{one} {number}"), "user", "text", 1);
+                    let message = Message::new(
+                        format!("{one} {number}"),
+                        "user",
+                        "text",
+                        UnixSeconds::new(1),
+                    );
                     block_on(index.append("shared", &message)).unwrap();
                 }
             });

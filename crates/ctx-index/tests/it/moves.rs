@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use ctx_index::{Index, IndexError};
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
 
 use crate::{Fixture, block_on, function, update};
@@ -18,9 +19,14 @@ fn used(files: &[&str], uses: &[(&str, u64)]) -> (Fixture, Index) {
     }
     let index = fixture.updated();
     for ((path, uses), at) in uses.iter().zip(1..) {
-        block_on(index.shown(&[(*path).to_owned()], at)).unwrap();
+        block_on(index.shown(&[(*path).to_owned()], UnixSeconds::new(at))).unwrap();
         for vote in 0..*uses {
-            let vote = Vote::new(format!("{path} {vote}"), *path, Usefulness::Useful, at);
+            let vote = Vote::new(
+                format!("{path} {vote}"),
+                *path,
+                Usefulness::Useful,
+                UnixSeconds::new(at),
+            );
             assert!(block_on(index.vote(&vote)).unwrap());
         }
     }
@@ -32,7 +38,8 @@ fn used(files: &[&str], uses: &[(&str, u64)]) -> (Fixture, Index) {
 #[track_caller]
 fn remembers(index: &Index, expected: &[(&str, i64, u64)]) {
     let recent = block_on(index.recent(100)).unwrap();
-    let mut shown: BTreeMap<String, i64> = recent.into_iter().collect();
+    let recent = recent.into_iter().map(|(path, at)| (path, at.get()));
+    let mut shown: BTreeMap<String, i64> = recent.collect();
     for (path, ..) in expected {
         shown.entry((*path).to_owned()).or_default();
     }
@@ -174,7 +181,7 @@ fn a_file_without_text_is_not_followed() {
     let fixture = Fixture::new(&[("a.rs", ""), ("b.rs", " \n")]);
     let index = fixture.updated();
     for path in ["a.rs", "b.rs"] {
-        block_on(index.shown(&[path.to_owned()], 1)).unwrap();
+        block_on(index.shown(&[path.to_owned()], UnixSeconds::new(1))).unwrap();
     }
     rename(&fixture, "a.rs", "c.rs");
     rename(&fixture, "b.rs", "d.rs");

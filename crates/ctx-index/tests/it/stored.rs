@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use ctx_index::{IndexError, Stored};
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Generation as _, Usage as _};
 use rusqlite::Connection;
 
@@ -122,7 +123,7 @@ fn an_index_that_is_damaged_or_of_another_format_must_be_begun_anew() {
 fn an_index_is_removed_with_what_it_remembers_and_what_is_said_to_be_beside_it() {
     let fixture = indexed();
     let index = fixture.open();
-    block_on(index.shown(&["a.rs".to_owned()], 7)).unwrap();
+    block_on(index.shown(&["a.rs".to_owned()], UnixSeconds::new(7))).unwrap();
     drop(index);
     fs::write(fixture.folder().join("changes"), "of git").unwrap();
     let before = bytes_of(&fixture.folder());
@@ -206,10 +207,10 @@ fn who_has_an_index_open_makes_it_anew_when_it_was_removed() {
     assert_eq!(anew.root.as_deref(), Some(index.root()));
     assert_eq!(anew.fault().unwrap(), None);
     // What it remembers from then on outlives it.
-    block_on(index.shown(&["a.rs".to_owned()], 7)).unwrap();
+    block_on(index.shown(&["a.rs".to_owned()], UnixSeconds::new(7))).unwrap();
     drop(index);
     let recent = block_on(fixture.open().recent(9)).unwrap();
-    assert_eq!(recent, [("a.rs".to_owned(), 7)]);
+    assert_eq!(recent, [("a.rs".to_owned(), UnixSeconds::new(7))]);
 }
 
 #[test]
@@ -232,7 +233,12 @@ fn an_index_that_was_used_since_it_was_looked_at_is_left() {
         crate::age(&entry.unwrap().path(), 86_400);
     }
     let before = stored(&fixture);
-    block_on(fixture.open().shown(&["a.rs".to_owned()], 7)).unwrap();
+    block_on(
+        fixture
+            .open()
+            .shown(&["a.rs".to_owned()], UnixSeconds::new(7)),
+    )
+    .unwrap();
     assert!(!before.remove(&nothing_beside).unwrap());
     assert!(remembered.exists());
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, IndexError, Options, Reason, StoredOptions};
+use ctx_model::UnixSeconds;
 use ctx_retrieve::FileSearch as _;
 
 use crate::rebuilds::rebuild;
@@ -474,7 +475,7 @@ fn an_index_tells_how_far_it_is_behind() {
     assert_eq!(index.status().unwrap().written_at, None);
     assert_eq!(index.pending().unwrap().changed, 2);
     update(&index);
-    assert!(index.status().unwrap().written_at > Some(1_700_000_000));
+    assert!(index.status().unwrap().written_at > Some(UnixSeconds::new(1_700_000_000)));
     let pending = index.pending().unwrap();
     assert_eq!((pending.changed, pending.removed), (0, 0));
     // The time of a file is no change of it.

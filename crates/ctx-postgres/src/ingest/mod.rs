@@ -8,6 +8,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::TaskScope;
 use deadpool_postgres::Client;
 
@@ -35,8 +36,8 @@ pub struct FileText {
     pub path: String,
     /// Its whole text.
     pub text: String,
-    /// When it was last modified, in seconds since 1970.
-    pub modified_at: Option<i64>,
+    /// When it was last modified.
+    pub modified_at: Option<UnixSeconds>,
 }
 
 impl FileText {
@@ -49,9 +50,9 @@ impl FileText {
         }
     }
 
-    /// Sets when it was last modified, in seconds since 1970.
+    /// Sets when it was last modified.
     #[must_use]
-    pub fn with_modified_at(mut self, at: i64) -> Self {
+    pub fn with_modified_at(mut self, at: UnixSeconds) -> Self {
         self.modified_at = Some(at);
         self
     }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
+use ctx_model::UnixSeconds;
 use ctx_rank::Role;
 use deadpool_postgres::Transaction;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -170,7 +171,7 @@ impl Writing<'_> {
                 &reversed,
                 &name,
                 &&row.hash[..],
-                &row.file.modified_at,
+                &row.file.modified_at.map(UnixSeconds::get),
                 &Role::of(path).as_str(),
                 &row.language,
                 &row.lines,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage};
 use ctx_retrieve::FileSearch as _;
 use ctx_testkit::laws::store as laws;
@@ -38,7 +39,9 @@ async fn storing_the_same_and_removing_nothing_change_nothing() {
     let store = fresh.owner("alice");
     let at = |time| {
         let files = texts(laws::corpus()).into_iter();
-        files.map(move |it| it.with_modified_at(time)).collect()
+        files
+            .map(move |it| it.with_modified_at(UnixSeconds::new(time)))
+            .collect()
     };
     store.ingest(at(1)).await.unwrap();
     laws::unchanged(&store, async || {

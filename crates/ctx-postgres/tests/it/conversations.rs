@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Added, OwnedStore, Store, StoredMessage};
 use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, Message, References as _, Usefulness, Vote,
@@ -182,11 +183,19 @@ async fn a_request_sees_the_data_as_it_was_when_it_began() {
     let pinned = names(&["b.rs", "a.rs"]);
     let begun = store.begin_thread("t", None, &pinned, 1, 10).await;
     begun.unwrap();
-    bob.append("t", &Message::new("m", "user", "of another", 1))
-        .await
-        .unwrap();
+    bob.append(
+        "t",
+        &Message::new("m", "user", "of another", UnixSeconds::new(1)),
+    )
+    .await
+    .unwrap();
     for count in 0..4 {
-        let message = Message::new(format!("m{count}"), "user", format!("said {count}"), count);
+        let message = Message::new(
+            format!("m{count}"),
+            "user",
+            format!("said {count}"),
+            UnixSeconds::new(count),
+        );
         store.append("t", &message).await.unwrap();
         let (request, is_there) = store.opened("t", 3, 9).await.unwrap();
         assert!(is_there);
@@ -200,13 +209,23 @@ async fn a_request_sees_the_data_as_it_was_when_it_began() {
         assert!(request.pinned("u").await.unwrap().is_empty());
         let generation = store.generation().await.unwrap();
         assert_eq!(request.generation().await.unwrap(), generation);
-        let later = Message::new(format!("l{count}"), "user", "said later", count);
+        let later = Message::new(
+            format!("l{count}"),
+            "user",
+            "said later",
+            UnixSeconds::new(count),
+        );
         store.append("t", &later).await.unwrap();
         let last = async |limit| request.messages("t", limit).await.unwrap().pop();
         assert_eq!(last(20).await.map(|it| it.id).as_ref(), Some(&later.id));
         assert_ne!(last(3).await.map(|it| it.id).as_ref(), Some(&later.id));
         store.set_pins("t", &names(&["c.rs"])).await.unwrap();
-        let vote = Vote::new(format!("key {count}"), "a.rs", Usefulness::Useful, 1);
+        let vote = Vote::new(
+            format!("key {count}"),
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(1),
+        );
         assert!(store.vote(&vote).await.unwrap());
         // It goes on as it began; the next sees what was written.
         assert_eq!(request.pinned("t").await.unwrap(), pinned);

@@ -1,5 +1,6 @@
 //! The counts of an owner's data stay equal to the data as it comes and goes.
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Added, Store, StoredMessage};
 use ctx_retrieve::{FileSearch as _, Message};
 use tokio_postgres::Client;
@@ -37,7 +38,7 @@ async fn counts_match_the_rows_under_concurrent_writes() {
                     .add_message(&thread, &message(id.clone()), 999)
                     .await
                     .unwrap();
-                let said = Message::new(id, "user", "x", 1);
+                let said = Message::new(id, "user", "x", UnixSeconds::new(1));
                 store.append(&format!("of {writer}"), &said).await.unwrap();
                 store
                     .pin(&format!("pinned {number}"), "a.rs")
@@ -148,7 +149,7 @@ async fn data_of_an_earlier_version_is_counted_and_found_by_folders_after_a_migr
         let files = [("a", "éé"), ("D/b", owner)];
         owned.ingest(crate::texts(files)).await.unwrap();
         for (thread, id) in [("t", "1"), ("t", "2"), ("u", "3")] {
-            let said = Message::new(id, "user", owner, 1);
+            let said = Message::new(id, "user", owner, UnixSeconds::new(1));
             owned.append(thread, &said).await.unwrap();
         }
         let kept = owned.keep_context("c", owner, crate::keeping(60, 99));

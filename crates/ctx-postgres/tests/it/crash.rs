@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, OwnedStore, Store};
 use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Usefulness, Vote};
 
@@ -18,14 +19,19 @@ async fn write(store: OwnedStore, prefix: String, written: Arc<AtomicU32>) -> (V
     let (mut messages, mut votes) = (Vec::new(), 0);
     for n in 0.. {
         let id = format!("{prefix}.{n}");
-        let message = Message::new(id.clone(), "user", "kept", n);
+        let message = Message::new(id.clone(), "user", "kept", UnixSeconds::new(n));
         if store.append("t", &message).await.is_err() {
             break;
         }
         messages.push(id.clone());
         written.fetch_add(1, Ordering::Relaxed);
         // A file of each: no more than ten votes on one count.
-        let vote = Vote::new(id.clone(), format!("{id}.rs"), Usefulness::Useful, n);
+        let vote = Vote::new(
+            id.clone(),
+            format!("{id}.rs"),
+            Usefulness::Useful,
+            UnixSeconds::new(n),
+        );
         match store.vote(&vote).await {
             Ok(true) => votes += 1,
             _ => break,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, StoreError};
 use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
 use tokio::runtime::Builder;
@@ -37,7 +38,7 @@ async fn who_gets_a_connection_that_ended_while_it_was_idle_is_answered() {
         return;
     };
     let owned = fresh.owner("alice");
-    let message = |n: i64| Message::new(format!("m{n}"), "user", "said", n);
+    let message = |n: i64| Message::new(format!("m{n}"), "user", "said", UnixSeconds::new(n));
     let long = Duration::from_millis(700);
     // The first round prepares the statements.
     for (n, idle) in [Duration::ZERO, Duration::ZERO, long]
@@ -60,7 +61,12 @@ async fn who_gets_a_connection_that_ended_while_it_was_idle_is_answered() {
         let files = texts([("a.rs", format!("fn a{n}() {{}}\n"))]);
         assert_eq!(owned.ingest(files).await.unwrap().stored, 1);
         end(idle);
-        let vote = Vote::new(format!("k{n}"), "a.rs", Usefulness::Useful, n);
+        let vote = Vote::new(
+            format!("k{n}"),
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(n),
+        );
         owned.vote(&vote).await.unwrap();
         // Each of these writes with one round trip, so it could not be tried again.
         end(long);
@@ -88,7 +94,7 @@ async fn a_connection_that_the_server_ended_in_use_is_not_lent_again() {
         let owned = fresh.owner("alice");
         let store = fresh.store.clone();
         let asking = tokio::spawn(async move {
-            let message = Message::new(format!("m{n}"), "user", "said", n);
+            let message = Message::new(format!("m{n}"), "user", "said", UnixSeconds::new(n));
             let refused = owned.append("t", &message).await.unwrap_err();
             (refused, store.ready().await)
         });

@@ -1,5 +1,6 @@
 //! Files are stored, changed and removed.
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, StoreError};
 use ctx_retrieve::{Field, FileSearch as _, TaskFailed, TextQuery};
 use ctx_syntax::{Language, Outline};
@@ -11,7 +12,9 @@ use crate::{fresh, texts};
 async fn a_file_that_is_stored_again_is_stored_once() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let at = |text: &str, time| vec![FileText::new("a.rs", text).with_modified_at(time)];
+    let at = |text: &str, time| {
+        vec![FileText::new("a.rs", text).with_modified_at(UnixSeconds::new(time))]
+    };
     let first = store.ingest(at("fn first() {}\n", 1)).await.unwrap();
     assert_eq!((first.stored, first.unchanged), (1, 0));
     let again = store.ingest(at("fn first() {}\n", 2)).await.unwrap();
@@ -20,7 +23,10 @@ async fn a_file_that_is_stored_again_is_stored_once() {
         panic!("there is one file");
     };
     // When its text was last another.
-    assert_eq!((file.modified_at, file.lines, file.parts), (Some(1), 1, 1));
+    assert_eq!(
+        (file.modified_at, file.lines, file.parts),
+        (Some(UnixSeconds::new(1)), 1, 1)
+    );
     assert_eq!(file.hash, *blake3::hash(b"fn first() {}\n").as_bytes());
 
     store.ingest(at("fn second() {}\n", 3)).await.unwrap();

@@ -4,6 +4,7 @@
 
 use std::error::Error as _;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, OwnedStore, StoreError};
 use ctx_retrieve::{Feedback as _, Message, PortError, Usage as _, Usefulness, Vote};
 use ctx_testkit::laws::store as laws;
@@ -160,9 +161,13 @@ fn is_invalid<T>(done: Result<T, PortError>) -> Result<(), TestCaseError> {
 
 /// Tells `store` the text as every name, id, key, path and content that it takes.
 async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
-    let message = Message::new(text, "user", text, 1);
+    let message = Message::new(text, "user", text, UnixSeconds::new(1));
     is_documented(store.append(text, &message).await)?;
-    is_documented(store.append("t", &Message::new("m", text, text, 1)).await)?;
+    is_documented(
+        store
+            .append("t", &Message::new("m", text, text, UnixSeconds::new(1)))
+            .await,
+    )?;
     is_documented(store.pin(text, text).await)?;
     is_documented(store.unpin(text, text).await)?;
     let pinned = [text.to_owned()];
@@ -178,10 +183,15 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     is_documented(store.forget_thread(text).await)?;
     is_invalid(
         store
-            .vote(&Vote::new(text, text, Usefulness::Useful, 1))
+            .vote(&Vote::new(
+                text,
+                text,
+                Usefulness::Useful,
+                UnixSeconds::new(1),
+            ))
             .await,
     )?;
-    is_invalid(store.shown(&pinned, 1).await)?;
+    is_invalid(store.shown(&pinned, UnixSeconds::new(1)).await)?;
     is_invalid(store.counts(&pinned).await)?;
     let files = vec![FileText::new(text, text), FileText::new("a.rs", text)];
     is_documented(store.ingest(files).await)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, StoreError};
 use ctx_retrieve::{Field, FileSearch as _, Hit, Message, TextQuery};
 use ctx_testkit::laws::store as laws;
@@ -155,7 +156,7 @@ async fn texts_that_cannot_be_stored_are_named_and_the_rest_is_stored() {
         ("t", "m", "a\0"),
         (&long_key, "m", "x"),
     ] {
-        let message = Message::new(id, "user", content, 0);
+        let message = Message::new(id, "user", content, UnixSeconds::new(0));
         let error = store.append(thread, &message).await.unwrap_err();
         assert!(matches!(error, StoreError::Invalid { .. }), "{error}");
     }
@@ -237,7 +238,7 @@ async fn no_error_repeats_a_message_of_the_server() {
         )
         .await
         .unwrap();
-    let message = Message::new("m", "user", "a canary", 0);
+    let message = Message::new("m", "user", "a canary", UnixSeconds::new(0));
     let of_constraint = store.append("t", &message).await.unwrap_err();
     let of_words = store.ingest(texts([("canary.rs", "fn a() {}")])).await;
     let of_words = of_words.unwrap_err();

@@ -1,5 +1,6 @@
 //! Documents are cached, and never older than the search that returns them.
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_retrieve::{
     Feedback as _, Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _,
@@ -13,7 +14,7 @@ use crate::server::{Fresh, patient};
 fn file(path: &str, name: &str, at: i64) -> FileText {
     let text =
         format!("/// About walruses.\nfn {name}() {{\n    walrus(tusk, {name}_again);\n}}\n");
-    FileText::new(path, text).with_modified_at(at)
+    FileText::new(path, text).with_modified_at(UnixSeconds::new(at))
 }
 
 /// Everything that a store says of walruses.
@@ -72,7 +73,10 @@ async fn files_written_by_another_process_are_found_by_the_next_search() {
         assert_eq!(said(&request).await, wanted);
         before = wanted;
     }
-    assert!(before[0].contains("modified_at: Some(3)"), "{before:?}");
+    assert!(
+        before[0].contains("modified_at: Some(UnixSeconds(3))"),
+        "{before:?}"
+    );
     assert!(!before.concat().contains("bobs"));
     writer.remove(&["a.rs".to_owned()]).await.unwrap();
     let after = said(&reader).await;
@@ -170,7 +174,7 @@ async fn cached_terms_and_files_are_not_queried_again() {
     let files = ["seal", "otter", "bear"].map(|it| file(&format!("{it}.rs"), it, 1));
     store.ingest(files.into()).await.unwrap();
     let paths = ["seal.rs", "otter.rs", "none.rs"].map(str::to_owned);
-    store.shown(&paths[..2], 7).await.unwrap();
+    store.shown(&paths[..2], UnixSeconds::new(7)).await.unwrap();
     // What a request sends that has one of these in it.
     let told = ["LEFT JOIN counted", "unnest($1::tsquery[])", "u.uses"];
     let asks = async |words: &str| {
@@ -184,7 +188,7 @@ async fn cached_terms_and_files_are_not_queried_again() {
         let recent = request.recent(9).await.unwrap();
         assert_eq!(
             recent,
-            [("seal.rs".to_owned(), 7), ("otter.rs".to_owned(), 7)]
+            ["seal.rs", "otter.rs"].map(|it| (it.to_owned(), UnixSeconds::new(7)))
         );
         let later = fresh.server.log().split_off(before);
         let sent = told.map(|it| later.matches(it).count());
@@ -197,7 +201,7 @@ async fn cached_terms_and_files_are_not_queried_again() {
         (2, 0, [1, 0, 0]),
         "one term is new"
     );
-    let vote = Vote::new("v", "seal.rs", Usefulness::Useful, 1);
+    let vote = Vote::new("v", "seal.rs", Usefulness::Useful, UnixSeconds::new(1));
     assert!(store.vote(&vote).await.unwrap());
     assert_eq!(asks("seal otter").await, (2, 1, [0, 0, 1]), "another state");
     store

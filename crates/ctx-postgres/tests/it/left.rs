@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits};
 use ctx_retrieve::{History as _, Message};
 use tokio_postgres::Client;
@@ -45,7 +46,7 @@ async fn an_abandoned_statement_is_ended_and_its_connection_not_reused() {
         holder.batch_execute(locks).await.unwrap();
         let store = fresh.owner("alice");
         let task = tokio::spawn(async move {
-            let message = Message::new("m", "user", "said", 1);
+            let message = Message::new("m", "user", "said", UnixSeconds::new(1));
             match what {
                 "a message" => store.append("t", &message).await.map(drop),
                 "a pin" => store.pin("t", "a.rs").await.map(drop),

@@ -1,5 +1,6 @@
 //! No data of an owner is visible to another.
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{OwnedStore, StoreError};
 use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
 use ctx_testkit::laws::store as laws;
@@ -21,9 +22,14 @@ pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
         store.pin(thread, canary).await.unwrap();
     }
     let paths = [format!("src/{canary}.rs"), "src/config.rs".to_owned()];
-    store.shown(&paths, 10).await.unwrap();
+    store.shown(&paths, UnixSeconds::new(10)).await.unwrap();
     for path in &paths {
-        let vote = Vote::new(format!("context 1 {path}"), path, Usefulness::Useful, 10);
+        let vote = Vote::new(
+            format!("context 1 {path}"),
+            path,
+            Usefulness::Useful,
+            UnixSeconds::new(10),
+        );
         assert!(store.vote(&vote).await.unwrap());
     }
     let kept = store

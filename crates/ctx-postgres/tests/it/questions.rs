@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_retrieve::{
     Field, FileSearch as _, Generation as _, History as _, Hit, PartQuery, PortResult,
@@ -60,8 +61,8 @@ async fn fill(store: &OwnedStore, canary: &str) {
     // A part without a name is known by when its file was changed.
     let at = i64::from(canary.as_bytes()[0]);
     let files = [
-        FileText::new("src/net/config.rs", code).with_modified_at(at),
-        FileText::new("docs/it's 100%_\\odd.md", prose).with_modified_at(at),
+        FileText::new("src/net/config.rs", code).with_modified_at(UnixSeconds::new(at)),
+        FileText::new("docs/it's 100%_\\odd.md", prose).with_modified_at(UnixSeconds::new(at)),
     ];
     store.ingest(files.into()).await.unwrap();
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, Store, StoreError};
 use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
 
@@ -66,7 +67,7 @@ async fn refused(asked: Vec<Asked>) -> Vec<String> {
 fn append(store: &Store, n: i64) -> Asked {
     let owned = store.owner("ada").unwrap();
     Box::pin(async move {
-        let message = Message::new(n.to_string(), "user", "said", n);
+        let message = Message::new(n.to_string(), "user", "said", UnixSeconds::new(n));
         let appended = owned.append("t", &message).await;
         appended.map(drop).map_err(|it| it.to_string())
     })
@@ -112,7 +113,7 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
         asked.push(Box::pin(async move {
             let it = store.owner("ada").unwrap();
             let file = FileText::new("a.rs", "fn a() {}\n");
-            let vote = Vote::new("k", "a.rs", Usefulness::Useful, 1);
+            let vote = Vote::new("k", "a.rs", Usefulness::Useful, UnixSeconds::new(1));
             match n {
                 0 => it.set_pins("t", &[]).await.map(drop).map_err(said),
                 1 => it.has_thread("t").await.map(drop).map_err(said),

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, Store};
 use ctx_retrieve::Message;
 use tempfile::TempDir;
@@ -121,7 +122,7 @@ async fn the_server_notices_a_connection_that_leads_nowhere_as_soon_as_the_clien
     );
     let client = raw(&url).await;
     client.batch_execute(&trigger).await.unwrap();
-    let message = Message::new("m", "user", "said", 1);
+    let message = Message::new("m", "user", "said", UnixSeconds::new(1));
     let owned = store.owner("alice").unwrap();
     assert!(owned.append("t", &message).await.unwrap());
     let rows = client.query("SELECT value FROM public.said", &[]).await;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, Store};
 use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Usefulness, Vote,
@@ -18,7 +19,9 @@ fn paths(paths: &[&str]) -> Vec<String> {
 async fn a_vote_counts_once_and_a_file_has_no_uses_below_none_or_above_ten() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let vote = |key: &str, path: &str, is_useful: bool| Vote::new(key, path, is_useful.into(), 1);
+    let vote = |key: &str, path: &str, is_useful: bool| {
+        Vote::new(key, path, is_useful.into(), UnixSeconds::new(1))
+    };
     let state = async || store.generation().await.unwrap();
     let before = state().await;
     let both = [vote("1", "a.rs", true), vote("2", "b.rs", true)];
@@ -52,8 +55,14 @@ async fn votes_that_come_at_once_count_once() {
     let mut tasks = Vec::new();
     for _ in 0..8 {
         let store = fresh.owner("alice");
-        let votes =
-            ["a", "b", "c"].map(|it| Vote::new(it, format!("{it}.rs"), Usefulness::Useful, 1));
+        let votes = ["a", "b", "c"].map(|it| {
+            Vote::new(
+                it,
+                format!("{it}.rs"),
+                Usefulness::Useful,
+                UnixSeconds::new(1),
+            )
+        });
         tasks.push(tokio::spawn(
             async move { store.votes(&votes).await.unwrap() },
         ));
@@ -70,7 +79,14 @@ async fn as_many_votes_are_kept_as_are_to_be_remembered() {
     let fresh = fresh!();
     let (store, other) = (fresh.owner("alice"), fresh.owner("bob"));
     let day = 86_400;
-    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", Usefulness::Useful, at);
+    let vote = |number: i64, at| {
+        Vote::new(
+            format!("key {number}"),
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(at),
+        )
+    };
     let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
     for store in [&store, &other] {
         assert_eq!(store.votes(&burst).await.unwrap(), 200);
@@ -95,7 +111,7 @@ async fn as_many_votes_are_kept_as_are_to_be_remembered() {
 async fn the_same_message_again_changes_nothing() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let message = |id: &str, text: &str| Message::new(id, "user", text, 5);
+    let message = |id: &str, text: &str| Message::new(id, "user", text, UnixSeconds::new(5));
     assert!(store.append("t", &message("1", "first")).await.unwrap());
     assert!(!store.append("t", &message("1", "other")).await.unwrap());
     assert!(store.append("t", &message("2", "second")).await.unwrap());
@@ -120,7 +136,8 @@ async fn those_who_speak_at_once_are_all_heard() {
         let store = fresh.owner("alice");
         tasks.push(tokio::spawn(async move {
             for n in 0..10 {
-                let message = Message::new(format!("{speaker}.{n}"), "user", "x", n);
+                let message =
+                    Message::new(format!("{speaker}.{n}"), "user", "x", UnixSeconds::new(n));
                 assert!(store.append("t", &message).await.unwrap());
             }
         }));
@@ -156,7 +173,7 @@ async fn serialization_failures_are_retried() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     refuse_messages(&fresh.url, 3).await;
-    let message = Message::new("m", "user", "x", 1);
+    let message = Message::new("m", "user", "x", UnixSeconds::new(1));
     assert!(store.append("t", &message).await.unwrap());
     assert_eq!(store.messages("t", 10).await.unwrap().len(), 1);
 }
@@ -166,7 +183,7 @@ async fn a_lasting_serialization_failure_is_an_error_after_the_last_try() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     refuse_messages(&fresh.url, 1_000).await;
-    let message = Message::new("m", "user", "x", 1);
+    let message = Message::new("m", "user", "x", UnixSeconds::new(1));
     let refused = store.append("t", &message).await.unwrap_err();
     assert!(refused.to_string().contains("message"), "{refused}");
     assert_eq!(store.messages("t", 10).await.unwrap(), []);
@@ -195,11 +212,16 @@ async fn a_transaction_that_gives_way_is_tried_again() {
     let store = Store::connect(&fresh.url, patient()).await.unwrap();
     let store = store.owner("alice").unwrap();
     let both = paths(&["a.rs", "b.rs"]);
-    store.shown(&both, 1).await.unwrap();
+    store.shown(&both, UnixSeconds::new(1)).await.unwrap();
     let transaction = other.transaction().await.unwrap();
     let lock = "SELECT uses FROM ctx.usage WHERE path = $1 FOR UPDATE";
     transaction.query_one(lock, &[&"b.rs"]).await.unwrap();
-    let task = tokio::spawn(async move { store.shown(&both, 2).await.map(|()| store) });
+    let task = tokio::spawn(async move {
+        store
+            .shown(&both, UnixSeconds::new(2))
+            .await
+            .map(|()| store)
+    });
     let watch = raw(&fresh.url).await;
     let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity
                  WHERE datname = current_database() AND wait_event_type = 'Lock')";
@@ -210,7 +232,7 @@ async fn a_transaction_that_gives_way_is_tried_again() {
     transaction.query_one(lock, &[&"a.rs"]).await.unwrap();
     transaction.commit().await.unwrap();
     let store = task.await.unwrap().unwrap();
-    assert_eq!(store.recent(1).await.unwrap()[0].1, 2);
+    assert_eq!(store.recent(1).await.unwrap()[0].1, UnixSeconds::new(2));
 }
 
 /// The rows of use there are: path, uses, and when it was shown.
@@ -228,10 +250,10 @@ async fn of_a_file_that_is_removed_no_row_is_left_that_says_nothing() {
     let all = paths(&["a.rs", "b.rs", "c.rs", "d.rs"]);
     let files = all.iter().map(|it| (it.as_str(), "fn a() {}\n"));
     store.ingest(texts(files)).await.unwrap();
-    store.shown(&all, 5).await.unwrap();
+    store.shown(&all, UnixSeconds::new(5)).await.unwrap();
     let votes = [
-        Vote::new("1", "b.rs", Usefulness::Useful, 1),
-        Vote::new("2", "c.rs", Usefulness::NotUseful, 1),
+        Vote::new("1", "b.rs", Usefulness::Useful, UnixSeconds::new(1)),
+        Vote::new("2", "c.rs", Usefulness::NotUseful, UnixSeconds::new(1)),
     ];
     store.votes(&votes).await.unwrap();
     store

@@ -1,6 +1,7 @@
 //! What a service keeps of conversations: messages, and references pinned to threads.
 
 use async_trait::async_trait;
+use ctx_model::UnixSeconds;
 
 use super::PortResult;
 
@@ -14,8 +15,8 @@ pub struct Message {
     pub role: String,
     /// The text of the message.
     pub content: String,
-    /// The time, in seconds since 1970.
-    pub sent_at: i64,
+    /// When it was sent.
+    pub sent_at: UnixSeconds,
     /// The position in the thread, from 1, which never changes. A store that knows it without
     /// reading the thread sets it on all messages; otherwise it is `None` on all.
     pub place: Option<u64>,
@@ -27,7 +28,7 @@ impl Message {
         id: impl Into<String>,
         role: impl Into<String>,
         content: impl Into<String>,
-        sent_at: i64,
+        sent_at: UnixSeconds,
     ) -> Self {
         Message {
             id: id.into(),

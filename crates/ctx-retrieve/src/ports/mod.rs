@@ -1,4 +1,4 @@
-//! The ports of a store. Times are in seconds since 1970, in all of these ports.
+//! The ports of a store.
 //!
 //! There are two contracts: `search` is what a question needs; `conversation` and `usage` are what
 //! a service keeps for later ones.
@@ -17,7 +17,7 @@ pub use self::search::{
     Changes, Counting, Field, FileSearch, Hit, Near, Part, PartQuery, Relations, Semantic,
     TextQuery, Touched,
 };
-pub use self::usage::{Feedback, MOST_USES, Usage, Usefulness, VOTE_MEMORY_SECONDS, Vote};
+pub use self::usage::{Feedback, MOST_USES, Usage, Usefulness, VOTE_MEMORY, Vote};
 
 /// Detects changes of a store.
 #[async_trait]

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, UnixSeconds};
 use ctx_rank::{Query, Role};
 
 use super::PortResult;
@@ -27,8 +27,8 @@ pub struct Part {
     pub language: Option<String>,
     /// The names that it uses.
     pub refers_to: Vec<String>,
-    /// When the file was last changed, in seconds since 1970.
-    pub modified_at: Option<i64>,
+    /// When the file was last changed.
+    pub modified_at: Option<UnixSeconds>,
 }
 
 impl Part {

@@ -1,8 +1,10 @@
 //! What a service keeps of the use of files: when they were shown, and votes on them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use ctx_model::UnixSeconds;
 
 use super::PortResult;
 
@@ -12,21 +14,20 @@ pub trait Usage: Send + Sync {
     /// How often each of these files was useful; files without a count may be missing.
     async fn counts(&self, paths: &[String]) -> PortResult<BTreeMap<String, u64>>;
 
-    /// Records that these files were shown, at `now` in seconds since 1970; a later time already
-    /// recorded is kept.
-    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()>;
+    /// Records that these files were shown, at `now`; a later time already recorded is kept.
+    async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()>;
 
     /// The files that were shown last, the latest first, with their times; ties in descending order
     /// of their paths. A file that was removed from the store is missing, even after it comes back,
     /// until it is shown again; its usefulness count is kept.
-    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>>;
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, UnixSeconds)>>;
 }
 
 /// The highest usefulness count of a file.
 pub const MOST_USES: u64 = 10;
 
-/// How long the key of a vote is remembered at least, in seconds: 33 days.
-pub const VOTE_MEMORY_SECONDS: i64 = 33 * 86_400;
+/// How long the key of a vote is remembered at least: 33 days.
+pub const VOTE_MEMORY: Duration = Duration::from_hours(33 * 24);
 
 /// Whether a file that was shown was useful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,8 +59,8 @@ pub struct Vote {
     pub path: String,
     /// Whether the file was useful.
     pub usefulness: Usefulness,
-    /// The time, in seconds since 1970.
-    pub at: i64,
+    /// When it was given.
+    pub at: UnixSeconds,
 }
 
 impl Vote {
@@ -68,7 +69,7 @@ impl Vote {
         key: impl Into<String>,
         path: impl Into<String>,
         usefulness: Usefulness,
-        at: i64,
+        at: UnixSeconds,
     ) -> Self {
         Vote {
             key: key.into(),
@@ -90,7 +91,7 @@ pub trait Feedback: Send + Sync {
     /// Changes the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and
     /// returns whether it did: a vote with a remembered key changes nothing. The vote and its key
     /// are stored atomically. A store may forget a key once a vote comes more than
-    /// [`VOTE_MEMORY_SECONDS`] after the vote with that key, by the times in the votes.
+    /// [`VOTE_MEMORY`] after the vote with that key, by the times in the votes.
     async fn vote(&self, vote: &Vote) -> PortResult<bool>;
 
     /// Counts each of `votes` like [`Feedback::vote`], and returns how many counted. One by one,

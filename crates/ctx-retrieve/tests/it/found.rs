@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ctx_model::{LineSpan, Tokens};
+use ctx_model::{LineSpan, Tokens, UnixSeconds};
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
     Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
@@ -1291,10 +1291,10 @@ async fn recent_files_come_first_if_recency_has_a_weight() {
     ];
     let mut options = options();
     options.profile.recency = 0.5;
-    options.now = Some(1_000_000);
+    options.now = Some(UnixSeconds::new(1_000_000));
     let mut store = Store::of(&parts);
-    store.parts[0].0.modified_at = Some(i64::MIN);
-    store.parts[1].0.modified_at = Some(999_000);
+    store.parts[0].0.modified_at = Some(UnixSeconds::new(i64::MIN));
+    store.parts[1].0.modified_at = Some(UnixSeconds::new(999_000));
     let retrieved = ask(store, "socket", &options).await;
     assert_eq!(paths(&retrieved), ["b.py", "a.py"]);
     assert_eq!(retrieved.found[1].signals[2].value, Some(0.0));

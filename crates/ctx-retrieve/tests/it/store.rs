@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, UnixSeconds};
 use ctx_rank::{Analyzer, Query};
 use ctx_retrieve::{
     Changes, FileSearch, Hit, Near, Part, PartQuery, PortError, PortResult, Relations, Semantic,
@@ -246,11 +246,11 @@ impl Usage for Store {
         Ok(self.uses.clone())
     }
 
-    async fn shown(&self, _paths: &[String], _now: i64) -> PortResult<()> {
+    async fn shown(&self, _paths: &[String], _now: UnixSeconds) -> PortResult<()> {
         Ok(())
     }
 
-    async fn recent(&self, _limit: usize) -> PortResult<Vec<(String, i64)>> {
+    async fn recent(&self, _limit: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
         Ok(Vec::new())
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_index::Index;
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{
     Feedback, Generation, History, MOST_USES, Message, PortError, PortResult, References, Usage,
-    VOTE_MEMORY_SECONDS, Vote,
+    VOTE_MEMORY, Vote,
 };
 use ctx_service::Ports;
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -66,7 +67,7 @@ impl History for State {
 }
 
 fn message((place, it): (u64, crate::Message)) -> Message {
-    let at = it.created_at.div_euclid(1_000);
+    let at = UnixSeconds::from_millis(it.created_at);
     Message::new(it.id, it.role, it.content, at).at(place)
 }
 
@@ -83,13 +84,16 @@ impl Usage for State {
         answer(self.0.uses(paths))
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
+    async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
         let (database, paths) = (Arc::clone(&self.0), paths.to_vec());
-        answer(blocking(move || database.note_shown(&paths, now)).await)
+        answer(blocking(move || database.note_shown(&paths, now.get())).await)
     }
 
-    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
-        answer(self.0.shown_last(limit))
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
+        let shown = answer(self.0.shown_last(limit))?.into_iter();
+        Ok(shown
+            .map(|(path, at)| (path, UnixSeconds::new(at)))
+            .collect())
     }
 }
 
@@ -174,7 +178,7 @@ fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
         vote.key.clone().into(),
         vote.path.clone().into(),
         i64::from(vote.is_useful()).into(),
-        vote.at.into(),
+        vote.at.get().into(),
     ];
     VOTES.put(transaction, &row)?;
     let step = if vote.is_useful() { 1 } else { -1 };
@@ -184,14 +188,14 @@ fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
     Ok(true)
 }
 
-/// Deletes the oldest votes that at `now`, in seconds since 1970, need not be remembered any more;
+/// Deletes the oldest votes that at `now` need not be remembered any more;
 /// at most `most`.
-fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
+fn forget(transaction: &Transaction<'_>, now: UnixSeconds, most: usize) -> Result<()> {
     let forget = "DELETE FROM votes WHERE seq IN (
         SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
     )";
     let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
-    let forgotten = forget.execute([now.saturating_sub(VOTE_MEMORY_SECONDS), at_most(most)]);
+    let forgotten = forget.execute([now.saturating_sub(VOTE_MEMORY).get(), at_most(most)]);
     forgotten.map(drop).map_err(write_failed)
 }
 

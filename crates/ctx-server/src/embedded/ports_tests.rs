@@ -1,5 +1,6 @@
 use std::cell::Cell;
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::Usefulness;
 use ctx_testkit::laws::store as laws;
 
@@ -28,16 +29,17 @@ async fn files_shown_again_within_the_same_second_are_recorded_once() {
     let [one, both] =
         [&["a.rs"][..], &["a.rs", "b.rs"]].map(|it| it.iter().map(|it| (*it).to_owned()));
     let (one, both): (Vec<String>, Vec<String>) = (one.collect(), both.collect());
-    state.shown(&one, 7).await.unwrap();
+    state.shown(&one, UnixSeconds::new(7)).await.unwrap();
     let before = changes();
     for now in [7, 6] {
-        state.shown(&one, now).await.unwrap();
+        state.shown(&one, UnixSeconds::new(now)).await.unwrap();
         assert_eq!(changes(), before);
     }
-    state.shown(&both, 7).await.unwrap();
+    state.shown(&both, UnixSeconds::new(7)).await.unwrap();
     assert_eq!(changes(), before + 1);
-    state.shown(&one, 8).await.unwrap();
-    let shown = [("a.rs".to_owned(), 8), ("b.rs".to_owned(), 7)];
+    state.shown(&one, UnixSeconds::new(8)).await.unwrap();
+    let shown =
+        [("a.rs", 8), ("b.rs", 7)].map(|(path, at)| (path.to_owned(), UnixSeconds::new(at)));
     assert_eq!(state.recent(10).await.unwrap(), shown);
 }
 
@@ -145,7 +147,14 @@ async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
 async fn as_many_votes_are_kept_as_are_to_be_remembered_and_the_state_never_comes_back() {
     let (folder, state) = open();
     let day = 86_400;
-    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", Usefulness::Useful, at);
+    let vote = |number: i64, at| {
+        Vote::new(
+            format!("key {number}"),
+            "a.rs",
+            Usefulness::Useful,
+            UnixSeconds::new(at),
+        )
+    };
     let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
     assert_eq!(state.votes(&burst).await.unwrap(), 200);
     let mut last = state.0.last_vote().unwrap();

@@ -1,5 +1,6 @@
 //! Checks files, and stores them in one transaction, or several if they are too large for one.
 
+use ctx_model::UnixSeconds;
 use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
 use ctx_retrieve::TaskScope;
 
@@ -86,7 +87,7 @@ fn checked(mut files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileT
         bytes: it.content.len(),
     });
     let sent = sent.collect();
-    let at = crate::build::now() / 1_000;
+    let at = UnixSeconds::from_millis(crate::build::now());
     let text = |it: NewFile| FileText::new(it.path, it.content).with_modified_at(at);
     Ok((sent, files.into_iter().map(text).collect(), masked_secrets))
 }

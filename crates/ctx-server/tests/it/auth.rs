@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use ctx_model::UnixSeconds;
 use ctx_server::{
     ANY_HOST, Backend, Credentials, Embedded, Options, Owner, Quota, Refusal, Server, ServerError,
 };
@@ -374,10 +375,16 @@ fn tokens_are_told_apart_and_expire() {
     let line = format!("{} expires=100 operator", Credentials::line(&ada, &token));
     assert!(!line.contains(&token));
     let credentials = Credentials::parse(&line).unwrap();
-    let identity = credentials.identify(&token, 99).unwrap();
+    let identity = credentials.identify(&token, UnixSeconds::new(99)).unwrap();
     assert_eq!((&identity.owner, identity.is_operator), (&ada, true));
-    assert_eq!(credentials.identify(&token, 100), Err(Refusal::Expired));
-    assert_eq!(credentials.identify("", 0), Err(Refusal::Unknown));
+    assert_eq!(
+        credentials.identify(&token, UnixSeconds::new(100)),
+        Err(Refusal::Expired)
+    );
+    assert_eq!(
+        credentials.identify("", UnixSeconds::new(0)),
+        Err(Refusal::Unknown)
+    );
     assert_ne!(token, Credentials::generate().unwrap());
     for name in ["", "a b", "a\n", "ä", "#ada", &"a".repeat(129)] {
         assert_eq!(Owner::new(name), None, "{name:?}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use ctx_model::UnixSeconds;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
     Feedback, FileSearch, History, Hit, Message as Said, PartQuery, PortError, PortResult,
@@ -153,13 +154,13 @@ impl Usage for Port {
         self.fail()
     }
 
-    async fn shown(&self, _: &[String], _: i64) -> PortResult<()> {
+    async fn shown(&self, _: &[String], _: UnixSeconds) -> PortResult<()> {
         self.panic()
     }
 
-    async fn recent(&self, _: usize) -> PortResult<Vec<(String, i64)>> {
+    async fn recent(&self, _: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
         // It is read, which fails.
-        Ok(vec![("a.rs".to_owned(), 1)])
+        Ok(vec![("a.rs".to_owned(), UnixSeconds::new(1))])
     }
 }
 

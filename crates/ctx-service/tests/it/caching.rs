@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ctx_assemble::{Cancel, Control};
-use ctx_model::Tokens;
+use ctx_model::{Tokens, UnixSeconds};
 use ctx_retrieve::{Message, Threads};
 use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served, Usefulness};
 use ctx_tokens::{Counters, TokenCounter};
@@ -116,7 +116,10 @@ async fn whatever_an_answer_depends_on_makes_another() {
 
     world
         .store
-        .append("t", &Message::new("m", "user", "hello", NOW))
+        .append(
+            "t",
+            &Message::new("m", "user", "hello", UnixSeconds::new(NOW)),
+        )
         .await
         .unwrap();
     assert_eq!(served(&world).await, Served::Miss, "a message");
@@ -128,7 +131,7 @@ async fn whatever_an_answer_depends_on_makes_another() {
         .unwrap();
     world
         .service
-        .feedback(&handle, Usefulness::Useful, NOW)
+        .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
         .await
         .unwrap();
     assert_eq!(served(&world).await, Served::Miss, "a vote");
@@ -147,7 +150,10 @@ async fn whatever_an_answer_depends_on_makes_another() {
         .await;
     assert_eq!(prime.served, Served::Miss, "an option");
     let prime = world
-        .prime_with(QUESTION, &other.with_now(Some(NOW + 3_600)))
+        .prime_with(
+            QUESTION,
+            &other.with_now(Some(UnixSeconds::new(NOW + 3_600))),
+        )
         .await;
     assert_eq!(prime.served, Served::Miss, "an hour");
     let prime = world

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ctx_assemble::Control;
 use ctx_index::{Index, Options};
-use ctx_model::{BuildOptions, OmittedReason, Origin};
+use ctx_model::{BuildOptions, OmittedReason, Origin, UnixSeconds};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Message, Options as RetrieveOptions, Retriever, Threads, Usage};
 use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service, Usefulness};
@@ -41,11 +41,17 @@ async fn a_thread_and_a_message_become_a_context() {
     }
     let (index, service) = open(folder.path());
     index
-        .append("t", &Message::new("1", "user", "hello there", NOW - 9))
+        .append(
+            "t",
+            &Message::new("1", "user", "hello there", UnixSeconds::new(NOW - 9)),
+        )
         .await
         .unwrap();
     index
-        .append("t", &Message::new("2", "assistant", "good day", NOW - 8))
+        .append(
+            "t",
+            &Message::new("2", "assistant", "good day", UnixSeconds::new(NOW - 8)),
+        )
         .await
         .unwrap();
     index.pin("t", "src/server.rs").await.unwrap();
@@ -111,7 +117,7 @@ async fn a_thread_and_a_message_become_a_context() {
         .unwrap();
     let handle = cited.feedback.clone().unwrap();
     service
-        .feedback(&handle, Usefulness::Useful, NOW)
+        .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
         .await
         .unwrap();
     let paths = ["src/parser.rs".to_owned()];
@@ -126,7 +132,9 @@ async fn a_thread_and_a_message_become_a_context() {
     drop((index, service));
     let (index, service) = open(folder.path());
     assert_eq!(
-        service.feedback(&handle, Usefulness::Useful, NOW).await,
+        service
+            .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
+            .await,
         Err(FeedbackError::Repeated)
     );
     assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use ctx_assemble::Control;
+use ctx_model::UnixSeconds;
 use ctx_retrieve::TaskScope;
 use ctx_service::{FeedbackError, PrimeContext, Secret, Usefulness};
 use ctx_source::{Limits, Root, Sources};
@@ -42,7 +43,7 @@ async fn writes_of_a_store_run_on_a_blocking_thread() {
             primed.recording.done().await.unwrap();
             world
                 .service
-                .feedback(&handle, Usefulness::Useful, NOW)
+                .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
                 .await
                 .unwrap();
         })
@@ -60,10 +61,6 @@ async fn writes_of_a_store_run_on_a_blocking_thread() {
 #[tokio::test(flavor = "multi_thread")]
 async fn options_that_say_no_time_are_of_now() {
     let world = world(FILES);
-    let now = || {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        i64::try_from(since.unwrap().as_secs()).unwrap()
-    };
     let options = options().with_now(None);
     let (service, control) = (&world.service, Control::default());
     let question = "How is a header parsed?";
@@ -71,7 +68,7 @@ async fn options_that_say_no_time_are_of_now() {
     let handle = handle(&primed.unwrap().context, "src/parser.rs");
     assert!(
         service
-            .feedback(&handle, Usefulness::Useful, now())
+            .feedback(&handle, Usefulness::Useful, SystemTime::now().into())
             .await
             .is_ok()
     );
@@ -84,13 +81,13 @@ async fn a_thousand_replays_count_once() {
     let handle = handle(&context, "src/parser.rs");
     world
         .service
-        .feedback(&handle, Usefulness::Useful, NOW)
+        .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
         .await
         .unwrap();
     for number in 0..1_000 {
         let again = world
             .service
-            .feedback(&handle, (number % 2 == 0).into(), NOW)
+            .feedback(&handle, (number % 2 == 0).into(), UnixSeconds::new(NOW))
             .await;
         assert_eq!(again, Err(FeedbackError::Repeated));
     }
@@ -110,14 +107,14 @@ async fn a_file_counts_once_for_all_its_parts() {
     assert!(
         world
             .service
-            .feedback(&handles[0], Usefulness::Useful, NOW)
+            .feedback(&handles[0], Usefulness::Useful, UnixSeconds::new(NOW))
             .await
             .is_ok()
     );
     assert!(
         world
             .service
-            .feedback(&handles[1], Usefulness::Useful, NOW)
+            .feedback(&handles[1], Usefulness::Useful, UnixSeconds::new(NOW))
             .await
             .is_err()
     );
@@ -151,7 +148,9 @@ async fn a_file_counts_once_for_each_context() {
             context.feedback.clone().unwrap(),
         ];
         for (at, handle) in handles.iter().chain(&handles).enumerate() {
-            let vote = world.service.feedback(handle, Usefulness::Useful, NOW);
+            let vote = world
+                .service
+                .feedback(handle, Usefulness::Useful, UnixSeconds::new(NOW));
             let expected = if at == 0 {
                 Ok(())
             } else {
@@ -171,19 +170,25 @@ async fn a_handle_is_its_users() {
     let handle = handle(&context, "src/parser.rs");
     let other = service_over(&world.store, world.folder.path(), "bob");
     assert_eq!(
-        other.feedback(&handle, Usefulness::Useful, NOW).await,
+        other
+            .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
+            .await,
         Err(FeedbackError::Forged)
     );
     let restarted = world.service.clone().with_secret(Secret::new([8; 32]));
     assert_eq!(
-        restarted.feedback(&handle, Usefulness::Useful, NOW).await,
+        restarted
+            .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
+            .await,
         Err(FeedbackError::Forged)
     );
     // Who signs nothing gave nothing out.
     let sources = Sources::new(Root::open(world.folder.path()).unwrap(), Limits::default());
     let unsigned = service_without_secret(&world.store, sources, "ada");
     assert_eq!(
-        unsigned.feedback(&handle, Usefulness::Useful, NOW).await,
+        unsigned
+            .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
+            .await,
         Err(FeedbackError::NoSecret)
     );
     assert_eq!(uses(&world, "src/parser.rs"), 0);
@@ -198,7 +203,7 @@ async fn nothing_about_a_handle_can_be_changed() {
     assert_eq!(
         world
             .service
-            .feedback(&other, Usefulness::Useful, NOW)
+            .feedback(&other, Usefulness::Useful, UnixSeconds::new(NOW))
             .await,
         Err(FeedbackError::Forged)
     );
@@ -208,7 +213,7 @@ async fn nothing_about_a_handle_can_be_changed() {
         let changed = String::from_utf8(bytes).unwrap();
         let answer = world
             .service
-            .feedback(&changed, Usefulness::Useful, NOW)
+            .feedback(&changed, Usefulness::Useful, UnixSeconds::new(NOW))
             .await;
         let is_refused = matches!(
             answer,
@@ -225,7 +230,10 @@ async fn nothing_about_a_handle_can_be_changed() {
         "f1.a.b.c.d",
         "../../etc/passwd",
     ] {
-        let answer = world.service.feedback(text, Usefulness::Useful, NOW).await;
+        let answer = world
+            .service
+            .feedback(text, Usefulness::Useful, UnixSeconds::new(NOW))
+            .await;
         assert_eq!(answer, Err(FeedbackError::Malformed), "{text}");
     }
 }
@@ -260,7 +268,7 @@ async fn feedback_that_something_is_of_no_use_counts_down_to_nothing() {
         let handle = handle(&context, "src/parser.rs");
         let _ = world
             .service
-            .feedback(&handle, Usefulness::NotUseful, NOW)
+            .feedback(&handle, Usefulness::NotUseful, UnixSeconds::new(NOW))
             .await;
         assert_eq!(uses(&world, "src/parser.rs"), left);
     }
@@ -278,7 +286,7 @@ async fn a_handle_is_good_for_thirty_days_and_says_when_it_is_not() {
         for late in [last + 1, last + 400 * DAY] {
             let answer = world
                 .service
-                .feedback(&handle, Usefulness::Useful, late)
+                .feedback(&handle, Usefulness::Useful, UnixSeconds::new(late))
                 .await;
             assert_eq!(answer, Err(FeedbackError::Expired));
         }
@@ -292,14 +300,14 @@ async fn a_handle_is_good_for_thirty_days_and_says_when_it_is_not() {
         assert!(
             world
                 .service
-                .feedback(&longer, Usefulness::Useful, NOW)
+                .feedback(&longer, Usefulness::Useful, UnixSeconds::new(NOW))
                 .await
                 .is_err()
         );
     }
     world
         .service
-        .feedback(&handle, Usefulness::Useful, last)
+        .feedback(&handle, Usefulness::Useful, UnixSeconds::new(last))
         .await
         .unwrap();
     assert_eq!(uses(&world, "src/parser.rs"), 1);
@@ -317,7 +325,7 @@ async fn given(world: &World) -> Vec<Given> {
     let mut all = Vec::new();
     for day in (0..120).step_by(3) {
         let at = NOW + day * DAY;
-        let options = options().with_now(Some(at));
+        let options = options().with_now(Some(UnixSeconds::new(at)));
         // Nothing else is in it: what is not named is worth less with time.
         let primed = world.prime_with("@src/parser.rs", &options).await;
         primed.recording.done().await.unwrap();
@@ -355,7 +363,7 @@ async fn vote(
         let now = time - late * 3_600;
         let answer = world
             .service
-            .feedback(handle, Usefulness::Useful, now)
+            .feedback(handle, Usefulness::Useful, UnixSeconds::new(now))
             .await;
         let last_day = at.div_euclid(DAY) + 30;
         let is_expired = now.div_euclid(DAY) > last_day;

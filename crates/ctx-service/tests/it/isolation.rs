@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_assemble::Control;
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Message, Threads};
 use ctx_service::{Cache, Key, Owner, PrimeContext, Service};
 use ctx_testkit::few;
@@ -133,7 +134,10 @@ async fn user(owner: &str, cache: &Arc<Cache<PrimeContext>>) -> (TempDir, Servic
     for thread in THREADS {
         let said = format!("thread {thread:?} of {owner}: said{owner}");
         store
-            .append(thread, &Message::new("m", "user", said, NOW))
+            .append(
+                thread,
+                &Message::new("m", "user", said, UnixSeconds::new(NOW)),
+            )
             .await
             .unwrap();
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Verdict;
-use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind};
+use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind, UnixSeconds};
 use ctx_retrieve::{TaskScope, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
@@ -504,7 +504,7 @@ async fn shown_files_are_recorded_after_the_answer_and_considered_next_time() {
     let shown = world.store.shown.lock().unwrap().clone();
     let files: BTreeSet<&String> = shown.keys().collect();
     assert_eq!(files, prime.context.built.files.iter().collect());
-    assert!(shown.values().all(|&at| at == NOW));
+    assert!(shown.values().all(|&at| at == UnixSeconds::new(NOW)));
     let next = world.prime("and what of a port?").await.context;
     assert_eq!(next.stats.recent_count, shown.len());
 }
@@ -515,7 +515,7 @@ async fn recently_shown_files_without_a_word_in_common_are_no_candidates_in_a_th
     let world = world(FILES);
     for path in ["src/server.rs", "src/parser.rs"] {
         let mut shown = world.store.shown.lock().unwrap();
-        shown.insert(path.to_owned(), NOW - 60);
+        shown.insert(path.to_owned(), UnixSeconds::new(NOW - 60));
     }
     let prime = async |thread: &str, asked: &str| {
         let (options, control) = (options().with_recent(5), Control::default());
@@ -563,7 +563,7 @@ async fn recently_shown_files_are_not_shown_as_mentions_in_a_thread() {
     let world = world(&[("long.rs", &long), ("short.txt", "It is a tide.\n")]);
     for path in ["long.rs", "short.txt"] {
         let mut shown = world.store.shown.lock().unwrap();
-        shown.insert(path.to_owned(), NOW);
+        shown.insert(path.to_owned(), UnixSeconds::new(NOW));
     }
     for max_tokens in [60, 200, 600, 4_000] {
         let context = world
@@ -592,7 +592,7 @@ async fn recently_shown_files_have_no_excerpts_of_their_own() {
     write(world.folder.path(), "long.rs", &long);
     for path in ["long.rs", "short.txt"] {
         let mut shown = world.store.shown.lock().unwrap();
-        shown.insert(path.to_owned(), NOW);
+        shown.insert(path.to_owned(), UnixSeconds::new(NOW));
     }
     let context = world.prime_with("header", &options_of(200)).await.context;
     let included = context.built.included.iter();
@@ -881,7 +881,7 @@ async fn a_chunk_merged_twice_names_the_chunk_that_is_shown() {
     let mut were_shown = BTreeSet::new();
     for budget in (140..300).step_by(10) {
         let world = world(&[("src/price.rs", &text)]);
-        let shown = ("src/price.rs".to_owned(), NOW - 60);
+        let shown = ("src/price.rs".to_owned(), UnixSeconds::new(NOW - 60));
         world.store.shown.lock().unwrap().extend([shown]);
         let context = world.prime_with(asked, &options_of(budget)).await.context;
         let included = context.built.included.iter().map(|it| &it.id);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use ctx_assemble::{AssembleError, Control};
-use ctx_model::{Format, Origin, Selection, Tokens};
+use ctx_model::{Format, Origin, Selection, Tokens, UnixSeconds};
 use ctx_retrieve::{Message, Threads};
 use ctx_service::{PrimeContext, PrimeOptions, ServiceError};
 use ctx_testkit::few;
@@ -78,7 +78,12 @@ impl Case {
         for (number, (is_user, content)) in self.said.iter().enumerate() {
             let role = if *is_user { "user" } else { "assistant" };
             let content = format!("said{number:03} {content}");
-            let message = Message::new(format!("m{number}"), role, content, NOW - 50);
+            let message = Message::new(
+                format!("m{number}"),
+                role,
+                content,
+                UnixSeconds::new(NOW - 50),
+            );
             world.store.append("t", &message).await.unwrap();
         }
         let mut pinned = self.pinned.clone();
@@ -95,7 +100,7 @@ impl Case {
             .files
             .iter()
             .take(3)
-            .map(|(path, _)| (path.clone(), NOW - 60));
+            .map(|(path, _)| (path.clone(), UnixSeconds::new(NOW - 60)));
         world.store.shown.lock().unwrap().extend(shown);
         world
     }
@@ -227,7 +232,7 @@ fn the_latest_exchanges_have_their_claims_without_a_gap_whatever_the_search_foun
                 for (role, words) in [("user", question), ("assistant", answer)] {
                     let content = format!("said{number:02} {}", words.join(" "));
                     let id = format!("{role} {number}");
-                    messages.push(Message::new(id, role, content, NOW - 50));
+                    messages.push(Message::new(id, role, content, UnixSeconds::new(NOW - 50)));
                 }
             }
             world.store.messages.lock().unwrap().clear();

@@ -11,13 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use ctx_assemble::Control;
-use ctx_model::{BuildOptions, LineSpan, Tokens};
+use ctx_model::{BuildOptions, LineSpan, Tokens, UnixSeconds};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
     Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery, PortError,
-    PortResult, References, Retriever, TaskScope, TextQuery, Threads, Usage, VOTE_MEMORY_SECONDS,
-    Vote,
+    PortResult, References, Retriever, TaskScope, TextQuery, Threads, Usage, VOTE_MEMORY, Vote,
 };
 use ctx_service::{
     Cache, Owner, PartRef, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
@@ -54,10 +53,10 @@ pub(crate) struct Store {
     parts: Vec<Part>,
     pub(crate) messages: Mutex<BTreeMap<String, Vec<Message>>>,
     pub(crate) pinned: Mutex<BTreeMap<String, Vec<String>>>,
-    pub(crate) shown: Mutex<BTreeMap<String, i64>>,
+    pub(crate) shown: Mutex<BTreeMap<String, UnixSeconds>>,
     pub(crate) uses: Mutex<BTreeMap<String, u64>>,
     /// When there was a vote of a key; forgotten as soon as it may be.
-    pub(crate) votes: Mutex<BTreeMap<String, i64>>,
+    pub(crate) votes: Mutex<BTreeMap<String, UnixSeconds>>,
     /// What contexts of each thread showed, by label.
     pub(crate) places: Mutex<BTreeMap<(String, String), PartRef>>,
     pub(crate) generation: AtomicU64,
@@ -161,7 +160,7 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     let number = |index: usize| u32::try_from(index + 1).unwrap();
     let span = LineSpan::new(number(start), number(start + lines.len() - 1)).unwrap();
     let mut found = ctx_retrieve::Part::new(path, span);
-    found.modified_at = Some(NOW - 3_600);
+    found.modified_at = Some(UnixSeconds::new(NOW - 3_600));
     if let Some(rest) = lines[0].strip_prefix("fn ") {
         "function".clone_into(&mut found.kind);
         found.name = rest.split('(').next().map(str::to_owned);
@@ -336,18 +335,18 @@ impl Usage for Store {
         Ok(uses)
     }
 
-    async fn shown(&self, paths: &[String], now: i64) -> PortResult<()> {
+    async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
         self.note_writer();
         let shown = paths.iter().map(|path| (path.clone(), now));
         self.shown.lock().unwrap().extend(shown);
         Ok(())
     }
 
-    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, i64)>> {
+    async fn recent(&self, limit: usize) -> PortResult<Vec<(String, UnixSeconds)>> {
         if self.is_stuck.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
-        let mut recent: Vec<(String, i64)> =
+        let mut recent: Vec<(String, UnixSeconds)> =
             self.shown.lock().unwrap().clone().into_iter().collect();
         recent.sort_unstable_by(|(a, a_at), (b, b_at)| (b_at, b).cmp(&(a_at, a)));
         recent.truncate(limit);
@@ -360,7 +359,7 @@ impl Feedback for Store {
     async fn vote(&self, vote: &Vote) -> PortResult<bool> {
         self.note_writer();
         let mut votes = self.votes.lock().unwrap();
-        votes.retain(|_, at| vote.at - *at <= VOTE_MEMORY_SECONDS);
+        votes.retain(|_, at| vote.at.saturating_sub(VOTE_MEMORY) <= *at);
         if votes.contains_key(&vote.key) {
             return Ok(false);
         }
@@ -484,7 +483,7 @@ pub(crate) fn options() -> PrimeOptions {
         .with_build(build)
         .with_retrieve(retrieve)
         .with_deadline(deadline)
-        .with_now(Some(NOW))
+        .with_now(Some(UnixSeconds::new(NOW)))
 }
 
 /// The same with this budget and no reserve.
@@ -530,7 +529,7 @@ impl World {
     pub(crate) async fn say(&self, messages: &[(&str, &str)]) {
         for (number, (role, content)) in messages.iter().enumerate() {
             let at = NOW - 100 + i64::try_from(number).unwrap();
-            let message = Message::new(format!("m{number}"), *role, *content, at);
+            let message = Message::new(format!("m{number}"), *role, *content, UnixSeconds::new(at));
             self.store.append("t", &message).await.unwrap();
         }
     }

@@ -29,6 +29,7 @@ pub use self::unchanged::unchanged;
 pub use self::votes::votes;
 use super::search::file_search;
 
+use ctx_model::UnixSeconds;
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
     Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Threads,
@@ -142,7 +143,14 @@ pub fn messages() -> Vec<Message> {
     ];
     let numbered = said.into_iter().zip(1_i64..);
     numbered
-        .map(|((role, text), n)| Message::new(format!("m{n}"), role, text, 1_700_000_000 + n))
+        .map(|((role, text), n)| {
+            Message::new(
+                format!("m{n}"),
+                role,
+                text,
+                UnixSeconds::new(1_700_000_000 + n),
+            )
+        })
         .collect()
 }
 
@@ -654,7 +662,12 @@ pub async fn history<S: History + References + ?Sized>(store: &S) {
 pub async fn usage<S: Usage + ?Sized>(store: &S) {
     let recent = async |limit| store.recent(limit).await.expect("recent files");
     assert_eq!(recent(10).await, [], "nothing was shown yet");
-    let shown = async |paths: &[&str], at| store.shown(&owned(paths), at).await.expect("noted");
+    let shown = async |paths: &[&str], at| {
+        store
+            .shown(&owned(paths), UnixSeconds::new(at))
+            .await
+            .expect("noted");
+    };
     shown(
         &[
             "src/config.rs",
@@ -669,9 +682,9 @@ pub async fn usage<S: Usage + ?Sized>(store: &S) {
     shown(&["src/retry.rs"], 150).await;
     shown(&[], 300).await;
     let expected = [
-        ("src/retry.rs".to_owned(), 200),
-        ("src/net/http.rs".to_owned(), 100),
-        ("src/config.rs".to_owned(), 100),
+        ("src/retry.rs".to_owned(), UnixSeconds::new(200)),
+        ("src/net/http.rs".to_owned(), UnixSeconds::new(100)),
+        ("src/config.rs".to_owned(), UnixSeconds::new(100)),
     ];
     assert_eq!(
         recent(10).await,
@@ -705,7 +718,14 @@ pub fn canaries(canary: &str) -> Vec<(String, String)> {
 /// thread called `canary`.
 pub fn canary_messages(canary: &str) -> Vec<Message> {
     (1..=3)
-        .map(|n| Message::new(format!("m{n}"), "user", format!("my {canary} {n}"), n))
+        .map(|n| {
+            Message::new(
+                format!("m{n}"),
+                "user",
+                format!("my {canary} {n}"),
+                UnixSeconds::new(n),
+            )
+        })
         .collect()
 }
 
@@ -731,7 +751,7 @@ pub async fn isolated<S: Ports + ?Sized>(mine: &S, foreign: &str) {
         }
     }
     for (path, at) in mine.recent(10_000).await.expect("recent files") {
-        assert!(!path.contains(foreign), "{path} at {at}");
+        assert!(!path.contains(foreign), "{path} at {at:?}");
     }
     let counts = mine.counts(&[path]).await.expect("counts");
     assert_eq!(counts.values().sum::<u64>(), 0, "{counts:?}");

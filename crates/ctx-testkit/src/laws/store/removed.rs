@@ -1,5 +1,6 @@
 //! Removed files are not among the recent ones.
 
+use ctx_model::UnixSeconds;
 use ctx_retrieve::{Feedback, Usage, Usefulness, Vote};
 
 use super::{corpus, owned};
@@ -16,11 +17,16 @@ pub async fn removed<S: Usage + Feedback + ?Sized>(
     restore: impl AsyncFn(&str, &str),
 ) {
     let (gone, stays) = ("src/config.rs", "src/retry.rs");
-    let shown = async |paths: &[&str], at| store.shown(&owned(paths), at).await.expect("noted");
+    let shown = async |paths: &[&str], at| {
+        store
+            .shown(&owned(paths), UnixSeconds::new(at))
+            .await
+            .expect("noted");
+    };
     let recent = async || store.recent(10).await.expect("recent files");
-    let told = |path: &str, at: i64| (path.to_owned(), at);
+    let told = |path: &str, at: i64| (path.to_owned(), UnixSeconds::new(at));
     shown(&[gone, stays], 100).await;
-    let vote = Vote::new("a vote", gone, Usefulness::Useful, 100);
+    let vote = Vote::new("a vote", gone, Usefulness::Useful, UnixSeconds::new(100));
     assert!(store.vote(&vote).await.expect("a vote"));
     assert_eq!(recent().await, [told(stays, 100), told(gone, 100)]);
     remove(gone).await;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::{Feedback, MOST_USES, Usage, VOTE_MEMORY_SECONDS, Vote};
+use ctx_model::UnixSeconds;
+use ctx_retrieve::{Feedback, MOST_USES, Usage, VOTE_MEMORY, Vote};
 
 /// The number of files that are voted on.
 const FILES: u64 = 3;
@@ -16,10 +17,10 @@ const DAY: u64 = 86_400;
 #[derive(Default)]
 struct Model {
     /// The time of the vote of each key.
-    given: BTreeMap<String, i64>,
+    given: BTreeMap<String, UnixSeconds>,
     uses: BTreeMap<String, u64>,
     /// The time of the latest vote.
-    latest: i64,
+    latest: UnixSeconds,
 }
 
 impl Model {
@@ -28,7 +29,7 @@ impl Model {
         let latest = self.latest.max(vote.at);
         match self.given.get(&vote.key) {
             None => Some(true),
-            Some(at) if latest - at <= VOTE_MEMORY_SECONDS => Some(false),
+            Some(at) if latest.saturating_sub(VOTE_MEMORY) <= *at => Some(false),
             Some(_) => None,
         }
     }
@@ -63,7 +64,7 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
     let mut time = 1_700_000_000_u64;
     for step in 0..STEPS {
         time += [0, 60, 3_600, DAY, 9 * DAY][usize::try_from(below(5)).unwrap_or(0)];
-        let at = (time - below(DAY)).cast_signed();
+        let at = UnixSeconds::new((time - below(DAY)).cast_signed());
         let mut votes = Vec::new();
         for _ in 0..=below(3) {
             let (file, key) = (below(FILES), below(KEYS));
@@ -119,7 +120,7 @@ async fn together<S: Feedback + Usage + ?Sized>(store: &S) {
                 format!("in order {next}"),
                 path,
                 (it == '+').into(),
-                1_600_000_000,
+                UnixSeconds::new(1_600_000_000),
             )
         };
         let votes: Vec<Vote> = together.chars().map(vote).collect();
