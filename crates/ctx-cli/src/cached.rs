@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ctx::index::{IndexError, Stored};
 use ctx::model::UnixSeconds;
@@ -207,7 +207,7 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
 pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     let cache = Cache::look()?;
     cache.tell_passed(report);
-    let now = SystemTime::now().into();
+    let now = indexing::now();
     let mut pruned = Pruned {
         folder: shown(&cache.folder),
         dry_run: args.dry_run,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Options, Pending, Status, StoredOptions, Updated};
@@ -213,10 +213,14 @@ pub(crate) fn changes(pending: Pending) -> String {
     }
 }
 
+/// The time now.
+pub(crate) fn now() -> UnixSeconds {
+    UnixSeconds::after_1970(UNIX_EPOCH.elapsed().unwrap_or_default())
+}
+
 /// How long ago `time` is.
 pub(crate) fn ago(time: UnixSeconds) -> String {
-    let now = UnixSeconds::from(SystemTime::now());
-    let seconds = now.get().saturating_sub(time.get()).max(0);
+    let seconds = now().get().saturating_sub(time.get()).max(0);
     match seconds {
         0..=119 => format!("{seconds} s ago"),
         120..=7_199 => format!("{} min ago", seconds / 60),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Updated, has_index};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     // An unknown counter is reported before a folder is indexed in vain.
     let counters = Arc::new(counters());
     counters.get(&build.counter)?;
-    retrieve.now = Some(SystemTime::now().into());
+    retrieve.now = Some(indexing::now());
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
     }

@@ -1,6 +1,6 @@
 //! The unit of points in time.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A point in time: whole seconds since the beginning of 1970 in UTC, negative before it.
 ///
@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 /// let time = UnixSeconds::new(1_700_000_000);
 /// assert_eq!(time.as_millis(), 1_700_000_000_000);
 /// assert_eq!(UnixSeconds::from_millis(1_700_000_000_999), time);
-/// assert_eq!(UnixSeconds::from(std::time::UNIX_EPOCH), UnixSeconds::new(0));
+/// let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+/// assert!(UnixSeconds::after_1970(since) > time);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixSeconds(i64);
@@ -27,6 +28,12 @@ impl UnixSeconds {
     /// The time so many milliseconds after the beginning of 1970, rounded down.
     pub const fn from_millis(milliseconds: i64) -> Self {
         UnixSeconds(milliseconds.div_euclid(1_000))
+    }
+
+    /// The time so long after the beginning of 1970, in whole seconds; the latest that can be
+    /// represented if that is earlier.
+    pub fn after_1970(since: Duration) -> Self {
+        UnixSeconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
     }
 
     /// The number of seconds since the beginning of 1970.
@@ -44,15 +51,5 @@ impl UnixSeconds {
     #[must_use]
     pub fn saturating_sub(self, duration: Duration) -> Self {
         UnixSeconds(self.0.saturating_sub_unsigned(duration.as_secs()))
-    }
-}
-
-impl From<SystemTime> for UnixSeconds {
-    /// Rounds towards 1970.
-    fn from(time: SystemTime) -> Self {
-        match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => UnixSeconds(i64::try_from(after.as_secs()).unwrap_or(i64::MAX)),
-            Err(before) => UnixSeconds(0).saturating_sub(before.duration()),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use ctx_model::{BuildOptions, Selection, Tokens, UnixSeconds};
 use ctx_rank::Profile;
@@ -87,7 +87,8 @@ impl PrimeOptions {
 
     /// The time at which contexts are built.
     pub(crate) fn time(&self) -> UnixSeconds {
-        self.now.unwrap_or_else(|| SystemTime::now().into())
+        let since = || UNIX_EPOCH.elapsed().unwrap_or_default();
+        self.now.unwrap_or_else(|| UnixSeconds::after_1970(since()))
     }
 
     /// A hash of every option except the time. It is computed from the `Debug` output, so that

@@ -1,7 +1,7 @@
 //! A vote counts once, and only for files shown to the user.
 
 use std::collections::BTreeSet;
-use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
 use ctx_assemble::Control;
 use ctx_model::UnixSeconds;
@@ -66,9 +66,10 @@ async fn options_that_say_no_time_are_of_now() {
     let question = "How is a header parsed?";
     let primed = service.prime("t", question, &options, &control).await;
     let handle = handle(&primed.unwrap().context, "src/parser.rs");
+    let now = UnixSeconds::after_1970(UNIX_EPOCH.elapsed().unwrap());
     assert!(
         service
-            .feedback(&handle, Usefulness::Useful, SystemTime::now().into())
+            .feedback(&handle, Usefulness::Useful, now)
             .await
             .is_ok()
     );
