@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Format, Omitted, RenditionKind, Tokens, Warning};
+use crate::{Format, Omitted, OmittedReason, RenditionKind, Tokens, Warning};
 
 /// How a count relates to the number of tokens that the consumer's tokenizer finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -215,5 +215,21 @@ impl BuiltContext {
             shared_prefix: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// The number of omitted chunks that are not merged into a shown one. O(omitted chunks).
+    ///
+    /// ```
+    /// use ctx_model::{BuiltContext, Exactness, Format, Omitted, OmittedReason, TokenSplit};
+    ///
+    /// let split = TokenSplit::default();
+    /// let mut built = BuiltContext::new("", "0", Format::Xml, "words", Exactness::Exact, split);
+    /// built.omitted.push(Omitted::new("a", OmittedReason::MergedInto).with_other("b"));
+    /// built.omitted.push(Omitted::new("c", OmittedReason::OverBudget));
+    /// assert_eq!(built.left_out_count(), 1);
+    /// ```
+    pub fn left_out_count(&self) -> usize {
+        let is_out = |it: &&Omitted| it.reason != OmittedReason::MergedInto;
+        self.omitted.iter().filter(is_out).count()
     }
 }

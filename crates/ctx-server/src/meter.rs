@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_model::{BuiltContext, Omitted, OmittedReason};
+use ctx_model::BuiltContext;
 use ctx_service::CacheMetrics;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{
@@ -242,9 +242,7 @@ impl Meter {
     /// Records a context that was built.
     pub(crate) fn built(&self, built: &BuiltContext, took: Duration) {
         let retrieved = built.included.len() + built.omitted.len();
-        // What is merged into another item is shown in it.
-        let is_out = |it: &&Omitted| it.reason != OmittedReason::MergedInto;
-        let selected = retrieved - built.omitted.iter().filter(is_out).count();
+        let selected = retrieved - built.left_out_count();
         self.histogram("context_assembly_time", Vec::new())
             .record(took);
         #[expect(clippy::cast_precision_loss, reason = "there are not that many items")]

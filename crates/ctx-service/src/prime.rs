@@ -612,7 +612,7 @@ impl Making {
         rename(&mut items, &candidates);
         forget_entries_beyond(self.options.largest_budget(), &mut built);
         self.timings.assemble = lap(&mut clock);
-        stats.excluded_count = left_out(&built) - unread;
+        stats.excluded_count = built.left_out_count() - unread;
         // A file that could not be read gets a hash of zeros, which no text has, so that the answer
         // is not served again.
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
@@ -636,12 +636,6 @@ impl Making {
             timings: self.timings,
         })
     }
-}
-
-/// How many chunks `built` omits whose lines it does not show in another one.
-fn left_out(built: &BuiltContext) -> usize {
-    let is_out = |it: &&Omitted| it.reason != OmittedReason::MergedInto;
-    built.omitted.iter().filter(is_out).count()
 }
 
 /// The failure of a strategy of the search.
