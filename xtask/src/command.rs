@@ -7,17 +7,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::Workspace;
-
 /// The cargo that started this program, so that a toolchain override also applies to what it
 /// starts.
-pub(crate) fn cargo() -> OsString {
+pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// A program with its arguments; its `Display` is the command line that one would type.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+#[must_use]
+pub struct Call {
     program: OsString,
     arguments: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
@@ -26,12 +25,12 @@ pub(crate) struct Call {
 
 impl Call {
     /// `cargo` with `arguments`.
-    pub(crate) fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         Call::new(cargo()).args(arguments)
     }
 
     /// `program`, without arguments yet.
-    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+    pub fn new(program: impl Into<OsString>) -> Self {
         Call {
             program: program.into(),
             arguments: Vec::new(),
@@ -41,14 +40,14 @@ impl Call {
     }
 
     /// More arguments.
-    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter().map(|a| a.as_ref().to_owned());
         self.arguments.extend(arguments);
         self
     }
 
     /// The same call as arguments of another program, such as one that times it.
-    pub(crate) fn under<A: AsRef<OsStr>>(
+    pub fn under<A: AsRef<OsStr>>(
         mut self,
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = A>,
@@ -60,19 +59,19 @@ impl Call {
     }
 
     /// Adds an environment variable.
-    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+    pub fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
     /// Sets the folder that it runs in.
-    pub(crate) fn within(mut self, folder: impl Into<PathBuf>) -> Self {
+    pub fn within(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
     /// The command, to be started as the caller likes; its standard input is empty.
-    pub(crate) fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::null());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -83,7 +82,7 @@ impl Call {
     }
 
     /// Runs it with our output streams; anything but success is an error.
-    pub(crate) fn run(&self) -> Result<()> {
+    pub fn run(&self) -> Result<()> {
         let status = self.command().status().with_context(|| self.failure())?;
         if !status.success() {
             bail!("`{self}` ended with {status}");
@@ -93,7 +92,7 @@ impl Call {
 
     /// Runs it and returns its standard output; anything but success is an error that ends with its
     /// standard error.
-    pub(crate) fn output(&self) -> Result<String> {
+    pub fn output(&self) -> Result<String> {
         let output = self.command().output().with_context(|| self.failure())?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -122,19 +121,6 @@ impl fmt::Display for Call {
         }
         Ok(())
     }
-}
-
-/// Runs the same chore with the same arguments in release mode.
-///
-/// # Errors
-/// It does not build, or fails.
-pub(crate) fn again_in_release(workspace: &Workspace) -> Result<()> {
-    let release = ["run", "--quiet", "--release", "--package", "xtask", "--"];
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    Call::cargo(release)
-        .args(arguments)
-        .within(&workspace.root)
-        .run()
 }
 
 fn quoted(word: &OsStr) -> String {

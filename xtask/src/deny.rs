@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// The version that is installed if there is none.
 const VERSION: &str = "0.20.2";

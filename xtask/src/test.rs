@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use ctx_testkit::skip;
 
-use crate::command::Call;
-use crate::workspace::Workspace;
 use crate::{deny, layers, postgres, tidy};
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// How thorough to be.
 #[derive(Debug, Args)]

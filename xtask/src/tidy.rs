@@ -8,12 +8,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// The most columns of a comment, as of code.
 const COLUMNS: usize = 100;
 /// The folders with sources.
-const FOLDERS: [&str; 2] = ["crates", "xtask"];
+const FOLDERS: [&str; 3] = ["crates", "xtask", "xtask-measure"];
 
 /// Names each comment that is too wide.
 ///

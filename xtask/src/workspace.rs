@@ -10,18 +10,18 @@ use crate::command::cargo;
 
 /// The workspace this binary was built in.
 #[derive(Debug)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// The folder of the root manifest.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// The target folder of cargo.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     /// The workspace's own packages, without their dependencies.
-    pub(crate) members: Metadata,
+    pub members: Metadata,
 }
 
 impl Workspace {
     /// Runs `cargo metadata`, which takes some 50 ms and uses no network.
-    pub(crate) fn find() -> Result<Self> {
+    pub fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         let members = MetadataCommand::new()
             .cargo_path(cargo())
@@ -40,7 +40,7 @@ impl Workspace {
     ///
     /// # Errors
     /// A folder cannot be read.
-    pub(crate) fn sources(&self, folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    pub fn sources(&self, folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         let mut folders = vec![self.root.join(folder)];
         while let Some(folder) = folders.pop() {

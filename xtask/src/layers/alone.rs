@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// Checks that `name` compiles with `feature` alone, or with none, when no other crate of the
 /// workspace enables features for it.

@@ -61,8 +61,8 @@ fn lacks(package: &Package) -> Vec<&'static str> {
     if package.license.is_none() {
         lacks.push("a licence");
     }
-    // The chores are not a crate to depend on: `--help` is their front page.
-    if package.readme.is_none() && package.name != "xtask" {
+    // The chores are no crates to depend on: `--help` is their front page.
+    if package.readme.is_none() && !package.name.starts_with("xtask") {
         lacks.push("a README");
     }
     if package

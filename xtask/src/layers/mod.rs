@@ -22,9 +22,9 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use crate::command::Call;
-use crate::workspace::Workspace;
 use graph::Graph;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// How much to check.
 #[derive(Debug, Default, Args)]

@@ -71,6 +71,7 @@ pub(super) const TABLE: Table = Table {
         row("tool", &["ctx-cli"]),
         row("laws", &["ctx-testkit"]),
         row("chores", &["xtask"]),
+        row("measurements", &["xtask-measure"]),
     ],
     core: &[
         "ctx-model",

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{CargoOpt, MetadataCommand};
 
-use crate::command::cargo;
-use crate::workspace::Workspace;
+use xtask::command::cargo;
+use xtask::workspace::Workspace;
 
 const LARGEST_FILE: u64 = 512 * 1024;
 

@@ -20,7 +20,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 pub(crate) use search::Worker;
 

@@ -23,7 +23,7 @@ use self::sweep::Sweep;
 use self::workload::Corpus;
 use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Served, Store};
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// The share of questions in the second sweep that were asked a moment ago.
 const REPEATS: f64 = 0.3;
@@ -95,10 +95,6 @@ struct Run {
 /// # Errors
 /// The server does not start, or rejects what it must accept.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    if cfg!(debug_assertions) {
-        // The client competes with the server for the processor, so it must be optimised.
-        return crate::command::again_in_release(workspace);
-    }
     let tool = served::build(workspace, true)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(&tool, folder.path(), &OWNERS)?;

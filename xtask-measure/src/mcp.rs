@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 use clap::Args;
 
-use crate::command::{Call, cargo};
 use crate::python;
-use crate::workspace::Workspace;
+use xtask::command::{Call, cargo};
+use xtask::workspace::Workspace;
 
 /// The packages of the client.
 const PACKAGES: [&str; 2] = ["mcp==2.3.0", "tiktoken==0.14.0"];

@@ -17,8 +17,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
-use crate::command::again_in_release;
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// Which evaluation.
 #[derive(Debug, Subcommand)]
@@ -116,10 +115,6 @@ pub(crate) struct Passages {
 
 /// Runs the requested evaluation.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    if cfg!(debug_assertions) {
-        // Most of the time goes into counting, which is ten times as fast in release mode.
-        return again_in_release(workspace);
-    }
     match options {
         Options::Passages(options) => passages(workspace, options),
         Options::Code(options) => code(workspace, options),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 const CODE2PROMPT: &str = "4.3.0";
 const REPOMIX: &str = "1.18.1";

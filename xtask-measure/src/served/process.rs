@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 
 use super::Store;
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// An owner who may send requests.
 #[derive(Clone, Debug)]

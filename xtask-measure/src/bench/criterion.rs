@@ -9,8 +9,8 @@ use cargo_metadata::{Package, Target, TargetKind};
 use serde::Deserialize;
 
 use super::Options;
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// The result of one bench.
 #[derive(Clone, Copy, Debug, PartialEq)]

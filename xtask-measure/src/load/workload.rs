@@ -9,9 +9,9 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::bench::corpus;
-use crate::command::Call;
 use crate::served::{Client, Owner, Request, post};
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// The number of threads per owner, each with `TURNS` earlier turns.
 const THREADS: usize = 8;

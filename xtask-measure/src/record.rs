@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 const PAGE: &str = "docs/record/server.md";
 const HEAD: &str =

@@ -24,8 +24,8 @@ pub(super) use query::{Asked, Spread};
 
 use super::corpus::{self, Corpus};
 use super::{Options, Part};
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// The results.
 #[derive(Debug)]
@@ -106,7 +106,8 @@ impl Started<'_> {
     fn worker<T: DeserializeOwned>(&self, part: &str, count: usize) -> Result<T> {
         let bench = self.workspace.target.join("bench");
         let out = bench.join(format!("{part}.json"));
-        Call::cargo(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        let program = std::env::current_exe().context("failed to find this program")?;
+        Call::new(program)
             .args(["bench-worker", part])
             .args([&self.corpus.folder, &bench.join("index"), &out])
             .args([count.to_string()])

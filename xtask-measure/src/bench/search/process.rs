@@ -11,8 +11,8 @@ use super::super::figures::median;
 use super::super::tool::{self, build};
 use super::bare;
 use super::questions::Material;
-use crate::command::Call;
-use crate::workspace::Workspace;
+use xtask::command::Call;
+use xtask::workspace::Workspace;
 
 /// The results; memory in bytes, if it could be measured.
 #[derive(Debug)]
