@@ -156,8 +156,9 @@ impl Running {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.addr).unwrap();
+        // A batch that waits for a busy disk takes its time.
         stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(Duration::from_mins(2)))
             .unwrap();
         stream
     }
