@@ -333,7 +333,9 @@ impl OwnedStore {
     /// together. It is on the server's disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] as for [`OwnedStore::append`]; those of the database.
+    /// [`StoreError::Invalid`] for a name, id or role that is empty, longer than 1,024 bytes or
+    /// contains a NUL, and for a message that contains a NUL or is over the limit; those of the
+    /// database.
     pub async fn add_message(
         &self,
         thread: &str,

@@ -59,6 +59,9 @@ pub struct Totals {
 
 impl OwnedStore {
     /// How much the owner has stored.
+    ///
+    /// # Errors
+    /// Those of the database.
     pub async fn totals(&self) -> Result<Totals, StoreError> {
         let sql = "SELECT files, bytes, parts, generation FROM ctx.owners WHERE owner = $1";
         let rows = self.read("count files", sql, &[&self.owner()]).await?;
@@ -73,6 +76,9 @@ impl OwnedStore {
 
     /// The files whose paths sort after `after`, in order, at most `limit`. Begin with an empty
     /// `after`.
+    ///
+    /// # Errors
+    /// Those of the database.
     pub async fn stored_files(
         &self,
         after: &str,
@@ -174,6 +180,9 @@ impl OwnedStore {
     }
 
     /// The text of the file at `path`, if it exists.
+    ///
+    /// # Errors
+    /// Those of the database.
     pub async fn text(&self, path: &str) -> Result<Option<String>, StoreError> {
         if path.contains('\0') {
             return Ok(None);

@@ -30,21 +30,6 @@ const ADD: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, thread, id) DO NOTHING";
 
 impl OwnedStore {
-    /// Adds `message` to the end of `thread`, which is created if it is new. The message is on the
-    /// server's disk when this returns. Returns whether it is new: a message with a known id
-    /// changes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::Invalid`] for an empty name, one longer than 1,024 bytes, a NUL, or a message
-    /// over the limit; those of the database.
-    pub async fn append(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
-        check_key("the name of the thread", thread)?;
-        check_key("the id of the message", &message.id)?;
-        check_key("the role of the message", &message.role)?;
-        self.check_content(&message.content)?;
-        self.retried(|| self.append_once(thread, message)).await
-    }
-
     /// Checks that `content` can be stored.
     pub(crate) fn check_content(&self, content: &str) -> Result<(), StoreError> {
         if content.is_empty() {
@@ -53,7 +38,7 @@ impl OwnedStore {
         check_name("the message", content, self.limits().message_bytes)
     }
 
-    async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
+    async fn append_once(&self, thread: &str, message: &Message) -> Result<(), StoreError> {
         let mut client = self.client().await?;
         let added = self.append_on(&mut client, thread, message).await;
         client.given_back(added)
@@ -64,7 +49,7 @@ impl OwnedStore {
         client: &mut Client,
         thread: &str,
         message: &Message,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<(), StoreError> {
         let waiting = self.waiting("store a message", Mode::Writes);
         let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
@@ -83,62 +68,22 @@ impl OwnedStore {
             &message.sent_at.get(),
         ];
         if waiting.of(transaction.execute(&add, &values)).await? == 0 {
-            waiting.of(transaction.rollback()).await?;
-            return Ok(false);
+            waiting.of(transaction.rollback()).await
+        } else {
+            waiting.of(transaction.commit()).await
         }
-        waiting.of(transaction.commit()).await?;
-        Ok(true)
-    }
-
-    /// Pins `what` to `thread`: a path, `path:10-20`, or a symbol. Returns whether it was not
-    /// pinned yet.
-    ///
-    /// # Errors
-    /// Those of [`OwnedStore::append`].
-    pub async fn pin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
-        check_key("the name of the thread", thread)?;
-        check_key("the reference", what)?;
-        let sql = "WITH it AS (
-                       INSERT INTO ctx.threads AS t (owner, thread, pins) VALUES ($1, $2, 1)
-                       ON CONFLICT (owner, thread) DO UPDATE SET pins = t.pins + 1 RETURNING pins
-                   )
-                   INSERT INTO ctx.pinned (owner, thread, number, what) SELECT $1, $2, pins, $3 FROM it
-                   ON CONFLICT (owner, thread, what) DO NOTHING";
-        let pinned = self
-            .write_one("pin a reference", sql, &[&thread, &what])
-            .await?;
-        Ok(pinned > 0)
-    }
-
-    /// Unpins `what` from `thread`. Returns whether it was pinned.
-    pub async fn unpin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
-        check_key("the name of the thread", thread)?;
-        check_key("the reference", what)?;
-        let sql = "DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what = $3";
-        let unpinned = self
-            .write_one("unpin a reference", sql, &[&thread, &what])
-            .await?;
-        Ok(unpinned > 0)
     }
 
     /// Removes `thread` with all its messages and references. Returns whether it existed.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a name that is empty, longer than 1,024 bytes or contains a NUL;
+    /// those of the database.
     pub async fn forget_thread(&self, thread: &str) -> Result<bool, StoreError> {
         check_key("the name of the thread", thread)?;
         let sql = "DELETE FROM ctx.threads WHERE owner = $1 AND thread = $2";
         let forgotten = self.write_one("forget a thread", sql, &[&thread]).await?;
         Ok(forgotten > 0)
-    }
-
-    /// The threads that changed last, the latest first, each with the time of its change in seconds
-    /// since 1970.
-    pub async fn threads(&self, limit: usize) -> Result<Vec<(String, i64)>, StoreError> {
-        let sql = "SELECT thread, changed_at FROM ctx.threads WHERE owner = $1
-                   ORDER BY changed_at DESC, thread LIMIT $2::int";
-        let limit = self.limits().rows(limit);
-        let rows = self
-            .read("list threads", sql, &[&self.owner(), &limit])
-            .await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 }
 
@@ -197,18 +142,41 @@ pub(crate) fn message(row: &Row, at: usize) -> Message {
     Message::new(text(0), text(1), text(2), UnixSeconds::new(row.get(at + 3))).at(place)
 }
 
+/// A thread that is new is created. What was written is on the server's disk when a call returns.
+/// Refused with [`StoreError::Invalid`] as the source are an empty name, id, role or reference, one
+/// longer than 1,024 bytes, a NUL, and a message over the limit.
 #[async_trait]
 impl Threads for OwnedStore {
     async fn append(&self, thread: &str, message: &Message) -> PortResult<()> {
-        Ok(OwnedStore::append(self, thread, message).await.map(drop)?)
+        check_key("the name of the thread", thread)?;
+        check_key("the id of the message", &message.id)?;
+        check_key("the role of the message", &message.role)?;
+        self.check_content(&message.content)?;
+        let appended = self.retried(|| self.append_once(thread, message));
+        Ok(appended.await?)
     }
 
     async fn pin(&self, thread: &str, what: &str) -> PortResult<()> {
-        Ok(OwnedStore::pin(self, thread, what).await.map(drop)?)
+        check_key("the name of the thread", thread)?;
+        check_key("the reference", what)?;
+        let sql = "WITH it AS (
+                       INSERT INTO ctx.threads AS t (owner, thread, pins) VALUES ($1, $2, 1)
+                       ON CONFLICT (owner, thread) DO UPDATE SET pins = t.pins + 1 RETURNING pins
+                   )
+                   INSERT INTO ctx.pinned (owner, thread, number, what) SELECT $1, $2, pins, $3 FROM it
+                   ON CONFLICT (owner, thread, what) DO NOTHING";
+        self.write_one("pin a reference", sql, &[&thread, &what])
+            .await?;
+        Ok(())
     }
 
     async fn unpin(&self, thread: &str, what: &str) -> PortResult<()> {
-        Ok(OwnedStore::unpin(self, thread, what).await.map(drop)?)
+        check_key("the name of the thread", thread)?;
+        check_key("the reference", what)?;
+        let sql = "DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what = $3";
+        self.write_one("unpin a reference", sql, &[&thread, &what])
+            .await?;
+        Ok(())
     }
 }
 

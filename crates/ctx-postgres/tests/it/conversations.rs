@@ -5,11 +5,12 @@ use std::time::Duration;
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Added, OwnedStore, Store, StoredMessage};
 use ctx_retrieve::{
-    Feedback as _, Generation as _, History as _, Message, References as _, Usefulness, Vote,
+    Feedback as _, Generation as _, History as _, Message, References as _, Threads as _,
+    Usefulness, Vote,
 };
 
 use tokio::task::JoinHandle;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use crate::fresh;
 use crate::server::{patient, raw};
@@ -85,13 +86,19 @@ async fn a_message_that_comes_again_changes_nothing() {
     }
     assert_eq!(add("t", "1", 2, 9).await, Added::Added);
     assert_eq!(add("u", "1", 3, 9).await, Added::Added);
-    let threads = async || store.threads(9).await.unwrap();
-    let before = threads().await;
-    assert_eq!(before, [("u".to_owned(), 3), ("t".to_owned(), 2)]);
+    let client = raw(&fresh.url).await;
+    let changes = async || {
+        let sql = "SELECT thread, changed_at FROM ctx.threads ORDER BY changed_at";
+        let rows = client.query(sql, &[]).await.unwrap();
+        let change = |row: &Row| (row.get::<_, String>(0), row.get::<_, i64>(1));
+        rows.iter().map(change).collect::<Vec<_>>()
+    };
+    let before = changes().await;
+    assert_eq!(before, [("t".to_owned(), 2), ("u".to_owned(), 3)]);
     // Also where there is no room for another.
     for most in [9, 2] {
         assert_eq!(add("t", "1", 9, most).await, Added::Exists);
-        assert_eq!(threads().await, before);
+        assert_eq!(changes().await, before);
     }
     assert_eq!(add("t", "2", 4, 2).await, Added::Full);
     assert_eq!(add("t", "2", 4, 9).await, Added::Added);

@@ -2,7 +2,7 @@
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Added, Store, StoredMessage};
-use ctx_retrieve::{FileSearch as _, Message};
+use ctx_retrieve::{FileSearch as _, Message, Threads as _};
 use tokio_postgres::Client;
 
 use crate::fresh;
@@ -104,7 +104,8 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
     let client = raw(&fresh.url).await;
     assert_eq!(counts(&client, "alice").await, [(15, 15); 2]);
     let store = fresh.owner("alice");
-    let (thread, _) = store.threads(1).await.unwrap().remove(0);
+    let mut threads = store.listed_threads(None, 14).await.unwrap();
+    let thread = threads.pop().unwrap().thread;
     for (thread, wanted) in [(&*thread, Added::Exists), ("new", Added::Full)] {
         let begun = store.begin_thread(thread, None, &[], 1, most).await;
         assert_eq!(begun.unwrap(), wanted, "{thread}");
@@ -118,8 +119,8 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
     };
     assert_eq!(add(&thread).await, Added::Full);
     assert_eq!(add("never begun").await, Added::NoThread);
-    for (thread, _) in store.threads(14).await.unwrap() {
-        store.forget_thread(&thread).await.unwrap();
+    for it in threads {
+        store.forget_thread(&it.thread).await.unwrap();
     }
     let [kept, there] = counts(&client, "alice").await;
     assert_eq!(kept, there);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, OwnedStore, Store};
-use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Usefulness, Vote};
+use ctx_retrieve::{
+    Feedback as _, History as _, Message, Threads as _, Usage as _, Usefulness, Vote,
+};
 
 use crate::server::Server;
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, StoreError};
-use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
+use ctx_retrieve::{Feedback as _, History as _, Message, Threads as _, Usefulness, Vote};
 use tokio::runtime::Builder;
 
 use crate::server::{Fresh, patient, raw};
-use crate::texts;
+use crate::{of_store, texts};
 
 /// Ends all connections to the database, and then waits. The caller's runtime stands still
 /// meanwhile, so it has not noticed when this returns.
@@ -52,7 +52,7 @@ async fn who_gets_a_connection_that_ended_while_it_was_idle_is_answered() {
             }
         };
         end(idle);
-        assert!(owned.append("t", &message(n)).await.unwrap());
+        owned.append("t", &message(n)).await.unwrap();
         end(idle);
         owned.messages("t", 9).await.unwrap();
         end(idle);
@@ -100,6 +100,7 @@ async fn a_connection_that_the_server_ended_in_use_is_not_lent_again() {
         });
         while watch.query(end, &[]).await.unwrap().is_empty() {}
         let (refused, next) = asking.await.unwrap();
+        let refused = of_store(&refused);
         assert!(matches!(refused, StoreError::Lost { .. }), "{refused:?}");
         assert!(refused.is_away(), "{refused:?}");
         next.unwrap();

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, StoreError};
-use ctx_retrieve::{Field, FileSearch as _, Hit, Message, TextQuery};
+use ctx_retrieve::{Field, FileSearch as _, Hit, Message, PortError, TextQuery, Threads as _};
 use ctx_testkit::laws::store as laws;
 
 use crate::server::{Fresh, raw};
-use crate::{fresh, texts};
+use crate::{fresh, of_store, texts};
 
 #[tokio::test]
 async fn questions_that_look_like_queries_are_words() {
@@ -158,6 +158,7 @@ async fn texts_that_cannot_be_stored_are_named_and_the_rest_is_stored() {
     ] {
         let message = Message::new(id, "user", content, UnixSeconds::new(0));
         let error = store.append(thread, &message).await.unwrap_err();
+        let error = of_store(&error);
         assert!(matches!(error, StoreError::Invalid { .. }), "{error}");
     }
 }
@@ -218,7 +219,7 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
     let error = store.text("a.md").await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
     assert!(error.is_transient() && !error.is_away());
-    assert!(ctx_retrieve::PortError::from(error).is_transient());
+    assert!(PortError::from(error).is_transient());
     holding.rollback().await.unwrap();
     assert_eq!(store.text("a.md").await.unwrap(), None);
 }
@@ -241,7 +242,7 @@ async fn no_error_repeats_a_message_of_the_server() {
     let message = Message::new("m", "user", "a canary", UnixSeconds::new(0));
     let of_constraint = store.append("t", &message).await.unwrap_err();
     let of_words = store.ingest(texts([("canary.rs", "fn a() {}")])).await;
-    let of_words = of_words.unwrap_err();
+    let of_words = PortError::from(of_words.unwrap_err());
     for (error, said) in [
         (
             of_constraint,
@@ -249,7 +250,7 @@ async fn no_error_repeats_a_message_of_the_server() {
         ),
         (of_words, "ERROR P0001"),
     ] {
-        assert!(error.to_string().ends_with(said), "{error}");
+        assert!(of_store(&error).to_string().ends_with(said), "{error:?}");
         let mut next: Option<&dyn std::error::Error> = Some(&error);
         while let Some(error) = next {
             let all = format!("{error} {error:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits};
-use ctx_retrieve::{History as _, Message};
+use ctx_retrieve::{History as _, Message, PortError, Threads as _};
 use tokio_postgres::Client;
 
 use crate::server::{Fresh, raw};
@@ -48,9 +48,11 @@ async fn an_abandoned_statement_is_ended_and_its_connection_not_reused() {
         let task = tokio::spawn(async move {
             let message = Message::new("m", "user", "said", UnixSeconds::new(1));
             match what {
-                "a message" => store.append("t", &message).await.map(drop),
-                "a pin" => store.pin("t", "a.rs").await.map(drop),
-                _ => store.remove(&["a.rs".to_owned()]).await.map(drop),
+                "a message" => store.append("t", &message).await,
+                "a pin" => store.pin("t", "a.rs").await,
+                _ => (store.remove(&["a.rs".to_owned()]).await)
+                    .map(drop)
+                    .map_err(PortError::from),
             }
         });
         wait_for_waiting(&watch).await;

@@ -34,7 +34,10 @@ mod stopped;
 mod together;
 mod usage;
 
-use ctx_postgres::FileText;
+use std::error::Error as _;
+
+use ctx_postgres::{FileText, StoreError};
+use ctx_retrieve::PortError;
 
 /// Files as they are stored.
 fn texts<P: Into<String>, T: Into<String>>(
@@ -44,6 +47,12 @@ fn texts<P: Into<String>, T: Into<String>>(
     texts
         .map(|(path, text)| FileText::new(path, text))
         .collect()
+}
+
+/// The error of the store that a port failed with.
+#[track_caller]
+fn of_store(error: &PortError) -> &StoreError {
+    error.source().unwrap().downcast_ref().unwrap()
 }
 
 /// The store of a new database, or the end of the test where there is no PostgreSQL.

@@ -103,7 +103,7 @@ async fn a_database_that_takes_no_writes_or_not_every_text_is_told() {
         let (is_away, told) = refused.unwrap_err();
         assert!(is_away && told.contains("it takes no writes"), "{told}");
     }
-    assert_eq!(owned.threads(9).await.unwrap().len(), 1);
+    assert_eq!(owned.listed_threads(None, 9).await.unwrap().len(), 1);
 
     let latin = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
     admin.batch_execute(latin).await.unwrap();

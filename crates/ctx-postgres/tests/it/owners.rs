@@ -2,7 +2,7 @@
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{OwnedStore, StoreError};
-use ctx_retrieve::{Feedback as _, Usage as _, Usefulness, Vote};
+use ctx_retrieve::{Feedback as _, Threads as _, Usage as _, Usefulness, Vote};
 use ctx_testkit::laws::store as laws;
 
 use crate::server::raw;
@@ -74,7 +74,7 @@ async fn never_seen(fresh: &crate::server::Fresh) {
         let receipt = store.context("context 1").await.unwrap();
         assert_eq!(receipt.as_deref(), Some(own));
         assert_eq!(store.totals().await.unwrap().files, 2);
-        assert_eq!(store.threads(10).await.unwrap().len(), 2);
+        assert_eq!(store.listed_threads(None, 10).await.unwrap().len(), 2);
         let paths: Vec<String> = store
             .stored_files("", 10)
             .await

@@ -245,7 +245,6 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     // Their numbers are those of the database.
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));
     rows.extend(each("listed threads", listed));
-    rows.extend(each("threads", store.threads(limit).await?));
     let info = store.stored_thread(thread).await?;
     let info = info.map(|(it, count)| (it.thread, it.title, it.pinned, count));
     rows.extend(each("a thread", info));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, Limits, Store, StoreError};
-use ctx_retrieve::{Feedback as _, History as _, Message, Usefulness, Vote};
+use ctx_retrieve::{Feedback as _, History as _, Message, Threads as _, Usefulness, Vote};
 
 use crate::server::Server;
 
@@ -69,7 +69,7 @@ fn append(store: &Store, n: i64) -> Asked {
     Box::pin(async move {
         let message = Message::new(n.to_string(), "user", "said", UnixSeconds::new(n));
         let appended = owned.append("t", &message).await;
-        appended.map(drop).map_err(|it| it.to_string())
+        appended.map_err(|it| it.on_one_line())
     })
 }
 
@@ -117,7 +117,7 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
             match n {
                 0 => it.set_pins("t", &[]).await.map(drop).map_err(said),
                 1 => it.has_thread("t").await.map(drop).map_err(said),
-                2 => it.pin("t", "a.rs").await.map(drop).map_err(said),
+                2 => (it.pin("t", "a.rs").await).map_err(|it| it.on_one_line()),
                 3 => it.ingest(vec![file]).await.map(drop).map_err(said),
                 _ => it
                     .vote(&vote)
@@ -143,5 +143,6 @@ async fn statements_may_have_no_limit() {
         return;
     };
     append(&fresh.store, 1).await.unwrap();
-    assert_eq!(fresh.owner("ada").threads(2).await.unwrap().len(), 1);
+    let threads = fresh.owner("ada").listed_threads(None, 2).await;
+    assert_eq!(threads.unwrap().len(), 1);
 }

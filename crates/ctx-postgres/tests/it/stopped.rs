@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, Store};
-use ctx_retrieve::Message;
+use ctx_retrieve::{Message, Threads as _};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -124,7 +124,7 @@ async fn the_server_notices_a_connection_that_leads_nowhere_as_soon_as_the_clien
     client.batch_execute(&trigger).await.unwrap();
     let message = Message::new("m", "user", "said", UnixSeconds::new(1));
     let owned = store.owner("alice").unwrap();
-    assert!(owned.append("t", &message).await.unwrap());
+    owned.append("t", &message).await.unwrap();
     let rows = client.query("SELECT value FROM public.said", &[]).await;
     let rows = rows.unwrap();
     let values: Vec<&str> = rows.iter().map(|it| it.get(0)).collect();
