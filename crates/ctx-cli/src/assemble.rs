@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control, TokenCounter, assemble_each_line_once};
-use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, error_chain};
+use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, WarningCode, error_chain};
 use ctx::resolve::{Overlaps, Resolved, Resolver, mask};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -61,7 +61,15 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
         ctx::assemble::assemble
     };
     let mut built = build_by(how, &resolved.chunks, &options, deadline, report, cancel)?;
-    let is_other = |it: &&Warning| !emit::is_masked(it);
+    let is_unverified = |it: &&Warning| it.code == WarningCode::Unverified;
+    match resolved.warnings.iter().filter(is_unverified).count() {
+        0 => {}
+        1 => report::warning("whether 1 chunk is as its file says is unknown (-v tells more)"),
+        n => report::warning(&format!(
+            "whether {n} chunks are as their files say is unknown (-v tells more)"
+        )),
+    }
+    let is_other = |it: &&Warning| !emit::is_masked(it) && !is_unverified(it);
     match resolved.warnings.iter().filter(is_other).count() {
         0 => {}
         1 => report::warning("1 chunk is not as its file says (--verbose tells more)"),

@@ -47,7 +47,7 @@ pub(crate) fn documents(
         &without_encoded(text.as_str(), &lines),
         &stored,
     );
-    if let Some(packed) = outline.seal(text.hash()) {
+    if let Some(packed) = outline.seal(text.unmasked_hash()) {
         of_file.add_bytes(fields.outline, &packed);
     }
     let mut documents = vec![of_file];

@@ -286,7 +286,7 @@ impl Index {
             return false;
         };
         match Content::of(&seen.path, bytes, wanted) {
-            Content::Text(text, _) => known.text_hash() == Some(*text.hash()),
+            Content::Text(text, _) => known.text_hash() == Some(*text.unmasked_hash()),
             Content::NoText | Content::Empty | Content::Generated => !known.may_be_found(),
         }
     }

@@ -298,7 +298,7 @@ impl Index {
             Content::Generated => return Read::Generated(row.generated()),
         };
         let row = FileRow {
-            hash: *text.hash(),
+            hash: *text.unmasked_hash(),
             parts: known.map_or(0, |it| it.parts),
             lines: text.lines().count(),
             is_generated,

@@ -109,7 +109,7 @@ pub struct Chunk {
     /// then it must be 64 hexadecimal digits of BLAKE3 over the lines (with or without the last
     /// line ending) or over the whole text of the file in UTF-8. A value of any other form is
     /// ignored. For a file with masked secrets, only a hash of the masked text or lines is
-    /// compared.
+    /// compared; any other is a warning `unverified`, and the chunk is shown.
     pub content_hash: Option<String>,
     /// What the file imports, one entry each.
     pub imports: Vec<String>,

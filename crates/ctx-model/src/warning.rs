@@ -56,6 +56,9 @@ pub enum WarningCode {
     Moved,
     /// The file has changed, and the chunk is shown as it was stored, or left out.
     Stale,
+    /// Whether the file has changed is unknown: it has masked secrets, and the hash that the chunk
+    /// brings is not of the masked text. The chunk is shown as the file has it.
+    Unverified,
     /// The file does not exist any more, and the chunk is shown as it was stored.
     MovedOrDeleted,
     /// The file cannot be read.

@@ -152,7 +152,8 @@ open_words! {
         Module = "module", Document = "document", Section = "section", Requirement = "requirement", Feature = "feature",
         Session = "session", Message = "message", Decision = "decision";
     WarningCode: Neutralised = "neutralised", SpanMismatch = "span_mismatch", OverlapConflict = "overlap_conflict",
-        UnsafeJoint = "unsafe_joint", Masked = "masked", Moved = "moved", Stale = "stale", MovedOrDeleted = "moved_or_deleted",
+        UnsafeJoint = "unsafe_joint", Masked = "masked", Moved = "moved", Stale = "stale", Unverified = "unverified",
+        MovedOrDeleted = "moved_or_deleted",
         Unreadable = "unreadable", NoSuchLine = "no_such_line", PatternLimited = "pattern_limited", NoSuchFile = "no_such_file",
         NoSuchName = "no_such_name", NoSuchCall = "no_such_call",
         UnknownReference = "unknown_reference", SourceFailed = "source_failed", NothingFound = "nothing_found", Decoded = "decoded",

@@ -8,7 +8,7 @@ use ctx_model::{Chunk, LineSpan, Origin};
 use ctx_source::{Text, is_hash};
 use ctx_syntax::{Outline, Piece, lines, pieces};
 
-/// Returns the hash ([`Text::hash`]) of the text of a file that a store has indexed, if known.
+/// Returns the hash ([`Text::unmasked_hash`]) of the text of a file that a store has indexed, if known.
 /// Without such a function, hits are taken to refer to the present file.
 #[derive(Clone, Default)]
 pub(crate) struct Indexed(Option<Arc<HashOf>>);
@@ -30,7 +30,7 @@ impl Indexed {
     pub(crate) fn is_of_another(&self, path: &str, text: &Text) -> bool {
         let hash_of = self.0.as_ref();
         let indexed = hash_of.and_then(|it| it(path));
-        indexed.is_some_and(|it| it != *text.hash())
+        indexed.is_some_and(|it| it != *text.unmasked_hash())
     }
 }
 

@@ -48,10 +48,10 @@ pub struct Resolved {
     pub chunks: Vec<Chunk>,
     /// The hits that cannot be shown, with the reasons.
     pub omitted: Vec<Omitted>,
-    /// Differences from what the hits said, with reasons: `moved`, `stale`, `moved_or_deleted`. And
-    /// differences from the files: `masked`.
+    /// Differences from what the hits said, with reasons: `moved`, `stale`, `moved_or_deleted`, and
+    /// `unverified` where these are unknown. And differences from the files: `masked`.
     pub warnings: Vec<Warning>,
-    /// The hash ([`ctx_source::Text::hash`]) of each file that was read, by path: to detect later
+    /// The hash ([`ctx_source::Text::unmasked_hash`]) of each file that was read, by path: to detect later
     /// whether it has changed.
     pub files: BTreeMap<String, [u8; 32]>,
     /// Files that could not be read for a transient reason ([`SourceError::is_transient`]):
@@ -196,7 +196,7 @@ impl Resolver {
         self
     }
 
-    /// Sets a function that returns the hash ([`Text::hash`]) of the indexed text of a file, to
+    /// Sets a function that returns the hash ([`Text::unmasked_hash`]) of the indexed text of a file, to
     /// which hits by lines alone refer. If the file has changed since, the definition that the hit
     /// names is looked for in it, and the hit is omitted as stale if it is not there. `None` means
     /// unknown: then the lines are taken as they are.
@@ -441,12 +441,12 @@ impl Resolver {
     }
 
     fn outline(&self, path: &str, text: &Text, language: Option<Language>) -> Arc<Outline> {
-        let key = (*text.hash(), language.map(Language::name));
+        let key = (*text.unmasked_hash(), language.map(Language::name));
         if let Some(outline) = self.outlines.get(&key) {
             return outline;
         }
         let parsed = self.parsed.as_ref();
-        let parsed = parsed.and_then(|it| it.outline(path, text.hash()));
+        let parsed = parsed.and_then(|it| it.outline(path, text.unmasked_hash()));
         let parse = || Outline::of(text.as_str(), language, &self.limits);
         let outline = Arc::new(parsed.unwrap_or_else(parse));
         // A parse that took too long may succeed next time.
@@ -554,9 +554,18 @@ fn found_at(
         Some(Warning::new(WarningCode::Moved, detail))
     };
     match located {
-        Located::Fresh { text, span } | Located::Unverified { text, span } => {
+        Located::Fresh { text, span } => {
             let from = told.filter(|it| *it != span);
             (from.and_then(|it| moved(it, span)), Some((text, span)))
+        }
+        Located::Unverified { text, span, why } => {
+            let unverified = why.map(|why| {
+                let detail = format!("whether {path} has changed is unknown: {why}");
+                Warning::new(WarningCode::Unverified, detail)
+            });
+            let from = told.filter(|it| *it != span);
+            let moved = from.and_then(|it| moved(it, span));
+            (unverified.or(moved), Some((text, span)))
         }
         Located::Moved { text, from, to } => (moved(from, to), Some((text, to))),
         Located::Stale { why, .. } => {
@@ -604,7 +613,7 @@ fn of_file(
             };
         }
     };
-    let hash = *text.hash();
+    let hash = *text.unmasked_hash();
     let language = Language::of(&path, text.as_str());
     let outline = resolver.outline(&path, text, language);
     let is_of_another = resolver.indexed.is_of_another(&path, text);

@@ -55,8 +55,8 @@ pub(crate) struct Chunk {
     /// is equal. If `content` is empty and files are read, it is compared with the file to find out
     /// whether that has changed: it must then be the BLAKE3 of the lines, with or without the last
     /// line ending, or of the whole text of the file in UTF-8, in 64 hexadecimal digits. A value of
-    /// any other form is not compared. In a file with masked secrets only hashes of the masked text
-    /// or lines match.
+    /// any other form is not compared. In a file with masked secrets only a hash of the masked text
+    /// or lines is compared; any other is a warning `unverified`, and the chunk is shown.
     content_hash: Option<String>,
     /// The imports of the file.
     #[schema(nullable = false)]

@@ -658,7 +658,7 @@ fn named_chunk(
                 away.extend(error.is_transient().then(|| part.path.clone()));
                 error.to_string()
             })?;
-            clipped.push((part.path.clone(), *text.hash()));
+            clipped.push((part.path.clone(), *text.unmasked_hash()));
             Some(within(wanted, &part.path, text.lines().count())?)
         }
         None => None,

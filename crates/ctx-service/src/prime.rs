@@ -351,7 +351,7 @@ impl Service {
                     return None;
                 }
                 let text = resolver.sources().text(path);
-                if !text.is_ok_and(|text| text.hash() == hash) {
+                if !text.is_ok_and(|text| text.unmasked_hash() == hash) {
                     return Some(false);
                 }
             }

@@ -31,8 +31,8 @@ pub struct Wanted<'a> {
     /// The BLAKE3 of `content`, with or without the last line end, or that of the whole file as it
     /// is shown ([`Text::shown_hash`]): 64 hexadecimal digits in any case. A value of any other
     /// form is ignored. In a file with masked secrets it has to be the hash of masked text or
-    /// lines; any other is ignored there, since comparing it would reveal whether a guess of a
-    /// secret is right.
+    /// lines; any other leaves the lines [`Located::Unverified`] there, since comparing it would
+    /// reveal whether a guess of a secret is right.
     pub content_hash: Option<&'a str>,
 }
 
@@ -54,6 +54,8 @@ pub enum Located {
         text: Arc<Text>,
         /// Its lines.
         span: LineSpan,
+        /// Why a hash that was expected was not compared.
+        why: Option<String>,
     },
     /// The same text is on other lines now.
     Moved {
@@ -108,6 +110,7 @@ pub fn locate(text: Result<&Arc<Text>, &SourceError>, wanted: Wanted<'_>) -> Loc
         (None, _) if text.slice(wanted.span).is_some() => Located::Unverified {
             text,
             span: wanted.span,
+            why: None,
         },
         (None, _) => Located::Unavailable {
             why: too_short(&text, wanted.span),
@@ -349,8 +352,12 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
         },
         // It may be the hash of the unmasked text, which must not be revealed.
         None if !text.masked().is_empty() && text.slice(span).is_some() => {
-            let text = Arc::clone(&text);
-            Located::Unverified { text, span }
+            let why = "it has masked secrets, and the hash is not of its masked text";
+            Located::Unverified {
+                text: Arc::clone(&text),
+                span,
+                why: Some(why.to_owned()),
+            }
         }
         None => Located::Unavailable {
             why: match text.slice(span) {

@@ -13,9 +13,8 @@ use crate::lines::LineIndex;
 pub struct Text {
     content: Box<str>,
     lines: LineIndex,
-    hash: [u8; 32],
-    /// The hash of the masked text.
-    shown: [u8; 32],
+    unmasked_hash: [u8; 32],
+    shown_hash: [u8; 32],
     converted: Option<Conversion>,
     masked: Box<[Secret]>,
 }
@@ -55,19 +54,19 @@ impl Text {
             Decoded::Empty => (String::new(), None),
             Decoded::Binary => return None,
         };
-        let hash = *blake3::hash(content.as_bytes()).as_bytes();
+        let unmasked_hash = *blake3::hash(content.as_bytes()).as_bytes();
         let masked = match secrets {
             Secrets::Masked => ctx_secrets::mask(path, &mut content),
             Secrets::Shown => Vec::new(),
         };
-        let shown = match masked.as_slice() {
-            [] => hash,
+        let shown_hash = match masked.as_slice() {
+            [] => unmasked_hash,
             _ => *blake3::hash(content.as_bytes()).as_bytes(),
         };
         Some(Text {
             lines: LineIndex::new(&content)?,
-            hash,
-            shown,
+            unmasked_hash,
+            shown_hash,
             content: content.into(),
             converted,
             masked: masked.into(),
@@ -108,18 +107,14 @@ impl Text {
     /// BLAKE3 of the unmasked text, which identifies a state of the file. A caller who learns
     /// whether a guess has this hash learns whether a guessed secret is right, so
     /// [`locate`](crate::locate) does not compare it.
-    pub fn hash(&self) -> &[u8; 32] {
-        &self.hash
+    pub fn unmasked_hash(&self) -> &[u8; 32] {
+        &self.unmasked_hash
     }
 
-    /// [`hash`](Text::hash) in 64 hexadecimal digits.
-    pub fn content_hash(&self) -> String {
-        blake3::Hash::from_bytes(self.hash).to_hex().to_string()
-    }
-
-    /// BLAKE3 of the text as it is shown, with masks.
+    /// BLAKE3 of the text as it is shown, with masks: the one that can be the
+    /// [`content_hash`](ctx_model::Chunk::content_hash) of a chunk.
     pub fn shown_hash(&self) -> &[u8; 32] {
-        &self.shown
+        &self.shown_hash
     }
 
     /// The masked byte ranges of line `number`, relative to its start, in order. O(log secrets) and

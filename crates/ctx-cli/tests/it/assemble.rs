@@ -463,6 +463,30 @@ fn with_a_root_chunks_take_their_text_from_files() {
 }
 
 #[test]
+fn a_hash_that_is_not_compared_with_a_file_of_secrets_is_reported() {
+    let folder = Folder::of([(
+        "a.sh",
+        b"curl -u admin:correct-horse https://example.com/\n",
+    )]);
+    let hit = |hash: &str| {
+        let hit = json!({"id": "a", "content": "", "relevance": 1, "filePath": "a.sh", "startLine": 1, "endLine": 1, "contentHash": hash});
+        folder.write("hits.json", json!([hit]).to_string());
+        folder.run(["assemble", "hits.json", "--root", ".", "--json"])
+    };
+    let ran = hit(&"0".repeat(64));
+    let told = "whether 1 chunk is as its file says is unknown";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    let receipt = ran.json();
+    assert_eq!(receipt["warnings"][0]["code"], "unverified");
+    assert_eq!(receipt["included"][0]["id"], "a");
+    // What a receipt cites is the masked text.
+    let cited = receipt["citations"][0]["contentHash"].as_str().unwrap();
+    let ran = hit(cited);
+    assert!(!ran.stderr.contains(told), "{ran:?}");
+    assert_eq!(ran.json()["warnings"][0]["code"], "masked");
+}
+
+#[test]
 fn with_a_root_a_chunk_that_names_its_file_needs_no_content() {
     let folder = Folder::of([("src/a.rs", b"fn a() {\n    one();\n}\n")]);
     let hit =

@@ -243,7 +243,7 @@ fn outlines_are_reused_until_their_file_changes() {
     let hash = |text: &str| {
         *ctx_source::Text::decode("", text.into(), ctx_source::Secrets::Masked)
             .unwrap()
-            .hash()
+            .unmasked_hash()
     };
     let parsed = |text: &str| {
         let language = ctx_syntax::Language::of("a.rs", text);

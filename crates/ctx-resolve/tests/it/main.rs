@@ -120,7 +120,7 @@ fn each_file_that_was_read_is_told_with_its_hash() {
         Chunk::new("e", "no file", Relevance::ONE),
     ];
     let files = resolver.resolve(hits).files;
-    let hash = |path: &str| *resolver.sources().text(path).unwrap().hash();
+    let hash = |path: &str| *resolver.sources().text(path).unwrap().unmasked_hash();
     let wanted = ["app/shapes.py", "returns.py"].map(|path| (path.to_owned(), hash(path)));
     assert_eq!(files, wanted.into());
 }
@@ -726,7 +726,7 @@ fn a_definition_is_found_again_in_a_file_changed_since_it_was_indexed() {
 /// As a store has it.
 fn hash(text: &str) -> [u8; 32] {
     let text = Text::decode("a", text.as_bytes().to_vec(), Secrets::Masked);
-    *text.unwrap().hash()
+    *text.unwrap().unmasked_hash()
 }
 
 #[test]

@@ -186,6 +186,29 @@ proptest! {
     }
 }
 
+#[test]
+fn a_hash_of_what_is_masked_is_not_compared_and_that_is_reported() {
+    let text = format!("one\ntoken: {}\n", token());
+    let stars = text.replace(&token(), &"*".repeat(token().len()));
+    let by = |hash: &str| {
+        let mut hit = hit("a", "a.yml", (1, 2), "");
+        hit.content_hash = Some(hash.to_owned());
+        let resolved = run(&[("a.yml", &text)], vec![hit]);
+        assert_eq!(resolved.chunks[0].content, stars.trim_end());
+        resolved
+    };
+    for other in ["0".repeat(64), blake3(&text), blake3("one\n")] {
+        let resolved = by(&other);
+        assert_eq!(told(&resolved), [("a", "unverified"), ("a", "masked")]);
+        let why = "whether a.yml has changed is unknown: it has masked secrets, and the hash is not of its masked text";
+        assert_eq!(resolved.warnings[0].detail, why);
+    }
+    // No hash, as a number of git is none, is not compared anywhere.
+    for right in [&*blake3(&stars), "v7"] {
+        assert_eq!(told(&by(right)), [("a", "masked")]);
+    }
+}
+
 fn blake3(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }

@@ -117,7 +117,7 @@ impl View {
     pub(super) fn indexed(&self, path: &str) -> Option<[u8; 32]> {
         let told = self.store.indexed(path)?;
         match self.seen().files.get(path) {
-            Some(File::Text(file)) if file.hash == told => Some(*file.text.hash()),
+            Some(File::Text(file)) if file.hash == told => Some(*file.text.unmasked_hash()),
             _ => Some(told),
         }
     }

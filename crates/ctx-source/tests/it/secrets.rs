@@ -25,7 +25,9 @@ fn a_secret_is_masked_where_it_stands_and_told_by_its_line() {
     );
     assert_eq!(count(1, 3), 1);
     // It is the same state of the file, however it is shown.
-    assert_eq!(masked.hash(), shown.hash());
+    assert_eq!(masked.unmasked_hash(), shown.unmasked_hash());
+    assert_eq!(shown.shown_hash(), shown.unmasked_hash());
+    assert_ne!(masked.shown_hash(), shown.shown_hash());
 }
 
 #[test]
