@@ -52,14 +52,15 @@ pub(crate) fn root(path: &Path) -> Result<PathBuf, Failure> {
 pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
     let folder = place::index_folder(root)?;
     make_private(&folder)?;
-    let (index, rebuilt) = Index::open(root, &folder, options).map_err(|it| failure(&it))?;
+    let index = Index::open(root, &folder, options).map_err(|it| failure(&it))?;
     if let Some(loss) = index.loss() {
         report::warning(loss);
     }
-    if let Some(why) = rebuilt {
+    if let Some(error) = index.rebuilt() {
         report::warning(&format!(
-            "the index of {} is begun anew: failed to {why}",
-            shown(root)
+            "the index of {} is begun anew: failed to {}",
+            shown(root),
+            error_chain(error)
         ));
     }
     Ok(index)

@@ -83,8 +83,8 @@ pub(crate) fn open(
     let file = place::index_folder(root)?.join(FILE);
     Ok(match GitChanges::open(root, &file) {
         Ok(None) => None,
-        Ok(Some((changes, wrong))) => {
-            if let Some(wrong) = wrong {
+        Ok(Some(changes)) => {
+            if let Some(wrong) = changes.discarded() {
                 report.note(&format!(
                     "the saved git history cannot be used, and is read again when it is needed: {wrong}"
                 ));

@@ -32,6 +32,8 @@ pub struct GitChanges {
     /// The file where the changes are stored.
     file: PathBuf,
     past: RwLock<Arc<Past>>,
+    /// What was wrong with the file when it was opened.
+    discarded: Option<String>,
     /// Whether the file has all known changes. Locked during an update.
     saved: Mutex<bool>,
     /// The error of the last update, if it failed.
@@ -83,14 +85,13 @@ impl std::fmt::Debug for GitChanges {
 
 impl GitChanges {
     /// The changes of the repository around the folder `root`, up to `HEAD`, in files below `root`.
-    /// Starts with those stored in `file`, if any. `None` if `root` is in no repository; the search
-    /// for one goes no further up than `GIT_CEILING_DIRECTORIES`. The second value says what is
-    /// wrong with a damaged or incompatible `file`; the next update rebuilds it. O(bytes of the
-    /// file).
+    /// Starts with those stored in `file`, if any and if it can be used
+    /// ([`GitChanges::discarded`]). `None` if `root` is in no repository; the search for one goes
+    /// no further up than `GIT_CEILING_DIRECTORIES`. O(bytes of the file).
     ///
     /// # Errors
     /// The repository cannot be opened.
-    pub fn open(root: &Path, file: &Path) -> Result<Option<(Self, Option<String>)>, GitError> {
+    pub fn open(root: &Path, file: &Path) -> Result<Option<Self>, GitError> {
         let canonical = root.canonicalize();
         let root = canonical.map_err(|error| GitError::repository(root, error))?;
         let source = Source::around(&root)?;
@@ -102,16 +103,12 @@ impl GitChanges {
     ///
     /// # Errors
     /// `commit` is not such an id.
-    pub fn at(
-        repository: &Path,
-        commit: &str,
-        file: &Path,
-    ) -> Result<(Self, Option<String>), GitError> {
+    pub fn at(repository: &Path, commit: &str, file: &Path) -> Result<Self, GitError> {
         Ok(GitChanges::of(Source::of(repository, commit)?, file))
     }
 
-    fn of(source: Source, file: &Path) -> (Self, Option<String>) {
-        let (past, wrong) = match Past::read(file) {
+    fn of(source: Source, file: &Path) -> Self {
+        let (past, discarded) = match Past::read(file) {
             // Changes that were stored for another folder do not apply to this one.
             Ok(past) => {
                 let past = past.filter(|it| it.extent.prefix == source.prefix);
@@ -119,18 +116,25 @@ impl GitChanges {
             }
             Err(what) => (Past::default(), Some(what)),
         };
-        let changes = GitChanges {
+        GitChanges {
             source,
             file: file.to_owned(),
             past: RwLock::new(Arc::new(past)),
-            saved: Mutex::new(wrong.is_none()),
+            saved: Mutex::new(discarded.is_none()),
+            discarded,
             failure: RwLock::default(),
-        };
-        (changes, wrong)
+        }
     }
 
     fn past(&self) -> Arc<Past> {
         Arc::clone(&self.past.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What was wrong with the file of stored changes when it was opened: it was damaged, of
+    /// another format, or could not be read. The next update rebuilds it. `None` if it was used, or
+    /// there was none.
+    pub fn discarded(&self) -> Option<&str> {
+        self.discarded.as_deref()
     }
 
     /// The number of known changes.

@@ -72,8 +72,8 @@ fn update(index: &Index) -> Updated {
 
 fn indexed(root: &Path) -> (TempDir, Index, Updated) {
     let folder = tempfile::tempdir().unwrap();
-    let (index, why) = Index::open(root, folder.path(), Options::default()).unwrap();
-    assert_eq!(why, None);
+    let index = Index::open(root, folder.path(), Options::default()).unwrap();
+    assert!(index.rebuilt().is_none());
     let updated = update(&index);
     (folder, index, updated)
 }

@@ -33,6 +33,7 @@ pub struct Index {
     store: RwLock<Arc<Store>>,
     pub(crate) remembered: Remembered,
     loss: Option<String>,
+    rebuilt: Option<IndexError>,
     pub(crate) statistics: Statistics,
     pub(crate) parts: Parts,
     pub(crate) root: Root,
@@ -66,49 +67,35 @@ impl Index {
     ///
     /// # Errors
     /// Those of [`Index::open_in`], and if the root cannot be opened.
-    pub fn open(
-        root: &Path,
-        folder: &Path,
-        options: Options,
-    ) -> Result<(Index, Option<String>), IndexError> {
+    pub fn open(root: &Path, folder: &Path, options: Options) -> Result<Index, IndexError> {
         Index::open_in(Root::open(root)?, folder, options)
     }
 
     /// Opens the index in `folder` of the files below `root`, and creates it if there is none. A
     /// new folder is private to the user, since the index holds all texts and questions; the
     /// permissions of an existing one are not changed. Every checksum is verified. An index that is
-    /// damaged or of another format is removed and started over, and the second value says why. An
-    /// index that cannot be written still answers. O(bytes of the index).
+    /// damaged or of another format is removed and started over ([`Index::rebuilt`]). An index that
+    /// cannot be written still answers. O(bytes of the index).
     ///
     /// # Errors
     /// The folder cannot be created or read; it lies in the root through a link, which is not
     /// followed; something that does not belong to an index has the name of one of its files
     /// ([`IndexError::Foreign`]; nothing in the folder is changed then); or the index has to be
     /// removed while another process is writing it.
-    pub fn open_in(
-        root: Root,
-        folder: &Path,
-        options: Options,
-    ) -> Result<(Index, Option<String>), IndexError> {
+    pub fn open_in(root: Root, folder: &Path, options: Options) -> Result<Index, IndexError> {
         Index::open_as(root, folder, options).map_err(|it| it.within(folder))
     }
 
-    fn open_as(
-        root: Root,
-        folder: &Path,
-        options: Options,
-    ) -> Result<(Index, Option<String>), Fault> {
+    fn open_as(root: Root, folder: &Path, options: Options) -> Result<Index, Fault> {
         own::check_place(root.path(), folder)?;
         make_private(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
         // Before the manifest is opened, since earlier versions kept remembered data in it, which
         // is migrated.
         let (remembered, loss) = remembered(root.path(), folder)?;
-        let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
-        Ok((
-            Index::of(root, folder, store, (remembered, loss), options),
-            why,
-        ))
+        let (store, rebuilt) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
+        let index = Index::of(root, folder, store, (remembered, loss), options);
+        Ok(Index { rebuilt, ..index })
     }
 
     /// Opens the index in `folder` of the files below `root` without changing anything. Every
@@ -149,6 +136,7 @@ impl Index {
             store: RwLock::new(Arc::new(store)),
             remembered,
             loss,
+            rebuilt: None,
             statistics: Statistics::default(),
             parts: Parts::default(),
             root,
@@ -205,6 +193,11 @@ impl Index {
     /// The folder of the index.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Why the index was started over when it was opened. `None` if it was intact, or new.
+    pub fn rebuilt(&self) -> Option<&IndexError> {
+        self.rebuilt.as_ref()
     }
 
     /// What was lost of the remembered data when the index was opened: a sentence that names the

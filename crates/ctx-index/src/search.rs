@@ -493,8 +493,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "fn one() {}\n").unwrap();
         }
-        let (index, _) =
-            Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let index = Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         index.update(&mut |_| ControlFlow::Continue(())).unwrap();
         let ends = ["mod.rs".to_owned()];
         let ending = |limit| index.ending_with(&ends, limit);

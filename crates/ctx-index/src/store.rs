@@ -63,7 +63,7 @@ fn settings() -> IndexSettings {
 impl Store {
     /// Opens the index in `folder`, or starts it over; the second value says why, if anything was
     /// lost.
-    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), Fault> {
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<IndexError>), Fault> {
         // An index that was never started has nothing to lose.
         let is_new =
             !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
@@ -95,11 +95,14 @@ impl Store {
 
     /// Opens the index with the writer lock held, when what seemed damaged may turn out to be
     /// whole. If it is still damaged it is removed and started over.
-    pub(crate) fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), Fault> {
+    pub(crate) fn open_alone(
+        folder: &Path,
+        _lock: &Lock,
+    ) -> Result<(Self, Option<IndexError>), Fault> {
         let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
-            Err(error) if error.is_damage() => Some(error.describe(folder)),
+            Err(error) if error.is_damage() => Some(error.within(folder)),
             Err(error) => return Err(error),
         };
         own::remove(folder)?;

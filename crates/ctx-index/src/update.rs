@@ -503,7 +503,7 @@ mod tests {
     fn who_waits_for_a_writer_answers_as_the_last_one_left_it() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let options = crate::Options::default().with_patience(std::time::Duration::ZERO);
-        let open = || Index::open(root.path(), folder.path(), options).unwrap().0;
+        let open = || Index::open(root.path(), folder.path(), options).unwrap();
         let all = |index: &Index| index.searcher().num_docs();
         let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(()));
         let (here, there) = (open(), open());
@@ -528,7 +528,7 @@ mod tests {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let progress = &mut |_| ControlFlow::Continue(());
-        let ((here, _), (there, _)) = (open(), open());
+        let (here, there) = (open(), open());
         for (number, writer) in [&there, &here].into_iter().enumerate() {
             for extent in [Extent::Changes, Extent::Everything] {
                 let wanted = here.wanted().unwrap();
@@ -553,14 +553,14 @@ mod tests {
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let progress = &mut |_| ControlFlow::Continue(());
         std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
-        open().0.update(progress).unwrap();
-        let here = open().0;
+        open().update(progress).unwrap();
+        let here = open();
         let wanted = here.wanted().unwrap();
         let scan = here.scan(wanted);
         std::fs::write(root.path().join("b.rs"), "fn two() {}\n").unwrap();
         std::fs::remove_dir_all(folder.path().join("text")).unwrap();
         std::fs::remove_file(folder.path().join("manifest.db")).unwrap();
-        open().0.update(progress).unwrap();
+        open().update(progress).unwrap();
         assert_eq!(here.update_to(wanted, scan, progress).unwrap().removed, 0);
         assert!(here.hash_of("b.rs").is_some());
     }
@@ -573,7 +573,7 @@ mod tests {
         for name in ["a.rs", "b.rs"] {
             std::fs::write(root.path().join(name), "fn one() {}\n").unwrap();
         }
-        let ((here, _), (there, _)) = (open(), open());
+        let (here, there) = (open(), open());
         update(&here);
         let one = here.hash_of("a.rs");
         assert!(one.is_some());
@@ -600,7 +600,7 @@ mod tests {
         std::fs::write(root.path().join("a.rs"), text).unwrap();
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-        let (index, _) = open();
+        let index = open();
         update(&index);
         let documents = index.searcher().num_docs();
         for is_new in [true, false] {
@@ -613,8 +613,8 @@ mod tests {
             };
             let generation = known.generation.unwrap() - 1;
             manifest.announce(&marks, generation).unwrap();
-            let (index, why) = open();
-            assert_eq!(why, None);
+            let index = open();
+            assert!(index.rebuilt().is_none());
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
             // Its lines belong to an unknown text, so they are not taken for those of the file as
             // it is.

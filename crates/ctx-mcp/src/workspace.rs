@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::Cancel;
 use ctx_git::{GitChanges, GitError};
 use ctx_index::{Index, IndexError, Progress};
-use ctx_model::{Chunk, Omitted, OmittedReason, Warning, WarningCode};
+use ctx_model::{Chunk, Omitted, OmittedReason, Warning, WarningCode, error_chain};
 use ctx_resolve::{Overlaps, Resolved, Resolver};
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
@@ -165,16 +165,16 @@ impl Folder {
 
 fn open(root: Root, location: &IndexLocation, resolver: &Resolver) -> Result<Search, Fault> {
     let at = location(root.path());
-    let (index, anew) = Index::open_in(root, &at, ctx_index::Options::default())?;
-    if let Some(why) = anew {
-        debug!(why, "the index is begun anew");
+    let index = Index::open_in(root, &at, ctx_index::Options::default())?;
+    if let Some(error) = index.rebuilt() {
+        debug!(error = error_chain(error), "the index is begun anew");
     }
     let index = Arc::new(index);
     let mut retriever = Retriever::over(index.clone());
     let mut changes = None;
     match GitChanges::open(index.root(), &at.join("changes")) {
         Ok(None) => {}
-        Ok(Some((known, _))) => {
+        Ok(Some(known)) => {
             let known = changes.insert(Arc::new(known));
             retriever = retriever.with_changes(known.clone());
         }

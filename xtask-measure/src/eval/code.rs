@@ -391,7 +391,7 @@ fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     let folder = places.work.join("indexes").join(&instance.id);
     let start = Instant::now();
     let options = ctx::index::Options::default();
-    let (index, _) = Index::open(&tree, &folder, options)?;
+    let index = Index::open(&tree, &folder, options)?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     Ok((index, start.elapsed().as_secs_f64()))
 }
@@ -406,7 +406,7 @@ fn changes(places: &Places<'_>, instance: &Instance) -> Result<GitChanges> {
     if kept.exists() {
         fs::remove_file(&kept)?;
     }
-    let (changes, _) = GitChanges::at(&git, &instance.base_commit, &kept)?;
+    let changes = GitChanges::at(&git, &instance.base_commit, &kept)?;
     changes.update(&mut |_| ControlFlow::Continue(()))?;
     Ok(changes)
 }

@@ -148,7 +148,7 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
         fs::create_dir_all(path.parent().context("a file has a folder")?)?;
         fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     }
-    let (index, _) = Index::open(&tree, &work.join("index"), ctx::index::Options::default())?;
+    let index = Index::open(&tree, &work.join("index"), ctx::index::Options::default())?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);

@@ -64,8 +64,8 @@ impl Bench {
     }
 
     fn open(&self) -> GitChanges {
-        let (changes, wrong) = opened(self.root.path(), &self.file());
-        assert_eq!(wrong, None);
+        let changes = opened(self.root.path(), &self.file());
+        assert_eq!(changes.discarded(), None);
         changes
     }
 
@@ -73,7 +73,7 @@ impl Bench {
     #[track_caller]
     fn as_at_once(&self) {
         let file = self.kept.path().join("anew");
-        let (changes, _) = opened(self.root.path(), &file);
+        let changes = opened(self.root.path(), &file);
         update(&changes);
         assert!(fs::read(&file).unwrap() == fs::read(self.file()).unwrap());
         fs::remove_file(file).unwrap();
@@ -92,7 +92,7 @@ impl Bench {
     }
 }
 
-fn opened(root: &Path, file: &Path) -> (GitChanges, Option<String>) {
+fn opened(root: &Path, file: &Path) -> GitChanges {
     GitChanges::open(root, file).unwrap().unwrap()
 }
 
@@ -231,7 +231,7 @@ fn known_commits_are_not_read_again_and_unreachable_ones_are_forgotten() {
     bench.as_at_once();
     // Up to a commit, whatever the head is, and from the git folder alone.
     let kept = bench.kept.path().join("other");
-    let (of_first, _) = GitChanges::at(&bench.git(), &first, &kept).unwrap();
+    let of_first = GitChanges::at(&bench.git(), &first, &kept).unwrap();
     assert_eq!(update(&of_first).changes, 1);
 }
 
@@ -276,8 +276,8 @@ fn paths_are_those_below_the_folder_that_is_asked_about() {
         "a heading is no head by its indentation"
     );
     let below = bench.root.path().join("src");
-    let (changes, wrong) = opened(&below, &bench.file());
-    assert_eq!(wrong, None);
+    let changes = opened(&below, &bench.file());
+    assert_eq!(changes.discarded(), None);
     // It was kept for another folder, and says nothing of this one.
     assert_eq!(changes.count(), 0);
     // What touched nothing in the folder is none of its changes.
@@ -294,17 +294,17 @@ fn a_damaged_file_is_told_and_made_anew_and_one_that_cannot_be_written_is_no_rea
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(bench.file(), &bytes).unwrap();
-    let (changes, wrong) = opened(bench.root.path(), &bench.file());
+    let changes = opened(bench.root.path(), &bench.file());
     assert_eq!(
-        wrong.as_deref(),
+        changes.discarded(),
         Some("it is damaged, or another version wrote it")
     );
     assert_eq!((changes.count(), update(&changes).read), (0, 1));
     assert_eq!(update(&bench.open()).read, 0);
     fs::write(bench.file(), "ctx-git\x7f of a later version").unwrap();
-    let (_, wrong) = opened(bench.root.path(), &bench.file());
-    assert_eq!(wrong.as_deref(), Some("it is of another format"));
-    let (changes, _) = opened(bench.root.path(), &bench.kept.path().join("none/changes"));
+    let changes = opened(bench.root.path(), &bench.file());
+    assert_eq!(changes.discarded(), Some("it is of another format"));
+    let changes = opened(bench.root.path(), &bench.kept.path().join("none/changes"));
     let updated = update(&changes);
     assert!(updated.unsaved.is_some() && updated.changes == 1);
     assert_eq!(asked(&changes, "leak").len(), 1);
@@ -424,7 +424,7 @@ fn changes_are_on_the_disk_before_an_update_ends() {
     let updated = changes.update(&mut |Progress { done, .. }| {
         if done > 280 {
             // What another process finds, should this one be killed now.
-            kept = opened(root, &file).0.count();
+            kept = opened(root, &file).count();
         }
         ControlFlow::Continue(())
     });
@@ -440,10 +440,14 @@ fn no_repository_is_none_and_one_without_a_commit_has_no_change() {
     assert!(GitChanges::open(root.path(), &file).unwrap().is_none());
     let _repository = Repository::init(root.path());
     fs::write(&file, "damaged").unwrap();
-    let (changes, wrong) = opened(root.path(), &file);
-    assert!(wrong.is_some());
+    let changes = opened(root.path(), &file);
+    assert!(changes.discarded().is_some());
     assert_eq!(update(&changes), Updated::default());
-    assert_eq!(opened(root.path(), &file).1, None, "it is made anew");
+    assert_eq!(
+        opened(root.path(), &file).discarded(),
+        None,
+        "it is made anew"
+    );
     // Nor is what is in its own folder asked about.
     assert!(
         GitChanges::open(&root.path().join(".git"), &file)
@@ -466,7 +470,7 @@ fn a_missing_repository_and_a_missing_commit_are_reported() {
     assert!(matches!(error, GitError::Commit { .. }), "{error}");
     let bench = Bench::new();
     let (git, none) = (bench.root.path().join(".git"), "0".repeat(40));
-    let (changes, _) = GitChanges::at(&git, &none, &file).unwrap();
+    let changes = GitChanges::at(&git, &none, &file).unwrap();
     let error = changes
         .update(&mut |_| ControlFlow::Continue(()))
         .unwrap_err();
@@ -481,7 +485,7 @@ fn ends(root: &Path, file: &Path) -> Result<Option<Updated>, GitError> {
     std::thread::spawn(move || {
         let opened = GitChanges::open(&root, &file);
         let updated = opened.and_then(|it| {
-            let updated = it.map(|(it, _)| it.update(&mut |_| ControlFlow::Continue(())));
+            let updated = it.map(|it| it.update(&mut |_| ControlFlow::Continue(())));
             updated.transpose()
         });
         told.send(updated)
@@ -819,14 +823,14 @@ fn a_linked_work_tree_and_a_root_by_a_link_are_of_their_repository() {
         format!("gitdir: {}\n", admin.display()),
     )
     .unwrap();
-    let (changes, _) = opened(&linked.join("src"), &bench.file());
+    let changes = opened(&linked.join("src"), &bench.file());
     assert_eq!(update(&changes).changes, 1);
     assert_eq!(asked(&changes, "leak")[0].0, "pool.py");
     #[cfg(unix)]
     {
         let link = bench.kept.path().join("link");
         std::os::unix::fs::symlink(bench.root.path(), &link).unwrap();
-        let (changes, _) = opened(&link, &bench.kept.path().join("of-link"));
+        let changes = opened(&link, &bench.kept.path().join("of-link"));
         assert_eq!(update(&changes).changes, 1);
     }
 }

@@ -84,7 +84,7 @@ fn is_a_process_of_its_own() {
     };
     let root = PathBuf::from(std::env::var_os(ROOT).unwrap());
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    let open = || Index::open(&root, &folder, Options::default()).unwrap().0;
+    let open = || Index::open(&root, &folder, Options::default()).unwrap();
     match what.as_str() {
         "hold" => {
             let result = open().update(&mut |_| {

@@ -62,7 +62,7 @@ fn an_index_is_for_nobody_else_to_look_into() {
     let place = folder.path().join("kept/index");
     let open = || Index::open(fixture.root(), &place, Options::default()).unwrap();
     let others = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
-    let (index, _) = open();
+    let index = open();
     update(&index);
     assert_eq!(others(&place), 0);
     assert_eq!(others(place.parent().unwrap()), 0);
@@ -132,7 +132,7 @@ fn no_file_of_an_index_is_opened_through_a_link() {
         let open = || Index::open(fixture.root(), &folder, Options::default());
         fs::create_dir(&folder).unwrap();
         if is_index {
-            update(&open().unwrap().0);
+            update(&open().unwrap());
         }
         let (at, there) = (folder.join(&name), other.path().join("notes"));
         fs::write(&there, "keep this").unwrap();
@@ -172,7 +172,7 @@ fn hostile_names_index_and_find_nothing_from_outside() {
     }
     assert!(made >= 200, "{made}");
     let store = memory();
-    let (index, _) = Index::open(&root, store.path(), Options::default()).unwrap();
+    let index = Index::open(&root, store.path(), Options::default()).unwrap();
     update(&index);
     assert_eq!(definitions(&index, hostile::INSIDE).len(), 2);
     assert_eq!(definitions(&index, hostile::OUTSIDE), [""; 0]);

@@ -19,7 +19,7 @@ fn indexed(files: &[(&str, &str)]) -> (TempDir, TempDir, Index) {
     }
     let at = memory();
     let options = Options::default().with_blank(true);
-    let (index, _) = Index::open(folder.path(), at.path(), options).unwrap();
+    let index = Index::open(folder.path(), at.path(), options).unwrap();
     update(&index);
     (folder, at, index)
 }

@@ -11,7 +11,9 @@ use ctx_index::{Index, Options};
 use ctx_retrieve::History as _;
 
 use crate::child::{command, said};
-use crate::{Fixture, block_on, contents, definitions, function, memory, passages, update, write};
+use crate::{
+    Fixture, block_on, contents, definitions, function, memory, passages, rebuilt, update, write,
+};
 
 /// Files that each step writes anew.
 const BULK: u32 = 12;
@@ -89,8 +91,8 @@ fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
         let last: u32 = said.last().unwrap().parse().unwrap();
         assert!(last > acknowledged, "kill {number}");
         acknowledged = last;
-        let (index, why) = fixture.reopen();
-        assert_eq!(why, None, "kill {number}");
+        let index = fixture.reopen();
+        assert_eq!(rebuilt(&index), None, "kill {number}");
         for step in 1..=acknowledged {
             let found = definitions(&index, &format!("kept_{step}"));
             assert_eq!(found, [format!("kept/k{step}.rs:1")], "kill {number}");
@@ -124,8 +126,12 @@ fn a_process_that_is_killed_while_it_begins_leaves_an_index_that_opens() {
         kill_within(child, &mut random, 600);
         let said: Vec<String> = said.collect();
         done += said.len();
-        let (index, why) = Index::open(fixture.root(), &folder, Options::default()).unwrap();
-        assert_eq!((why, index.loss()), (None, None), "kill {number}");
+        let index = Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        assert_eq!(
+            (rebuilt(&index), index.loss()),
+            (None, None),
+            "kill {number}"
+        );
         if !said.is_empty() {
             assert_eq!(contents(&index), fresh, "kill {number}");
         }
@@ -147,7 +153,7 @@ fn a_process_that_is_killed_forgets_nothing_that_it_acknowledged() {
         let mut child = command("remember", fixture.root(), &folder);
         let said = kill(child.spawn().unwrap(), &mut random, 300);
         assert!(!said.is_empty(), "kill {number}");
-        let (index, _) = Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        let index = Index::open(fixture.root(), &folder, Options::default()).unwrap();
         assert_eq!(index.loss(), None, "kill {number}");
         let messages = block_on(index.messages("thread", 1_000_000)).unwrap();
         let ids: Vec<String> = messages.into_iter().map(|it| it.id).collect();

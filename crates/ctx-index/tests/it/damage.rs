@@ -10,7 +10,7 @@ use ctx_testkit::disk::files_below;
 use tempfile::TempDir;
 
 use crate::memory::{remember, remembered};
-use crate::{Fixture, block_on, contents, function, memory, update};
+use crate::{Fixture, block_on, contents, function, memory, rebuilt, update};
 
 /// An index of several commits, with deletions in it and with some use.
 fn used() -> Fixture {
@@ -83,8 +83,8 @@ fn a_flipped_bit_is_found_in_every_file() {
             turned[place] ^= 1 << bit;
             fs::write(copied.path().join(name), turned).unwrap();
             let opened = Index::open(fixture.root(), copied.path(), Options::default());
-            let (index, why) = opened.unwrap_or_else(|it| panic!("{what}: {it:?}"));
-            if let Some(why) = &why {
+            let index = opened.unwrap_or_else(|it| panic!("{what}: {it:?}"));
+            if let Some(why) = &rebuilt(&index) {
                 is_in_words(why);
                 assert_eq!(remembered(&index), remembered(&fixture.open()), "{what}");
                 found += 1;
@@ -139,11 +139,10 @@ fn a_file_that_is_cut_short_or_gone_is_found() {
                     .unwrap(),
                 None => fs::remove_file(at).unwrap(),
             }
-            let (index, why) =
-                Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
-            let told = why.is_some() || index.loss().is_some();
+            let index = Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
+            let told = index.rebuilt().is_some() || index.loss().is_some();
             assert!(told, "{} {cut:?}", name.display());
-            if let Some(why) = &why {
+            if let Some(why) = &rebuilt(&index) {
                 is_in_words(why);
             }
             if cut.is_none() {
@@ -229,8 +228,8 @@ fn another_format_is_begun_anew_and_said_so() {
         .execute("UPDATE meta SET value = '0.1' WHERE key = 'format'", [])
         .unwrap();
     drop(manifest);
-    let (index, why) = fixture.reopen();
-    let why = why.unwrap();
+    let index = fixture.reopen();
+    let why = rebuilt(&index).unwrap();
     assert!(why.contains("it is of format 0.1"), "{why}");
     assert_eq!(index.status().unwrap().files, 0);
     update(&index);
@@ -256,8 +255,8 @@ fn a_part_that_was_put_back_from_before_is_found() {
             }
         }
         fs::remove_file(fixture.path("new.rs")).unwrap();
-        let (index, why) = fixture.reopen();
-        assert!(why.is_some(), "{part}");
+        let index = fixture.reopen();
+        assert!(index.rebuilt().is_some(), "{part}");
         update(&index);
         assert_eq!(contents(&index), fixture.fresh(), "{part}");
     }

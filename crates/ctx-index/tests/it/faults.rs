@@ -17,7 +17,9 @@ use ctx_testkit::skip::skipped;
 
 use crate::child::{command, command_without_room, said};
 use crate::memory::{remember, remembered};
-use crate::{Fixture, age, block_on, contents, definitions, function, try_update, update, write};
+use crate::{
+    Fixture, age, block_on, contents, definitions, function, rebuilt, try_update, update, write,
+};
 
 /// A user who may write nothing.
 const NOBODY: u32 = 65_534;
@@ -233,7 +235,7 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
-    let (index, _) = open();
+    let index = open();
     update(&index);
     let (before, sums_before) = (contents(&index), sums(&index));
     // All that is indexed is to be indexed anew.
@@ -248,8 +250,8 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error:?}");
     assert_eq!(contents(&index), before);
     drop(index);
-    let (index, why) = open();
-    assert_eq!(why, None);
+    let index = open();
+    assert_eq!(rebuilt(&index), None);
     assert_eq!(contents(&index), before);
     assert_eq!(sums(&index), sums_before);
     fs::remove_dir_all(fixture.path("big")).unwrap();
@@ -314,14 +316,14 @@ fn a_disk_that_cannot_be_written_answers_and_tells_how_far_it_is_behind() {
     let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
-    let (index, _) = open();
+    let index = open();
     update(&index);
     remember(&index);
     let before = (contents(&index), remembered(&index));
     drop(index);
     disk.make_read_only();
-    let (index, why) = open();
-    assert_eq!((why, index.loss()), (None, None));
+    let index = open();
+    assert_eq!((rebuilt(&index), index.loss()), (None, None));
     assert_eq!((contents(&index), remembered(&index)), before);
     assert_eq!(update(&index).files, 2);
     assert!(index.pending().unwrap().is_nothing());
@@ -344,7 +346,7 @@ fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
     let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
-    let (index, _) = open();
+    let index = open();
     update(&index);
     remember(&index);
     let before = (contents(&index), remembered(&index));
@@ -364,8 +366,8 @@ fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
         fs::rename(copy, journal).unwrap();
     }
     disk.make_read_only();
-    let (index, why) = open();
-    assert_eq!((why, index.loss()), (None, None));
+    let index = open();
+    assert_eq!((rebuilt(&index), index.loss()), (None, None));
     assert_eq!((contents(&index), remembered(&index)), before);
 }
 

@@ -8,7 +8,7 @@ use ctx_index::{Index, IndexError, Options};
 use crate::damage::bytes_of;
 use crate::{Fixture, contents, function, memory, update};
 
-fn open(fixture: &Fixture) -> Result<(Index, Option<String>), IndexError> {
+fn open(fixture: &Fixture) -> Result<Index, IndexError> {
     Index::open(fixture.root(), &fixture.folder(), Options::default())
 }
 
@@ -80,8 +80,8 @@ fn a_file_in_the_text_of_an_index_is_no_reason_not_to_open_it_and_is_not_removed
     fs::remove_file(text.join("meta.json")).unwrap();
     assert_eq!(refused(&fixture), ["text/novel.md"]);
     fs::remove_file(text.join("novel.md")).unwrap();
-    let (index, why) = fixture.reopen();
-    assert!(why.is_some());
+    let index = fixture.reopen();
+    assert!(index.rebuilt().is_some());
     update(&index);
     assert_eq!(contents(&index), before);
 }
@@ -123,8 +123,8 @@ fn an_earlier_index_opens_is_known_when_it_is_damaged_and_gets_an_id() {
         copied.path().join("manifest.db"),
     )
     .unwrap();
-    let (_, why) = Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
-    assert!(why.is_some(), "it has no text");
+    let index = Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
+    assert!(index.rebuilt().is_some(), "it has no text");
 
     let index = fixture.open();
     assert_eq!(id(&folder), 0);

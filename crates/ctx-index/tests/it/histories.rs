@@ -117,7 +117,7 @@ fn answers(index: &Index) -> String {
 
 fn answers_of_a_new_one(fixture: &Fixture) -> String {
     let store = memory();
-    let (index, _) = Index::open(fixture.root(), store.path(), Options::default()).unwrap();
+    let index = Index::open(fixture.root(), store.path(), Options::default()).unwrap();
     update(&index);
     answers(&index)
 }

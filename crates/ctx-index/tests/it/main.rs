@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, IndexError, Options, Updated};
+use ctx_model::error_chain;
 use ctx_rank::Analyzer;
 use ctx_retrieve::{Field, FileSearch as _, Hit, TextQuery};
 use tempfile::TempDir;
@@ -79,13 +80,13 @@ impl Fixture {
     }
 
     fn open_with(&self, options: Options) -> Index {
-        let (index, why) = Index::open(self.root(), &self.folder(), options).unwrap();
-        assert_eq!(why, None);
+        let index = Index::open(self.root(), &self.folder(), options).unwrap();
+        assert_eq!(rebuilt(&index), None);
         index
     }
 
-    /// The index, and why it was begun anew.
-    fn reopen(&self) -> (Index, Option<String>) {
+    /// The index, which may have been begun anew.
+    fn reopen(&self) -> Index {
         Index::open(self.root(), &self.folder(), Options::default()).unwrap()
     }
 
@@ -99,10 +100,15 @@ impl Fixture {
     /// What an index that is made now has.
     fn fresh(&self) -> Vec<String> {
         let store = memory();
-        let (index, _) = Index::open(self.root(), store.path(), Options::default()).unwrap();
+        let index = Index::open(self.root(), store.path(), Options::default()).unwrap();
         update(&index);
         contents(&index)
     }
+}
+
+/// Why the index was begun anew, if it was.
+fn rebuilt(index: &Index) -> Option<String> {
+    index.rebuilt().map(|it| error_chain(it))
 }
 
 /// Writes a file that was changed a minute ago, whatever it was before.

@@ -11,7 +11,7 @@ use ctx_retrieve::{
 };
 use ctx_testkit::disk::files_below;
 
-use crate::{Fixture, block_on, contents, definitions, function, update};
+use crate::{Fixture, block_on, contents, definitions, function, rebuilt, update};
 
 /// Uses, messages, pins and votes.
 pub(crate) fn remember(index: &Index) {
@@ -108,8 +108,8 @@ fn remembered_data_outlives_damage_to_each_derived_file() {
             continue; // It was of the index that was begun anew.
         }
         cut_short(&file);
-        let (index, why) = fixture.reopen();
-        assert!(why.is_some(), "{}", file.display());
+        let index = fixture.reopen();
+        assert!(index.rebuilt().is_some(), "{}", file.display());
         assert_eq!(index.loss(), None);
         assert_eq!(remembered(&index), before, "{}", file.display());
         update(&index);
@@ -136,8 +136,8 @@ fn damaged_remembered_data_is_set_aside_and_the_index_goes_on() {
     let expected = contents(&fixture.open());
     let garbage = b"this is no database, it is a sentence";
     fs::write(fixture.folder().join("remembered.db"), garbage).unwrap();
-    let (index, why) = fixture.reopen();
-    assert_eq!(why, None, "the index itself is whole");
+    let index = fixture.reopen();
+    assert_eq!(rebuilt(&index), None, "the index itself is whole");
     let loss = index.loss().unwrap().to_owned();
     let kept = kept(&fixture.folder());
     assert_eq!(kept.len(), 1, "{kept:?}");
@@ -165,8 +165,8 @@ fn of_what_is_damaged_the_rest_is_taken_along() {
         .unwrap();
     bytes[at] = b'M';
     fs::write(&path, bytes).unwrap();
-    let (index, why) = fixture.reopen();
-    assert_eq!(why, None);
+    let index = fixture.reopen();
+    assert_eq!(rebuilt(&index), None);
     let loss = index.loss().unwrap();
     assert!(loss.contains("is not as it was written"), "{loss}");
     let missing = "Message { id: \"20\"";
@@ -190,7 +190,7 @@ fn mended(fixture: &Fixture) -> Index {
     let at = bytes.windows(12).position(|it| it == b"message 20 o");
     bytes[at.unwrap()] = b'M';
     fs::write(&path, bytes).unwrap();
-    let index = fixture.reopen().0;
+    let index = fixture.reopen();
     assert!(index.loss().is_some());
     index
 }
@@ -231,7 +231,7 @@ fn a_second_damage_is_kept_beside_the_first() {
     let fixture = used();
     for _ in 0..2 {
         cut_short(&fixture.folder().join("remembered.db"));
-        assert!(fixture.reopen().0.loss().is_some());
+        assert!(fixture.reopen().loss().is_some());
     }
     assert_eq!(kept(&fixture.folder()).len(), 2);
 }
@@ -246,8 +246,8 @@ fn lost_remembered_data_is_reported() {
         } else {
             fs::remove_file(&path).unwrap();
         }
-        let (index, why) = fixture.reopen();
-        assert_eq!(why, None);
+        let index = fixture.reopen();
+        assert_eq!(rebuilt(&index), None);
         assert_eq!(index.loss(), Some("what was remembered is gone"));
         drop(index);
         assert_eq!(fixture.open().loss(), None);
@@ -308,8 +308,8 @@ fn remembered_data_of_an_earlier_version_is_taken_over() {
         assert_eq!(votes_of(&fixture), "7");
         drop(index);
         as_earlier(&fixture);
-        let (mut index, why) = fixture.reopen();
-        assert!(why.is_some_and(|it| it.contains("it is of format 2.3")));
+        let mut index = fixture.reopen();
+        assert!(rebuilt(&index).is_some_and(|it| it.contains("it is of format 2.3")));
         if by_removal {
             drop(index);
             remove(&fixture.folder());
@@ -331,8 +331,8 @@ fn damaged_data_of_an_earlier_version_is_set_aside() {
     let manifest = fixture.folder().join("manifest.db");
     cut_short(&manifest);
     let bytes = fs::read(&manifest).unwrap();
-    let (index, why) = fixture.reopen();
-    assert!(why.is_some());
+    let index = fixture.reopen();
+    assert!(index.rebuilt().is_some());
     let kept = kept(&fixture.folder());
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(fs::read(&kept[0]).unwrap(), bytes);
@@ -351,8 +351,8 @@ fn remembered_data_of_a_later_version_is_left_alone() {
     later.execute("UPDATE sums SET seal = ?1", [seal]).unwrap();
     drop(later);
     let before = fs::read(&path).unwrap();
-    let (index, why) = fixture.reopen();
-    assert_eq!(why, None);
+    let index = fixture.reopen();
+    assert_eq!(rebuilt(&index), None);
     assert!(index.loss().unwrap().contains("by a later version"));
     assert_eq!(definitions(&index, "one"), ["a.rs:1"]);
     block_on(index.shown(&["a.rs".to_owned()], UnixSeconds::new(9))).unwrap();

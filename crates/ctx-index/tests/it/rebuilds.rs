@@ -11,7 +11,7 @@ use ctx_testkit::SetOnDrop;
 
 use crate::child::{command, said};
 use crate::crash::{kill, kills};
-use crate::{Fixture, contents, definitions, function, update};
+use crate::{Fixture, contents, definitions, function, rebuilt, update};
 
 pub(crate) fn rebuild(index: &Index) -> Result<Updated, IndexError> {
     index.rebuild(&mut |_| ControlFlow::Continue(()))
@@ -122,8 +122,8 @@ fn a_process_that_is_killed_meanwhile_takes_nothing_away() {
     for number in 0..kills(5) {
         let child = command("rebuilds", fixture.root(), &fixture.folder()).spawn();
         kill(child.unwrap(), &mut random, 900);
-        let (index, why) = fixture.reopen();
-        assert_eq!(why, None, "kill {number}");
+        let index = fixture.reopen();
+        assert_eq!(rebuilt(&index), None, "kill {number}");
         assert_eq!(contents(&index), fresh, "kill {number}");
         update(&index);
         assert_eq!(contents(&index), fresh, "kill {number}");
@@ -135,8 +135,8 @@ fn whoever_has_an_index_open_that_is_begun_anew_or_removed_follows() {
     let fixture = many();
     let first = fixture.updated();
     fs::write(fixture.folder().join("manifest.db"), b"no database").unwrap();
-    let (second, why) = fixture.reopen();
-    assert!(why.is_some());
+    let second = fixture.reopen();
+    assert!(second.rebuilt().is_some());
     update(&second);
     fixture.write("late.rs", function("late"));
     assert_eq!(update(&first).changed, 1);

@@ -494,7 +494,7 @@ fn an_index_below_its_own_root_is_not_indexed() {
     for place in [".ctx/index", "index"] {
         let fixture = Fixture::new(&[("a.rs", &function("one"))]);
         let folder = fixture.path(place);
-        let (index, _) = Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        let index = Index::open(fixture.root(), &folder, Options::default()).unwrap();
         assert_eq!(update(&index).files, 1);
         let updated = update(&index);
         assert_eq!((updated.files, updated.changed), (1, 0), "{place}");

@@ -92,7 +92,7 @@ fn rules_beside_the_watched_folders_are_followed() {
         (".git/info/exclude", ""),
     ]);
     let (root, folder) = (fixture.path("inner"), fixture.folder());
-    let (index, _) = Index::open(&root, &folder, Options::default()).unwrap();
+    let index = Index::open(&root, &folder, Options::default()).unwrap();
     watched(&index, |told| {
         let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!(first.files, 3);
@@ -114,7 +114,7 @@ fn a_root_that_is_removed_or_replaced_ends_it() {
     for is_replaced in [false, true] {
         let fixture = Fixture::new(&[("inner/a.rs", &function("one"))]);
         let (root, folder) = (fixture.path("inner"), fixture.folder());
-        let (index, _) = Index::open(&root, &folder, Options::default()).unwrap();
+        let index = Index::open(&root, &folder, Options::default()).unwrap();
         let stop = AtomicBool::new(false);
         let (send, told) = channel();
         thread::scope(|scope| {

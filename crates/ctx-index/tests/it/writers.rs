@@ -11,7 +11,7 @@ use ctx_index::{IndexError, Options};
 use ctx_testkit::SetOnDrop;
 
 use crate::child::{command, said};
-use crate::{Fixture, contents, definitions, function, try_update, update};
+use crate::{Fixture, contents, definitions, function, rebuilt, try_update, update};
 
 #[test]
 fn a_second_writer_is_told_who_writes() {
@@ -102,8 +102,8 @@ fn a_list_of_what_is_gone_that_was_being_written_is_in_nobodys_way() {
     for name in &left {
         fs::write(text.join(name), b"").unwrap();
     }
-    let (index, why) = fixture.reopen();
-    assert_eq!(why, None);
+    let index = fixture.reopen();
+    assert_eq!(rebuilt(&index), None);
     assert_eq!(contents(&index), before);
     fixture.write("a.rs", function("three"));
     assert_eq!(update(&index).changed, 1);

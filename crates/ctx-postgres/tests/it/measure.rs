@@ -47,7 +47,7 @@ async fn how_often_the_answer_is_among_the_first() {
         fs::write(path, text).unwrap();
     }
     let at = tempfile::tempdir().unwrap();
-    let (index, _) = Index::open(root.path(), at.path(), Options::default()).unwrap();
+    let index = Index::open(root.path(), at.path(), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let store = fresh.owner("alice");
     store.ingest(texts(files)).await.unwrap();

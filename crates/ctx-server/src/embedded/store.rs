@@ -71,9 +71,8 @@ fn open_folders(owners: &Dir, name: &str, path: &Path) -> io::Result<(Dir, Dir)>
     Ok((files, folder.open_dir("staged")?))
 }
 
-/// Opens the index of the files in an owner's folder, and says what was damaged if it was begun
-/// anew.
-fn open_index(path: &Path) -> Result<(Index, Option<String>)> {
+/// Opens the index of the files in an owner's folder.
+fn open_index(path: &Path) -> Result<Index> {
     // Everything that a user sent should be searchable.
     let options = ctx_index::Options::default()
         .with_generated(Some(true))
@@ -98,7 +97,7 @@ impl Store {
         let name = &owner.digest();
         let path = &path.join(name);
         let (files, staged) = open_folders(owners, name, path).map_err(no_folder)?;
-        let (index, damage) = open_index(path)?;
+        let index = Arc::new(open_index(path)?);
         let mut limits = Limits::default();
         limits.cache_bytes = CACHE;
         let root = Root::open(path.join("files"));
@@ -106,7 +105,6 @@ impl Store {
         let database = Arc::new(Database::open(path)?);
         let kept = Arc::new(StoredHashes::new(Arc::clone(&database)));
         let sources = Sources::new(root, limits).with_hashes(kept.clone());
-        let index = Arc::new(index);
         let indexed = Arc::clone(&kept);
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default())
             .with_outlines(index.clone())
@@ -137,7 +135,7 @@ impl Store {
             // that, the staged files stay.
             Err(error) => tracing::error!(cause = cause(&error), "a batch cannot be finished"),
         }
-        if damage.is_some() || store.is_behind()? {
+        if store.index.rebuilt().is_some() || store.is_behind()? {
             store.update()?;
         }
         Ok(store)

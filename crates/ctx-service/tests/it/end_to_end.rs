@@ -20,7 +20,7 @@ fn open(folder: &Path) -> (Arc<Index>, Service) {
 }
 
 fn open_at(root: &Path, folder: &Path) -> (Arc<Index>, Service) {
-    let (index, _) = Index::open(root, &folder.join("index"), Options::default()).unwrap();
+    let index = Index::open(root, &folder.join("index"), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let index = Arc::new(index);
     let sources = Sources::new(Root::open(root).unwrap(), Limits::default());

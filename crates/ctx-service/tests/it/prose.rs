@@ -44,7 +44,7 @@ async fn of_file(
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     write(&root, path, text);
-    let (index, _) = Index::open(&root, &folder.path().join("index"), Options::default()).unwrap();
+    let index = Index::open(&root, &folder.path().join("index"), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));

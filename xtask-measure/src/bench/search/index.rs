@@ -94,7 +94,7 @@ fn timed(folder: &Path, work: impl FnOnce() -> Result<()>) -> Result<f64> {
 }
 
 pub(super) fn open(corpus: &Path, folder: &Path) -> Result<Index> {
-    Ok(Index::open(corpus, folder, Options::default())?.0)
+    Ok(Index::open(corpus, folder, Options::default())?)
 }
 
 pub(super) fn update(index: &Index) -> Result<Updated> {
