@@ -128,7 +128,7 @@ fn merge_slices<'a>(
     for Slice { chunk, span, .. } in slices {
         control.check()?;
         let next = match open.take() {
-            Some(mut current) if current.meets(span) => {
+            Some(mut current) if current.span.touches(span) => {
                 if !current.take_in(chunk, span) {
                     warnings.push(disagreement(chunk, &current));
                     units.push(Unit::One(chunk));
@@ -201,11 +201,6 @@ impl Slice<'_> {
 }
 
 impl<'a> Open<'a> {
-    /// Whether `span`, which does not start earlier, overlaps these lines or directly follows them.
-    fn meets(&self, span: LineSpan) -> bool {
-        span.start() <= self.span.end().saturating_add(1)
-    }
-
     /// Adds `chunk`, unless its text differs in a line that is already here. Returns whether it was
     /// added.
     fn take_in(&mut self, chunk: &'a Chunk, span: LineSpan) -> bool {

@@ -357,7 +357,7 @@ fn read_part(
 }
 
 fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
-    let holds = |line| hit.span.start() <= line && line <= hit.span.end();
+    let holds = |line| hit.span.contains_line(line);
     let is_called = |name: &String| hit.name.as_ref() == Some(name);
     !hit.is_file() && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
 }

@@ -49,6 +49,11 @@ impl LineSpan {
         self.start <= other.start && other.end <= self.end
     }
 
+    /// Whether line `number` is in this span.
+    pub const fn contains_line(self, number: u32) -> bool {
+        self.start <= number && number <= self.end
+    }
+
     /// Whether the two share a line, or one begins on the line after the other ends.
     pub const fn touches(self, other: LineSpan) -> bool {
         self.start <= other.end.saturating_add(1) && other.start <= self.end.saturating_add(1)

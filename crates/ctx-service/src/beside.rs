@@ -127,8 +127,7 @@ impl Lines {
 /// The lines of `rendition` within `span`, with the marks between them. `None` if there are none,
 /// or it has no line numbers.
 fn within(rendition: &Rendition, span: LineSpan) -> Option<Rendition> {
-    let is_within =
-        |line: Option<u32>| line.is_none_or(|it| (span.start()..=span.end()).contains(&it));
+    let is_within = |line: Option<u32>| line.is_none_or(|it| span.contains_line(it));
     let kept = lines(rendition.text()).zip(rendition.lines().iter().copied());
     let mut kept: Vec<(&str, Option<u32>)> = kept.filter(|it| is_within(it.1)).collect();
     kept.dedup_by(|next, last| next.1.is_none() && last.1.is_none());
@@ -183,11 +182,7 @@ mod tests {
         assert_eq!(last.content, all.content);
         for it in &last.renditions {
             let numbers = it.lines().iter().flatten();
-            assert!(
-                numbers
-                    .clone()
-                    .all(|it| (span.start()..=span.end()).contains(it))
-            );
+            assert!(numbers.clone().all(|it| span.contains_line(*it)));
             assert_eq!(lines(it.text()).count(), it.lines().len());
         }
         (span.start(), span.end())

@@ -343,7 +343,7 @@ impl Candidates {
             };
             let is_shown = |line: u32| {
                 let mut full = full.iter().filter(|it| it.0 == whole.path.as_ref());
-                full.any(|(_, span)| (span.start()..=span.end()).contains(&line))
+                full.any(|(_, span)| span.contains_line(line))
             };
             if !has_lost(whole, chunk.span, is_shown) {
                 return true;

@@ -261,7 +261,7 @@ impl Outline {
     pub fn enclosing(&self, number: u32) -> Option<usize> {
         self.symbols
             .iter()
-            .rposition(|symbol| symbol.span.start() <= number && number <= symbol.span.end())
+            .rposition(|symbol| symbol.span.contains_line(number))
     }
 
     /// Symbol `index` preceded by those around it, the outermost first; empty if there is no such

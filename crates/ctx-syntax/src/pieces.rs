@@ -66,9 +66,8 @@ impl Piece {
     /// The texts of its signature, its doc comment and the rest, each line with a line feed; an
     /// [encoded](crate::is_encoded) line is empty. `lines` are those of the file. O(bytes).
     pub fn texts(&self, lines: &[&str]) -> [String; 3] {
-        let is_in = |part: Option<LineSpan>, number: u32| {
-            part.is_some_and(|it| it.start() <= number && number <= it.end())
-        };
+        let is_in =
+            |part: Option<LineSpan>, number| part.is_some_and(|it| it.contains_line(number));
         let [mut signature, mut doc, mut body] = [const { String::new() }; 3];
         for number in self.span.start()..=self.span.end() {
             let to = if is_in(self.doc, number) || is_in(self.lead, number) {

@@ -192,7 +192,7 @@ impl<'t> Source<'t> {
             }
         }
         for &number in matches {
-            if span.start() <= number && number <= span.end() {
+            if span.contains_line(number) {
                 shown.show(
                     number.saturating_sub(CONTEXT_LINES),
                     number.saturating_add(CONTEXT_LINES),

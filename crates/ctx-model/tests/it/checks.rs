@@ -129,6 +129,14 @@ fn a_span_starts_at_one_and_is_not_empty() {
 }
 
 #[test]
+fn a_span_contains_its_first_and_its_last_line() {
+    let span = LineSpan::new(2, 4).unwrap();
+    let contained = (0..7).filter(|&number| span.contains_line(number));
+    assert!(contained.eq(2..=4));
+    assert!(!span.contains_line(u32::MAX));
+}
+
+#[test]
 fn touching_spans_share_a_line_or_follow_each_other() {
     let span = |a, b| LineSpan::new(a, b).unwrap();
     assert!(span(1, 3).touches(span(4, 9)));

@@ -63,9 +63,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
 }
 
 fn reciprocal(hits: &[Hit], question: &Question) -> f64 {
-    let holds = |it: &Hit| {
-        it.path == question.path && (it.span.start()..=it.span.end()).contains(&question.line)
-    };
+    let holds = |it: &Hit| it.path == question.path && it.span.contains_line(question.line);
     let rank = hits.iter().position(holds);
     rank.map_or(0.0, |it| ratio(1, it + 1))
 }

@@ -322,10 +322,7 @@ fn lines_of(frames: &[Frame], traced: &[Vec<Arc<Part>>]) -> BTreeMap<String, BTr
     let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     for (frame, parts) in frames.iter().zip(traced) {
         // In another version of the file, the line belongs to something else.
-        let is_in = |it: &&Arc<Part>| {
-            let span = it.span.start()..=it.span.end();
-            frame.line.is_some_and(|line| span.contains(&line))
-        };
+        let is_in = |it: &&Arc<Part>| frame.line.is_some_and(|line| it.span.contains_line(line));
         for part in parts.iter().filter(is_in) {
             lines
                 .entry(part.path.clone())

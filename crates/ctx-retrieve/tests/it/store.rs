@@ -200,9 +200,8 @@ impl FileSearch for Store {
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
         let of = |query: &PartQuery| {
-            let holds = |hit: &Part, line| hit.span.start() <= line && line <= hit.span.end();
             let is_there = |hit: &Part, _: &str| {
-                let is_at = query.line.is_none_or(|line| holds(hit, line));
+                let is_at = query.line.is_none_or(|line| hit.span.contains_line(line));
                 let is_called = query.name.is_none() || query.name == hit.name;
                 is_one(hit.path == query.path && is_at && is_called)
             };

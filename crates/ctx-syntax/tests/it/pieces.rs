@@ -13,9 +13,7 @@ fn every_line_that_says_something_is_in_one_piece() {
     let pieces = pieces(&lines, &outline);
     for (row, line) in lines.iter().enumerate() {
         let number = u32::try_from(row).unwrap() + 1;
-        let holders = pieces
-            .iter()
-            .filter(|it| it.span.start() <= number && number <= it.span.end());
+        let holders = pieces.iter().filter(|it| it.span.contains_line(number));
         assert_eq!(holders.count(), usize::from(!line.is_empty()), "{line:?}");
     }
 }
