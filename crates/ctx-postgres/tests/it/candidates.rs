@@ -77,10 +77,9 @@ async fn answers(store: &OwnedStore, queries: &[TextQuery]) -> Vec<Vec<Hit>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures; set CTX_SOURCES"]
 async fn how_many_candidates_are_enough() {
-    let Some(sources) = Sources::named() else {
-        return;
-    };
+    let sources = Sources::named();
     let questions = questions(&sources);
     let Some((_fresh, url)) = filled(sources.files).await else {
         return;

@@ -142,10 +142,9 @@ async fn a_thread_and_a_message_become_a_context() {
 
 /// Contexts of the folder that `CTX_MEASURE` names: how long they take, made and kept.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures; set CTX_MEASURE"]
 async fn measured() {
-    let Some(root) = std::env::var_os("CTX_MEASURE") else {
-        return;
-    };
+    let root = std::env::var_os("CTX_MEASURE").expect("CTX_MEASURE names a folder");
     let folder = tempfile::tempdir().unwrap();
     let (_, service) = open_at(Path::new(&root), folder.path());
     let words = [
