@@ -30,7 +30,8 @@ const FEW_WORDS: usize = 3;
 pub struct Found {
     /// The part.
     pub part: Arc<Part>,
-    /// Its score, 0..=1: the best has 1.
+    /// Its score, 0..=1. The best has 1 where only the similarity to the question has a weight, as
+    /// is the default.
     pub score: f64,
     /// An estimate of the probability that it is needed, 0..=1, from its score, rank and length.
     pub chance: f64,
