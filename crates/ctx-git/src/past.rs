@@ -30,7 +30,7 @@ const ABANDONED: Duration = Duration::from_hours(1);
 
 /// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
 /// and Beyond" (2009).
-const K: f64 = 1.2;
+const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 /// A change: the words of its message, and the places it touched.
@@ -214,10 +214,10 @@ impl Past {
 
     fn score(&self, change: &Kept, worth: &[f64]) -> f64 {
         let length: f64 = change.words.iter().map(|it| f64::from(it.1)).sum();
-        let norm = K * (1.0 - B + B * length / self.length);
+        let norm = K1 * (1.0 - B + B * length / self.length);
         let of_word = |&(word, times): &(u32, u32)| {
             let times = f64::from(times);
-            worth[index(word)] * times * (K + 1.0) / (times + norm)
+            worth[index(word)] * times * (K1 + 1.0) / (times + norm)
         };
         change.words.iter().map(of_word).sum()
     }

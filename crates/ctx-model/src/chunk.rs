@@ -174,7 +174,8 @@ impl Chunk {
         self
     }
 
-    /// Sets the path. A chunk whose kind is still `text` becomes a [`ChunkKind::File`].
+    /// Sets the path. A chunk whose kind is `text` becomes a [`ChunkKind::File`]; to make it `text`
+    /// all the same, set the kind after the path.
     #[must_use]
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());

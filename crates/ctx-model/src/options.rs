@@ -128,7 +128,10 @@ impl From<&str> for CounterName {
 
 impl From<CounterName> for String {
     fn from(name: CounterName) -> String {
-        name.as_str().to_owned()
+        match name {
+            CounterName::Named(name) => name,
+            other => other.as_str().to_owned(),
+        }
     }
 }
 

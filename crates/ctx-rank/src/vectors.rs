@@ -25,9 +25,10 @@ pub struct Corpus {
     said: u64,
 }
 
-/// How much a text has to say a term to say it a lot: BM25's k₁ and b, as is usual.
-const SATURATION: f64 = 1.2;
-const OF_LENGTH: f64 = 0.75;
+/// BM25's parameters, as is usual: how soon further occurrences stop counting, and how much length
+/// counts.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
 
 /// A term with its number. Its text stays in the bag where it was met first.
 #[derive(Clone, Copy)]
@@ -166,7 +167,7 @@ impl Corpus {
         } else {
             1.0
         };
-        count / (count + SATURATION * (1.0 - OF_LENGTH + OF_LENGTH * length))
+        count / (count + K1 * (1.0 - B + B * length))
     }
 
     /// The cosine of `a` and `b`, as vectors of this corpus.

@@ -27,7 +27,7 @@ use crate::{Characters, TokenCounter, TokensError, Words};
 /// let characters = ctx_tokens::counter(&CounterName::CharacterBased)?;
 /// assert_eq!(characters.count("fn main() {}").get(), 4);
 ///
-/// let Err(error) = ctx_tokens::counter(&"gpt4o".parse().unwrap()) else { panic!() };
+/// let Err(error) = ctx_tokens::counter(&"gpt4o".into()) else { panic!() };
 /// assert!(error.to_string().contains("near it: \"gpt-4o\""));
 /// # Ok::<(), TokensError>(())
 /// ```

@@ -46,14 +46,14 @@ fn models_count_with_their_encoding() {
     ] {
         assert_eq!(name_of(model), "o200k_base", "{model}");
     }
-    let gpt = counter(&"gpt-4o".parse().unwrap()).unwrap();
+    let gpt = counter(&"gpt-4o".into()).unwrap();
     assert_eq!(gpt.exactness(), Exactness::Exact);
 }
 
 #[test]
 #[cfg(feature = "openai")]
 fn closed_models_are_estimates_on_the_high_side() {
-    let exact = counter(&"o200k_base".parse().unwrap()).unwrap();
+    let exact = counter(&"o200k_base".into()).unwrap();
     let text = "fn main() { println!(\"a line of text\"); }\n".repeat(10);
     for (model, percent) in [
         ("claude", 180),
@@ -117,7 +117,7 @@ fn a_name_stays_on_its_line_in_an_error() {
 #[test]
 #[cfg(not(feature = "openai"))]
 fn a_counter_that_needs_a_missing_feature_names_it() {
-    let refused = counter(&"gpt-4o".parse().unwrap()).err().unwrap();
+    let refused = counter(&"gpt-4o".into()).err().unwrap();
     assert_eq!(
         refused.to_string(),
         "token counter \"gpt-4o\" needs the feature `openai` of ctx-tokens"
@@ -127,9 +127,7 @@ fn a_counter_that_needs_a_missing_feature_names_it() {
 #[test]
 #[cfg(not(feature = "tokenizer-json"))]
 fn a_path_needs_its_feature() {
-    let refused = counter(&"dir/tokenizer.json".parse().unwrap())
-        .err()
-        .unwrap();
+    let refused = counter(&"dir/tokenizer.json".into()).err().unwrap();
     let TokensError::FeatureOff { feature, .. } = refused else {
         panic!("{refused}")
     };
