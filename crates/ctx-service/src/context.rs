@@ -39,8 +39,8 @@ pub struct Item {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PrimeContext {
-    /// Its id among the contexts of the owner: a keyed hash of owner, thread and receipt.
-    /// Byte-identical answers have the same id.
+    /// Its id among the contexts of the owner: a keyed hash of owner, thread, message and receipt.
+    /// Byte-identical answers to one message have the same id.
     pub id: String,
     /// The handle for feedback on the whole context, if feedback is possible: see
     /// [`crate::Service::feedback`].

@@ -17,7 +17,7 @@ use crate::candidates::{Candidates, Gathered, Scoring};
 use crate::cited::cited;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
-use crate::gather::{Failure, Named, Required, Source, Thread, or_note};
+use crate::gather::{Failure, Named, Required, Source, Thread, Unresolved, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
@@ -485,24 +485,34 @@ impl Service {
         (gathered, retrieved.reports)
     }
 
-    /// An id that distinguishes this context from all others of the owner.
-    fn context_id(&self, thread: &str, built: &mut BuiltContext) -> String {
+    /// An id that distinguishes the context for `making` from all others of the owner. `unresolved`
+    /// is what the receipt will say besides `built`.
+    fn context_id(
+        &self,
+        making: &Making,
+        unresolved: &[Unresolved],
+        built: &mut BuiltContext,
+    ) -> String {
         // The build time is no part of the identity, and the text is represented by its digest.
         let took = std::mem::take(&mut built.build_time);
         let text = std::mem::take(&mut built.context);
         // Serialised first: hashing a few bytes at a time takes several times as long.
-        let receipt = serde_json::to_vec(built).unwrap_or_default();
+        let receipt = (&*built, unresolved, &making.failures);
+        let receipt = serde_json::to_vec(&receipt).unwrap_or_default();
         debug_assert!(!receipt.is_empty(), "a receipt is JSON");
         built.build_time = took;
         built.context = text;
         let receipt = blake3::hash(&receipt);
         let secret = self.secret.unwrap_or(Secret::KNOWN);
+        // The message too: what is named alone has the same receipt for any message, and each is
+        // voted on by itself.
         let parts = [
             self.owner.as_str().as_bytes(),
-            thread.as_bytes(),
+            making.thread.as_bytes(),
+            making.asked.as_bytes(),
             receipt.as_bytes(),
         ];
-        let hash = secret.sign("ctx context 1", &parts).to_hex();
+        let hash = secret.sign("ctx context 2", &parts).to_hex();
         format!("ctx-{}", &hash[..32])
     }
 
@@ -621,7 +631,7 @@ impl Making {
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
         let citations = citations(&built, &candidates, &self.gathered.found, &asked);
         let (service, now) = (&self.service, self.now);
-        let id = service.context_id(&self.thread, &mut built);
+        let id = service.context_id(&self, &candidates.unresolved, &mut built);
         Ok(PrimeContext {
             feedback: service.context_handle(&id, &built.files, now),
             citations: service.with_handles(citations, &id, now),

@@ -1,5 +1,6 @@
 //! Every route, with valid and with invalid requests.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -1420,6 +1421,32 @@ fn a_context_can_be_looked_up_and_voted_on_once() {
     server
         .post(ADA, "/v1/context/feedback", &json!({"useful": true}))
         .refused(400, "handle");
+}
+
+/// What they show is the same.
+#[test]
+fn each_of_two_contexts_of_named_files_has_a_receipt_of_its_own() {
+    let server = Running::embedded();
+    with_files(&server);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let built = |message: &str, references: &[&str]| {
+        let wanted = json!({"message": message, "threadId": "t", "references": references});
+        build(&server, &wanted).data(200)
+    };
+    let plain = built("shorter please", &["src/parser.rs"]);
+    let missing = built("shorter please", &["src/parser.rs", "gone.rs"]);
+    let other = built("und auf deutsch?", &["src/parser.rs"]);
+    let mut ids = BTreeSet::new();
+    for data in [&plain, &missing, &other] {
+        assert_eq!(data["digest"], plain["digest"]);
+        let id = data["id"].as_str().unwrap();
+        let receipt = server.get(ADA, &format!("/v1/context/{id}")).data(200);
+        assert_eq!(receipt["receipt"]["warnings"], data["warnings"]);
+        assert!(ids.insert(id), "{id}");
+    }
+    assert_eq!(missing["warnings"][0]["code"], "unknown_reference");
 }
 
 #[test]

@@ -164,6 +164,37 @@ async fn a_file_counts_once_for_each_context() {
     assert_eq!((ids.len(), digests.len()), (3, 1));
 }
 
+/// Of which the receipt is the same, as only what is named is shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_file_counts_once_for_each_message() {
+    let world = world(FILES);
+    let options = options().with_references(vec!["src/parser.rs".to_owned()]);
+    let (mut ids, mut shown) = (BTreeSet::new(), BTreeSet::new());
+    for (at, message) in ["shorter please", "und auf deutsch?", "shorter please"]
+        .into_iter()
+        .enumerate()
+    {
+        let (service, control) = (&world.service, Control::default());
+        let primed = service.prime("t", message, &options, &control).await;
+        let primed = primed.unwrap();
+        primed.recording.done().await.unwrap();
+        world.store.shown.lock().unwrap().clear();
+        let context = primed.context;
+        ids.insert(context.id.clone());
+        shown.insert(serde_json::to_string(&context.built.included).unwrap());
+        let handle = context.feedback.clone().unwrap();
+        let vote = service.feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW));
+        let expected = if at < 2 {
+            Ok(())
+        } else {
+            Err(FeedbackError::Repeated)
+        };
+        assert_eq!(vote.await, expected, "{message}");
+    }
+    assert_eq!((ids.len(), shown.len()), (2, 1));
+    assert_eq!(uses(&world, "src/parser.rs"), 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handle_is_its_users() {
     let world = world(FILES);
