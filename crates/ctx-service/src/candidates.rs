@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ctx_citations::label_origin;
 use ctx_model::{
-    Chunk, Included, LineSpan, Omitted, Origin, Relevance, Rendition, RenditionKind, UnixSeconds,
-    Warning, WarningCode,
+    Chunk, Included, LineSpan, Omitted, OmittedReason, Origin, Relevance, Rendition, RenditionKind,
+    UnixSeconds, Warning, WarningCode,
 };
 use ctx_rank::{
     Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Vector, chunk_names, recency_at,
@@ -66,7 +66,9 @@ pub(crate) struct Candidates {
     pub(crate) unresolved: Vec<Unresolved>,
     /// The hashes of the texts of the files that were read.
     pub(crate) files: BTreeMap<String, [u8; 32]>,
-    /// The files that could not be read for a transient reason.
+    /// The files that could not be read: they may be another time.
+    pub(crate) unread: BTreeSet<String>,
+    /// Those of them that could not be read for a transient reason.
     away: BTreeSet<String>,
     /// Labels of earlier contexts with the ids of the chunks they refer to, if these still have the
     /// same text.
@@ -124,6 +126,7 @@ impl Candidates {
             mut chunks,
             unresolved,
             clipped,
+            mut unread,
             mut away,
         } = named_chunks(&gathered.named, resolver, &keywords);
         let found = found_chunks(query, &gathered.found);
@@ -138,10 +141,16 @@ impl Candidates {
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let stood = chunks.iter().map(|it| (it.id.clone(), it.span));
         let stood: BTreeMap<String, Option<LineSpan>> = stood.collect();
+        let paths = chunks.iter();
+        let paths = paths.filter_map(|it| Some((it.id.clone(), it.path.clone()?)));
+        let paths: BTreeMap<String, String> = paths.collect();
         let mut read = resolver.resolve(chunks);
         away.append(&mut read.away);
         let chances = weigh(&gathered.prose, &mut read, &weighed);
         read_recent(&gathered.recent, &mut read, &keywords);
+        let is_unread = |it: &&Omitted| it.reason == OmittedReason::Unreadable;
+        let left_out = read.omitted.iter().filter(is_unread);
+        unread.extend(left_out.filter_map(|it| paths.get(&it.id).cloned()));
         note_clipped(clipped, &mut read.files);
         let mut candidates = Candidates {
             chunks: read.chunks,
@@ -149,6 +158,7 @@ impl Candidates {
             warnings: read.warnings,
             unresolved,
             files: read.files,
+            unread,
             away,
             chances,
             ..Candidates::default()
@@ -619,7 +629,9 @@ struct NamedChunks {
     unresolved: Vec<Unresolved>,
     /// The hashes of the files of which lines are named.
     clipped: Vec<(String, [u8; 32])>,
-    /// The files that could not be read for a transient reason.
+    /// The files whose lines could not be counted.
+    unread: BTreeSet<String>,
+    /// Those of them that could not be read for a transient reason.
     away: BTreeSet<String>,
 }
 
@@ -633,8 +645,7 @@ fn named_chunks(named: &Named, resolver: &Resolver, keywords: &Arc<[String]>) ->
         if !resolver.is_awaited() {
             break;
         }
-        let noted = (&mut all.clipped, &mut all.away);
-        match named_chunk(part, resolver, keywords, noted) {
+        match named_chunk(part, resolver, keywords, &mut all) {
             Ok(chunk) => all.chunks.push(chunk),
             Err(why) => all.unresolved.push(Unresolved::new(&part.reference, why)),
         }
@@ -642,23 +653,24 @@ fn named_chunks(named: &Named, resolver: &Resolver, keywords: &Arc<[String]>) ->
     all
 }
 
-/// The chunk of a named part, with its lines limited to those of the file. The hash of the text
-/// that these were counted in is added to `clipped`, and the file to `away` if it cannot be read
-/// for a transient reason.
+/// The chunk of a named part, with its lines limited to those of the file. Notes in `all` the hash
+/// of the text that these were counted in, or that the file cannot be read.
 fn named_chunk(
     part: &NamedPart,
     resolver: &Resolver,
     keywords: &Arc<[String]>,
-    (clipped, away): (&mut Vec<(String, [u8; 32])>, &mut BTreeSet<String>),
+    all: &mut NamedChunks,
 ) -> Result<Chunk, String> {
     let span = match part.lines {
         Some(wanted) => {
             let text = resolver.sources().text(&part.path);
             let text = text.map_err(|error| {
-                away.extend(error.is_transient().then(|| part.path.clone()));
+                all.unread.insert(part.path.clone());
+                all.away
+                    .extend(error.is_transient().then(|| part.path.clone()));
                 error.to_string()
             })?;
-            clipped.push((part.path.clone(), *text.unmasked_hash()));
+            all.clipped.push((part.path.clone(), *text.unmasked_hash()));
             Some(within(wanted, &part.path, text.lines().count())?)
         }
         None => None,

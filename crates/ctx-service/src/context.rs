@@ -63,6 +63,8 @@ pub struct PrimeContext {
     pub timings: PrimeTimings,
     /// The hash of each file shown, as it was read.
     pub(crate) files: Vec<(String, [u8; 32])>,
+    /// The files that were to be shown, and could not be read.
+    pub(crate) unread: Vec<String>,
 }
 
 impl PrimeContext {

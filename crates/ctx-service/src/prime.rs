@@ -340,11 +340,13 @@ impl Service {
         ]))
     }
 
-    /// Whether the files that `kept` shows are unchanged; `None` if the request was cancelled.
+    /// Whether the files that `kept` shows are unchanged, and those that it lacks still cannot be
+    /// read; `None` if the request was cancelled.
     async fn is_current(&self, kept: Arc<PrimeContext>, cancel: Cancel) -> Option<bool> {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
-            let paths: Vec<&str> = kept.files.iter().map(|it| it.0.as_str()).collect();
+            let paths = kept.files.iter().map(|it| &it.0).chain(&kept.unread);
+            let paths: Vec<&str> = paths.map(String::as_str).collect();
             resolver.sources().prepare(&paths);
             for (path, hash) in &kept.files {
                 if cancel.is_cancelled() {
@@ -355,7 +357,8 @@ impl Service {
                     return Some(false);
                 }
             }
-            Some(true)
+            let mut unread = kept.unread.iter();
+            Some(unread.all(|path| resolver.sources().text(path).is_err()))
         };
         let looked = TaskScope::current().blocking(look);
         looked.await.unwrap_or(Some(false))
@@ -637,6 +640,7 @@ impl Making {
             citations: service.with_handles(citations, &id, now),
             id,
             files,
+            unread: candidates.unread.into_iter().collect(),
             unresolved: std::mem::take(&mut candidates.unresolved),
             built: Arc::new(built),
             items,

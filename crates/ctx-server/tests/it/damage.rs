@@ -161,8 +161,13 @@ fn a_file_with_a_flipped_bit_is_told_and_not_shown() {
     let sent = server.post(ADA, "/v1/files", &files).data(200);
     assert_eq!(sent["files"][0]["status"], "updated");
     assert_eq!(sent["files"][1]["status"], "unchanged");
-    let built = server.post(ADA, "/v1/context/build", &asked(1)).data(200);
-    assert!(built["context"].as_str().unwrap().contains("zebra"));
+    // Also for who was told before, and kept waiting, that it is not.
+    for turn in [1, content.len() + 1] {
+        let answer = server.post(ADA, "/v1/context/build", &asked(turn));
+        let built = answer.data(200);
+        let shown = built["context"].as_str().unwrap();
+        assert!(shown.contains("zebra"), "{turn} {answer:?}");
+    }
 }
 
 #[test]
