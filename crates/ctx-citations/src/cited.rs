@@ -60,6 +60,9 @@ pub struct Metadata {
     /// Its place among what the search found, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_rank: Option<u32>,
+    /// The ids of the messages that it is of, in the order of the thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub message_ids: Vec<String>,
 }
 
 impl Metadata {
@@ -69,6 +72,7 @@ impl Metadata {
             created_at: chunk.created_at,
             matched_keywords: chunk.matched_keywords.to_vec(),
             search_rank: None,
+            message_ids: Vec::new(),
         }
     }
 }

@@ -448,6 +448,9 @@ pub(crate) struct Metadata {
     /// Its rank in the search, from 1.
     #[schema(nullable = false)]
     search_rank: Option<u32>,
+    /// The ids of the messages that it consists of, in the order of the thread.
+    #[schema(nullable = false)]
+    message_ids: Option<Vec<String>>,
 }
 
 /// A context that was built before.

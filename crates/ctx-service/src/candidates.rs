@@ -17,7 +17,7 @@ use ctx_retrieve::{Found, Message, PortError};
 
 use crate::beside::{has_lost, take_out_named};
 use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
-use crate::history::{beginning, exchanges, name_turns};
+use crate::history::{beginning, exchanges, ids_of_exchanges, name_turns};
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::prose::{Prose, below_min_chance};
@@ -73,6 +73,8 @@ pub(crate) struct Candidates {
     /// Labels of earlier contexts with the ids of the chunks they refer to, if these still have the
     /// same text.
     recalled: BTreeMap<String, String>,
+    /// The ids of the messages of each exchange, by the id of its chunk.
+    pub(crate) said: BTreeMap<String, Vec<String>>,
     /// The chance that the search gives each chunk, 0..=1, by id.
     chances: BTreeMap<String, f64>,
     /// The ids of chunks named by their label, or by the id of a message.
@@ -315,8 +317,13 @@ impl Candidates {
         self.raise(scoring.query, is_awaited);
         self.pin(&ids);
         self.called = ids;
-        let chunks = self.chunks.iter_mut();
-        let messages = chunks.filter(|it| it.origin == Origin::Message);
+        let mut ids = ids_of_exchanges(&gathered.history);
+        let is_message = |it: &&mut Chunk| it.origin == Origin::Message;
+        for chunk in self.chunks.iter_mut().filter(is_message) {
+            let its = chunk.name.as_deref().and_then(|first| ids.remove(first));
+            self.said.extend(its.map(|its| (chunk.id.clone(), its)));
+        }
+        let messages = self.chunks.iter_mut().filter(is_message);
         name_turns(messages, &gathered.history);
         signals_of
     }

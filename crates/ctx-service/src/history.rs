@@ -183,6 +183,14 @@ pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str
     Some(&found[0].id)
 }
 
+/// The ids of the messages of each exchange, by the id of its first message, which is its name.
+pub(crate) fn ids_of_exchanges(messages: &[Message]) -> BTreeMap<&str, Vec<String>> {
+    let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
+    let ids = |it: &[&Message]| it.iter().map(|it| it.id.clone()).collect();
+    let whole = said.chunk_by(|_, next| next.role != "user");
+    whole.map(|it| (it[0].id.as_str(), ids(it))).collect()
+}
+
 /// Names exchanges, given in chronological order, so that the order of their names is their order:
 /// by the places of their `messages` in the thread, which do not change, with as many digits as the
 /// largest has, at least three. If the store does not tell places, by their times.

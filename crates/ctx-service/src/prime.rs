@@ -689,6 +689,8 @@ fn citations(
         let held = candidates.held.iter();
         let held = held.filter(|(_, whole)| **whole == cited.id);
         cited.also = held.map(|(id, _)| id.clone()).collect();
+        let said = candidates.said.get(&cited.id).cloned();
+        cited.metadata.message_ids = said.unwrap_or_default();
     }
     citations
 }

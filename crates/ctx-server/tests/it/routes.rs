@@ -769,12 +769,14 @@ fn a_context_has_the_thread_and_what_is_pinned() {
     let thread = json!({"id": "t-1", "title": "Budgets", "pinned": ["@src/server.rs:1-2"]});
     let data = server.post(ADA, "/v1/threads", &thread).data(201);
     assert_eq!(data["id"], "t-1");
+    let mut said = Vec::new();
     for (role, content) in [("user", "the zebra crossing"), ("assistant", "noted")] {
         let message = json!({"role": role, "content": content});
         let data = server
             .post(ADA, "/v1/threads/t-1/messages", &message)
             .data(201);
         assert_eq!(data["role"], role);
+        said.push(data["id"].clone());
     }
     let wanted =
         json!({"threadId": "t-1", "message": "parse_budget", "references": ["listen", "nowhere"]});
@@ -790,6 +792,9 @@ fn a_context_has_the_thread_and_what_is_pinned() {
     }
     // A question with its answer is one exchange.
     assert_eq!(data["stats"]["historyCount"], 1);
+    let items = data["items"].as_array().unwrap();
+    let of = items.iter().find(|it| it["type"] == "message").unwrap();
+    assert_eq!(of["metadata"]["messageIds"], json!(said));
     assert_eq!(data["stats"]["explicitCount"], 2);
     assert_eq!(data["warnings"][0]["code"], "unknown_reference");
 }

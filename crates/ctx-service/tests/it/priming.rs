@@ -283,6 +283,14 @@ async fn a_message_is_named_by_its_id() {
     // Uses are those of files.
     assert_eq!(best.signals[4].value, None);
     assert_eq!(context.stats.explicit_count, 1);
+    // Who is told that an exchange is cited knows which messages are.
+    let cited = context.citations.iter();
+    let cited = cited.filter(|it| it.origin == Origin::Message);
+    let of: Vec<&[String]> = cited.map(|it| &*it.metadata.message_ids).collect();
+    assert_eq!(
+        of,
+        [&["m0".to_owned(), "m1".to_owned()][..], &["m2".to_owned()]]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
