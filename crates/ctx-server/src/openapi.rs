@@ -11,6 +11,8 @@ use utoipa::openapi::schema::{ArrayItems, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Object, OpenApi, Ref, RefOr, Type};
 
+use crate::schema::add_defaults;
+
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(
@@ -68,11 +70,12 @@ const HEADERS: [(&str, &str, Type, &str); 4] = [
     ),
 ];
 
-/// Adds the headers to the answers of every route, and references the schemas of their parts by
-/// name.
+/// Adds the headers to the answers of every route and the defaults to options, and references the
+/// schemas of the parts of answers by name.
 pub(crate) fn finish(openapi: &mut OpenApi) {
     if let Some(components) = &mut openapi.components {
         name_parts(&mut components.schemas);
+        add_defaults(&mut components.schemas);
     }
     let operations = openapi.paths.paths.values_mut().flat_map(operations);
     for (status, response) in operations.flatten() {

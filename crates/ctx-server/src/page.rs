@@ -60,9 +60,10 @@ impl Page {
         }
         self.push("<table>");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let is_required = parameter["required"] == true;
             self.row(
                 &text(&parameter["name"]),
-                &shape(&parameter["schema"]),
+                &field(&parameter["schema"], is_required),
                 &text(&parameter["description"]),
             );
         }
@@ -87,32 +88,63 @@ impl Page {
         if schema["description"].is_string() {
             self.push(&format!("<p>{}</p>", text(&schema["description"])));
         }
-        self.push("<table>");
-        let parts = schema["allOf"]
-            .as_array()
-            .map_or(std::slice::from_ref(schema), |it| it);
-        for part in parts {
-            if part["$ref"].is_string() {
-                self.row("", &shape(part), "");
-            }
-            for (field, it) in object(&part["properties"]) {
-                self.row(&escape(field), &shape(it), &text(&it["description"]));
-            }
+        let mut parts = [&schema["allOf"], &schema["oneOf"]].into_iter();
+        let parts = parts.find_map(Value::as_array);
+        for part in parts.map_or(std::slice::from_ref(schema), |it| it) {
+            self.part(part);
         }
-        if schema["enum"].is_array() {
-            self.row("", &shape(schema), "");
-        }
-        self.push("</table>");
         if !schema["example"].is_null() {
             let example = format!("{:#}", schema["example"]);
             self.push(&format!("<pre>{}</pre>", escape(&example)));
         }
     }
 
+    /// The fields of a part of a schema, or what it is if it has none.
+    fn part(&mut self, part: &Value) {
+        self.push("<table>");
+        if !part["properties"].is_object() {
+            self.row("", &field(part, false), "");
+        }
+        let required = part["required"].as_array();
+        for (name, it) in object(&part["properties"]) {
+            let is_required = required.is_some_and(|all| all.iter().any(|it| it == name));
+            let (name, shape) = (escape(name), field(it, is_required));
+            self.row(&name, &shape, &text(&it["description"]));
+        }
+        self.push("</table>");
+    }
+
     fn row(&mut self, name: &str, shape: &str, about: &str) {
         // Writing to a string cannot fail.
         let _ = write!(self.0, "<tr><td><code>{name}</code><td>{shape}<td>{about}");
     }
+}
+
+/// The type of a field, whether it is required, its limits, and its default unless that is null.
+fn field(schema: &Value, is_required: bool) -> String {
+    let mut told = vec![shape(schema)];
+    if is_required {
+        told.push("required".to_owned());
+    }
+    for (least, most, unit) in [
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+    ] {
+        match (schema[least].as_f64(), schema[most].as_f64()) {
+            (Some(least), Some(most)) => told.push(format!("{least} to {most}{unit}")),
+            (None, Some(most)) => told.push(format!("at most {most}{unit}")),
+            (Some(least), None) if least > 0.0 => told.push(format!("at least {least}{unit}")),
+            _ => {}
+        }
+    }
+    if !schema["default"].is_null() {
+        told.push(format!(
+            "default {}",
+            escape(&schema["default"].to_string())
+        ));
+    }
+    told.join(", ")
 }
 
 /// The type of a schema, in a word or a link.

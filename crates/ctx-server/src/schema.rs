@@ -9,9 +9,14 @@
     reason = "they are there to be described"
 )]
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{
+    AllOfBuilder, Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type,
+};
 use utoipa::{PartialSchema, ToSchema};
 
 /// Something that may be shown to a model.
@@ -151,13 +156,13 @@ pub(crate) enum RenditionKind {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BuildOptions {
     /// The most tokens of the context and the reserve together.
-    #[schema(nullable = false, default = 8000, maximum = 1_000_000)]
+    #[schema(nullable = false, maximum = 1_000_000)]
     max_tokens: Option<u64>,
     /// The most chunks in the context.
     #[schema(maximum = 9_007_199_254_740_991u64)]
     max_chunks: Option<u64>,
     /// Tokens reserved for the answer.
-    #[schema(nullable = false, default = 0, maximum = 4_294_967_295u32)]
+    #[schema(nullable = false, maximum = 4_294_967_295u32)]
     reserve: Option<u64>,
     /// The format of the context.
     #[schema(nullable = false)]
@@ -216,7 +221,7 @@ pub(crate) struct BuildOptions {
     /// Text after the last chunk.
     context_footer: Option<String>,
     /// The token counter: `characterBased`, `wordBased`, an encoding or a model.
-    #[schema(nullable = false, default = "o200k_base")]
+    #[schema(nullable = false)]
     token_estimation: Option<String>,
     /// Chunks below it are left out, except pinned ones and messages of the thread.
     #[schema(minimum = 0, maximum = 1)]
@@ -224,8 +229,7 @@ pub(crate) struct BuildOptions {
     /// Whether chunks with overlapping or adjacent lines are merged.
     #[schema(nullable = false)]
     merge: Option<bool>,
-    /// A chunk is worth its relevance to this power. The default is 8 for a message, and 1 for
-    /// chunks of the request.
+    /// A chunk is worth its relevance to this power.
     #[schema(nullable = false, minimum = 0, maximum = 255)]
     relevance_power: Option<u32>,
     /// How much new information counts against relevance.
@@ -256,20 +260,53 @@ const EXPLAIN: &str = "Whether each item, and the receipt, tells the signals tha
 impl PartialSchema for PrimeOptions {
     fn schema() -> RefOr<Schema> {
         let mut schema = BuildOptions::schema();
-        if let RefOr::T(Schema::Object(object)) = &mut schema {
-            let budget = ctx_service::PrimeOptions::default().build.max_tokens;
-            let properties = &mut object.properties;
-            // The default of the reserve is described by the field that contains these options.
-            for (name, default) in [("maxTokens", Some(budget.get().into())), ("reserve", None)] {
-                if let Some(RefOr::T(Schema::Object(property))) = properties.get_mut(name) {
-                    property.default = default;
-                }
-            }
-            if let Some(RefOr::T(Schema::Object(explain))) = properties.get_mut("explain") {
-                explain.description = Some(EXPLAIN.to_owned());
-            }
+        if let RefOr::T(Schema::Object(object)) = &mut schema
+            && let Some(RefOr::T(Schema::Object(explain))) = object.properties.get_mut("explain")
+        {
+            explain.description = Some(EXPLAIN.to_owned());
         }
         schema
+    }
+}
+
+/// The options of a context for a message that have no default, or none that can be named: the
+/// field that contains these options describes them.
+const WITHOUT_DEFAULT: [&str; 4] = ["reserve", "groupBy", "order", "includeIds"];
+
+/// Adds the default of each option to the schemas of options, as it is in `ctx-model` and
+/// `ctx-service`.
+pub(crate) fn add_defaults(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
+    let of_message = ctx_service::PrimeOptions::default().build;
+    for (name, options, without) in [
+        ("BuildOptions", ctx_model::BuildOptions::default(), &[][..]),
+        ("PrimeOptions", of_message, &WITHOUT_DEFAULT),
+    ] {
+        let defaults = serde_json::to_value(options).unwrap_or_default();
+        let Some(RefOr::T(Schema::Object(schema))) = schemas.get_mut(name) else {
+            continue;
+        };
+        let properties = schema.properties.iter_mut();
+        for (field, property) in properties.filter(|it| !without.contains(&it.0.as_str())) {
+            // An option that is not written is off.
+            set_default(property, defaults.get(field).cloned().unwrap_or_default());
+        }
+    }
+}
+
+fn set_default(property: &mut RefOr<Schema>, value: Value) {
+    match property {
+        RefOr::T(Schema::Object(it)) => it.default = Some(value),
+        RefOr::T(Schema::OneOf(it)) => it.default = Some(value),
+        RefOr::T(_) => {}
+        // A reference has no place for a default.
+        RefOr::Ref(to) => {
+            let description = std::mem::take(&mut to.description);
+            let with_default = AllOfBuilder::new()
+                .item(to.clone())
+                .description(Some(description))
+                .default(Some(value));
+            *property = with_default.into();
+        }
     }
 }
 

@@ -171,6 +171,74 @@ fn who_says_every_default_that_is_described_is_answered_as_who_says_none() {
 }
 
 #[test]
+fn every_option_is_described_with_its_default() {
+    let openapi = described(&Running::embedded());
+    let properties = |name: &str| &openapi["components"]["schemas"][name]["properties"];
+    let without = |name: &str| -> Vec<&String> {
+        let options = properties(name).as_object().unwrap().iter();
+        let options = options.filter(|(_, it)| it.get("default").is_none());
+        options.map(|it| it.0).collect()
+    };
+    assert_eq!(without("BuildOptions"), [""; 0]);
+    // What these are for a message is told of its options as a whole.
+    let of_message = ["groupBy", "includeIds", "order", "reserve"];
+    assert_eq!(without("PrimeOptions"), of_message);
+    for (option, of_chunks, of_message) in [
+        ("relevancePower", json!(1), json!(12)),
+        ("selection", json!("inOrder"), json!("optimal")),
+        ("format", json!("markdown"), json!("markdown")),
+        ("includeNotice", json!(true), json!(true)),
+        ("maxChunks", Value::Null, Value::Null),
+    ] {
+        for (name, default) in [("BuildOptions", of_chunks), ("PrimeOptions", of_message)] {
+            assert_eq!(
+                properties(name)[option]["default"],
+                default,
+                "{name} {option}"
+            );
+        }
+    }
+}
+
+/// Of what the description says in other words than descriptions.
+#[test]
+fn people_see_what_is_required_allowed_and_default() {
+    let server = Running::embedded();
+    let page = server.send("GET /docs", &[], b"").body;
+    let section = |name: &str| {
+        let from = page.split(&format!("id=\"type-{name}\"")).nth(1).unwrap();
+        from.split("<h3").next().unwrap().to_owned()
+    };
+    for (name, rows) in [
+        (
+            "BuildRequest",
+            &[
+                "string, required, 1 to 32768 characters",
+                "at most 32 items",
+            ][..],
+        ),
+        (
+            "BuildOptions",
+            &[
+                "integer, 0 to 1000000, default 8000",
+                "default &quot;markdown&quot;",
+            ],
+        ),
+        ("PrimeOptions", &["default 4000", "default 12"]),
+        ("Reference", &["string, 1 to 1024 characters"]),
+        (
+            "BuildEvent",
+            &["progress, required", "#type-Progress", "#type-Problem"],
+        ),
+    ] {
+        let section = section(name);
+        for row in rows {
+            assert!(section.contains(row), "{row} in {section}");
+        }
+    }
+}
+
+#[test]
 fn requests_accept_the_fields_of_their_schema() {
     let server = Running::embedded();
     let schemas = &described(&server)["components"]["schemas"];
