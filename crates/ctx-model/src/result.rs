@@ -166,7 +166,7 @@ pub struct BuiltContext {
     /// The mean relevance of the included chunks, where one that others are merged into counts
     /// once, with the highest of theirs; 0 if there are none.
     pub average_relevance: f64,
-    /// Whether a chunk was left out for lack of room.
+    /// Whether a chunk was left out for lack of room, or is shown in part.
     pub was_truncated: bool,
     /// The sources that an answer may cite, in the order shown.
     pub citations: Vec<Citation>,

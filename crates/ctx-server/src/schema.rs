@@ -394,7 +394,7 @@ pub(crate) struct BuiltContext {
     files: Vec<String>,
     /// The mean relevance of the included chunks.
     average_relevance: f64,
-    /// Whether something was omitted for lack of room.
+    /// Whether something was omitted for lack of room, or is shown in part.
     was_truncated: bool,
     /// What an answer may cite.
     citations: Vec<Citation>,
@@ -402,7 +402,7 @@ pub(crate) struct BuiltContext {
     certificate: Certificate,
     /// The format of the context.
     format: Format,
-    /// How long the build took, in milliseconds.
+    /// How long selecting the chunks and writing the context took, in milliseconds.
     build_time: f64,
     /// BLAKE3 of the context: 64 hexadecimal digits.
     digest: String,
@@ -449,13 +449,13 @@ pub(crate) struct ContextData {
     files: Vec<String>,
     /// The mean relevance of the included chunks.
     average_relevance: f64,
-    /// Whether something was omitted for lack of room.
+    /// Whether something was omitted for lack of room, or is shown in part.
     was_truncated: bool,
     /// How good the selection is.
     certificate: Certificate,
     /// The format of the context.
     format: Format,
-    /// How long the build took, in milliseconds.
+    /// How long selecting the chunks and writing the context took, in milliseconds.
     build_time: f64,
     /// BLAKE3 of the context: 64 hexadecimal digits.
     digest: String,
