@@ -397,15 +397,45 @@ impl OwnedStore {
         after: i64,
         limit: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
+        let order = "number > $3 ORDER BY number";
+        self.messages_in(order, thread, after, limit).await
+    }
+
+    /// The messages of `thread` before the one with number `before`, the latest first.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn latest_messages(
+        &self,
+        thread: &str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let (order, before) = (
+            "number < $3 ORDER BY number DESC",
+            before.unwrap_or(i64::MAX),
+        );
+        self.messages_in(order, thread, before, limit).await
+    }
+
+    /// At most `limit` messages of `thread` from `after` on in this order.
+    async fn messages_in(
+        &self,
+        order: &'static str,
+        thread: &str,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         if thread.contains('\0') {
             return Ok(Vec::new());
         }
-        let sql =
+        let sql = format!(
             "SELECT number, id, role, content, created_at * 1000 + milliseconds FROM ctx.messages
-                   WHERE owner = $1 AND thread = $2 AND number > $3 ORDER BY number LIMIT $4::int";
+             WHERE owner = $1 AND thread = $2 AND {order} LIMIT $4::int"
+        );
         let limit = self.limits().rows(limit);
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &after, &limit];
-        let rows = self.read("list messages", sql, &values).await?;
+        let rows = self.read("list messages", &sql, &values).await?;
         Ok(rows.iter().map(stored_message).collect())
     }
 

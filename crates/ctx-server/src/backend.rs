@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::cause::is_away;
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, Page};
+use crate::paging::{FilePage, Listing, MessagePage, Page};
 use crate::reserve::Reserve;
 use crate::{Keeping, Owner};
 
@@ -94,12 +94,12 @@ pub trait Backend: Send + Sync {
         message: NewMessage,
     ) -> Result<Appended, BackendError>;
 
-    /// Lists the messages of a thread, oldest first.
+    /// Lists the messages of a thread.
     async fn messages(
         &self,
         owner: &Owner,
         thread: &str,
-        page: Page,
+        page: MessagePage,
     ) -> Result<Listing<Message>, BackendError>;
 
     /// Records whether a context, or a file in it, was useful. Returns whether the vote counted:

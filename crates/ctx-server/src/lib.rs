@@ -78,7 +78,7 @@ pub use job::{Job, Stage, Timing};
 pub use limits::Limits;
 pub use nest::Routes;
 pub use owner::Owner;
-pub use paging::{FilePage, Listing, Page, PageLimit};
+pub use paging::{FilePage, Listing, MessageOrder, MessagePage, Page, PageLimit};
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::{Breakdown, Fault, Faults, Problem, Shortfall};

@@ -9,6 +9,27 @@ pub struct Page {
     pub after: Option<i64>,
 }
 
+/// Which page of the messages of a thread to return.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessagePage {
+    /// The most entries of the page.
+    pub limit: PageLimit,
+    /// Where the previous page ended: the `next` that came with it.
+    pub after: Option<i64>,
+    /// Which messages come first, on each page and among pages.
+    pub order: MessageOrder,
+}
+
+/// In which order messages are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MessageOrder {
+    /// The oldest first.
+    #[default]
+    Oldest,
+    /// The latest first.
+    Latest,
+}
+
 /// Which page of the files to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePage {
@@ -63,7 +84,8 @@ impl<T> Listing<T> {
 }
 
 impl<T, N: Clone> Listing<T, N> {
-    /// The first `limit` of `rows`, each with its position.
+    /// The first `limit` of `rows`, each with its position. One row more than the limit shows that
+    /// there is a next page.
     pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
         let is_more = rows.len() > limit.get();
         rows.truncate(limit.get());

@@ -339,6 +339,14 @@ pub(crate) enum Format {
     Plain,
 }
 
+/// In which order messages are listed.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum MessageOrder {
+    Oldest,
+    Latest,
+}
+
 /// How chunks are grouped.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

@@ -472,6 +472,22 @@ pub(crate) struct PageQuery {
     pub(crate) after: Option<String>,
 }
 
+/// Which page of the messages of a thread to return.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MessagesQuery {
+    /// The most entries of the page.
+    #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
+    pub(crate) limit: Option<String>,
+    /// The `next` that came with the previous page, which had the same `order`.
+    #[param(value_type = Option<i64>, minimum = 0)]
+    pub(crate) after: Option<String>,
+    /// Which messages come first, on each page and among pages.
+    #[param(inline, value_type = Option<schema::MessageOrder>, default = "oldest")]
+    pub(crate) order: Option<String>,
+}
+
 /// Which page of the files to return.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -231,6 +231,8 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let mut rows: Vec<Row> = each("messages", store.messages(thread, limit).await?).collect();
     let listed = store.listed_messages(thread, number, limit).await?;
     rows.extend(each("listed messages", listed));
+    let latest = store.latest_messages(thread, Some(number), limit).await?;
+    rows.extend(each("latest messages", latest));
     for (thread, id) in [
         (thread, &*it.texts[it.texts.len() - 1]),
         (laws::THREAD, thread),

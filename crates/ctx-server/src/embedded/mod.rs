@@ -50,7 +50,7 @@ use crate::backend::{
 use crate::build::Priming;
 use crate::cause::Fact;
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, Page};
+use crate::paging::{FilePage, Listing, MessagePage, Page};
 use crate::quota::{Keeping, Quota};
 use crate::random::random_id;
 use crate::{Owner, ServerError, descriptors};
@@ -256,7 +256,7 @@ impl Backend for Embedded {
         &self,
         owner: &Owner,
         thread: &str,
-        page: Page,
+        page: MessagePage,
     ) -> Result<Listing<Message>, BackendError> {
         let thread = thread.to_owned();
         self.with(owner, move |it| it.messages(&thread, &page))

@@ -10,7 +10,7 @@ use crate::backend::{NewMessage, NewThread};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
 use crate::embedded::tests::{each_flip, empty};
-use crate::paging::Page;
+use crate::paging::{MessagePage, Page};
 
 fn fill(folder: &Path) {
     fill_open(&Database::open(folder).unwrap());
@@ -101,7 +101,7 @@ fn a_row_that_changes_while_it_is_open_is_told_when_it_is_read() {
     let other = Connection::open(folder.path().join("state.db")).unwrap();
     let put = "UPDATE messages SET content = 'another' WHERE id = 'msg-b-3'";
     other.execute(put, []).unwrap();
-    let read = |thread| database.messages(thread, &Page::default());
+    let read = |thread| database.messages(thread, &MessagePage::default());
     assert!(matches!(read("b"), Err(BackendError::Damaged { .. })));
     assert!(read("a").is_ok());
     let put = "UPDATE threads SET pinned = '[]' WHERE id = 'a'";

@@ -28,7 +28,7 @@ use crate::backend::{
 use crate::build::{Priming, build, count};
 use crate::cause::cause;
 use crate::job::Job;
-use crate::paging::{Listing, Page};
+use crate::paging::{Listing, MessagePage, Page};
 use crate::random::random_number;
 
 /// Bytes of file texts that are cached in memory per owner.
@@ -200,8 +200,8 @@ impl Store {
         self.database.append(thread, id, message, &self.quota)
     }
 
-    /// The messages of a thread, oldest first.
-    pub(super) fn messages(&self, thread: &str, page: &Page) -> Result<Listing<Message>> {
+    /// The messages of a thread.
+    pub(super) fn messages(&self, thread: &str, page: &MessagePage) -> Result<Listing<Message>> {
         self.database.messages(thread, page)
     }
 

@@ -8,7 +8,7 @@ use super::rows::{MESSAGES, THREADS, Table};
 use crate::backend::{Appended, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo};
 use crate::build::now;
 use crate::checks;
-use crate::paging::{Listing, Page};
+use crate::paging::{Listing, MessageOrder, MessagePage, Page};
 
 impl Database {
     /// Creates a thread.
@@ -120,15 +120,20 @@ impl Database {
         })
     }
 
-    /// The messages of a thread, oldest first.
-    pub(super) fn messages(&self, thread: &str, page: &Page) -> Result<Listing<Message>> {
+    /// The messages of a thread.
+    pub(super) fn messages(&self, thread: &str, page: &MessagePage) -> Result<Listing<Message>> {
         let state = self.reader();
         let (seq, _) = Database::thread(&state, thread, "threadId")?;
-        let get = MESSAGES.select("WHERE thread = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
+        let (rest, begin) = match page.order {
+            MessageOrder::Oldest => ("seq > ?2 ORDER BY seq", 0),
+            MessageOrder::Latest => ("seq < ?2 ORDER BY seq DESC", i64::MAX),
+        };
+        let get = MESSAGES.select(&format!("WHERE thread = ?1 AND {rest} LIMIT ?3"));
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
-        let rows = params![seq, page.after.unwrap_or(0), at_most(page.limit.get() + 1)];
+        let limit = at_most(page.limit.get() + 1);
+        let rows = params![seq, page.after.unwrap_or(begin), limit];
         let rows = get.query_map(rows, numbered).and_then(Iterator::collect);
-        Ok(Listing::of(rows.map_err(read_failed)?, page))
+        Ok(Listing::within(rows.map_err(read_failed)?, page.limit))
     }
 
     /// The last `limit` messages of a thread, the oldest first, each with its position in it, from

@@ -33,7 +33,7 @@ use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::checks;
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, Page, PageLimit};
+use crate::paging::{FilePage, Listing, MessageOrder, MessagePage, Page, PageLimit};
 use crate::random::random_id;
 use crate::{Keeping, Owner, Quota, ServerError};
 
@@ -286,15 +286,26 @@ impl Backend for Postgres {
         }
     }
 
-    async fn messages(&self, owner: &Owner, thread: &str, page: Page) -> Result<Listing<Message>> {
+    async fn messages(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        page: MessagePage,
+    ) -> Result<Listing<Message>> {
         let store = self.owned(owner)?;
         if !store.has_thread(thread).await.map_err(failed)? {
             return Err(no_thread(thread));
         }
-        let after = page.after.unwrap_or(0);
-        let rows = store.listed_messages(thread, after, page.limit.get() + 1);
-        let messages = rows.await.map_err(failed)?.into_iter().map(shown);
-        Ok(Listing::of(messages.collect(), &page))
+        let most = page.limit.get() + 1;
+        let rows = match page.order {
+            MessageOrder::Oldest => {
+                let after = page.after.unwrap_or(0);
+                store.listed_messages(thread, after, most).await
+            }
+            MessageOrder::Latest => store.latest_messages(thread, page.after, most).await,
+        };
+        let messages = rows.map_err(failed)?.into_iter().map(shown);
+        Ok(Listing::within(messages.collect(), page.limit))
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {

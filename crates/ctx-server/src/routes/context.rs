@@ -25,7 +25,7 @@ use crate::admission::{Doing, Slot};
 use crate::auth::Identity;
 use crate::backend::{Backend, BackendError, Prime, PrimeRequest, Receipt, Vote};
 use crate::job::Stage;
-use crate::paging::{Page, PageLimit};
+use crate::paging::{MessagePage, PageLimit};
 use crate::problem::Problem;
 use crate::request::carried;
 use crate::schema;
@@ -118,9 +118,9 @@ async fn check_thread(
     let id = id.to_owned();
     let slot = tasks::enter(app, &app.store, &identity.owner, Doing::Reads)?;
     let slot = slot.of_request_since(since);
-    let page = Page {
+    let page = MessagePage {
         limit: PageLimit::new(1).unwrap_or_default(),
-        after: None,
+        ..MessagePage::default()
     };
     ask_in(app, identity, slot, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {

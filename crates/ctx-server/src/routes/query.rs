@@ -8,10 +8,10 @@ use axum::http::request::Parts;
 
 use crate::json::fault;
 use crate::limits;
-use crate::paging::{FilePage, Page, PageLimit};
+use crate::paging::{FilePage, MessageOrder, MessagePage, Page, PageLimit};
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{FilesQuery, PageQuery, check_id, is_longer};
+use crate::wire::{FilesQuery, MessagesQuery, PageQuery, check_id, is_longer};
 
 /// The id in a path.
 pub(crate) struct Id(pub(crate) String);
@@ -34,12 +34,27 @@ impl FromRequestParts<Shared> for Page {
         let query = Query::<PageQuery>::from_request_parts(parts, state).await;
         let Query(query) = query.map_err(|error| refused(&error))?;
         let limit = limit_of(query.limit)?;
-        let after = query.after.map(|given| {
-            let after = given.parse().ok().filter(|it| *it >= 0);
-            after.ok_or_else(|| Problem::invalid("after", "it is the `next` of an answer"))
-        });
-        let after = after.transpose()?;
+        let after = number_after(query.after)?;
         Ok(Page { limit, after })
+    }
+}
+
+impl FromRequestParts<Shared> for MessagePage {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
+        let query = Query::<MessagesQuery>::from_request_parts(parts, state).await;
+        let Query(query) = query.map_err(|error| refused(&error))?;
+        let order = match query.order.as_deref() {
+            None | Some("oldest") => MessageOrder::Oldest,
+            Some("latest") => MessageOrder::Latest,
+            Some(_) => return Err(Problem::invalid("order", "it is `oldest` or `latest`")),
+        };
+        Ok(MessagePage {
+            limit: limit_of(query.limit)?,
+            after: number_after(query.after)?,
+            order,
+        })
     }
 }
 
@@ -59,6 +74,14 @@ impl FromRequestParts<Shared> for FilePage {
         }
         Ok(FilePage { limit, after })
     }
+}
+
+fn number_after(given: Option<String>) -> Result<Option<i64>, Problem> {
+    let number = given.map(|given| {
+        let number = given.parse().ok().filter(|it| *it >= 0);
+        number.ok_or_else(|| Problem::invalid("after", "it is the `next` of an answer"))
+    });
+    number.transpose()
 }
 
 fn limit_of(given: Option<String>) -> Result<PageLimit, Problem> {

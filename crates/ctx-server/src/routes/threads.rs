@@ -15,10 +15,12 @@ use crate::auth::Identity;
 use crate::backend::{
     Appended, Backend, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo,
 };
-use crate::paging::{Listing, Page};
+use crate::paging::{Listing, MessagePage, Page};
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};
+use crate::wire::{
+    ListMeta, MessageRequest, MessagesQuery, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest,
+};
 
 /// Create a thread.
 ///
@@ -189,9 +191,9 @@ pub(crate) async fn append(
     Ok(plain(status, message))
 }
 
-/// List the messages of a thread, oldest first.
+/// List the messages of a thread, oldest first, or latest first.
 #[utoipa::path(get, path = "/v1/threads/{id}/messages", tag = "threads",
-    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), PageQuery), responses(
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), MessagesQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Message>, ListMeta>),
     (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
@@ -200,7 +202,7 @@ pub(crate) async fn messages(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    page: Page,
+    page: MessagePage,
 ) -> Result<Response, Problem> {
     let messages = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         let messages = backend.messages(&owner, &id, page).await;

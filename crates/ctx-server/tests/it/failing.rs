@@ -13,9 +13,9 @@ use ctx_retrieve::{
     Retriever, TextQuery, Usage,
 };
 use ctx_server::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Priming, Receipt, Removed, Thread,
-    ThreadInfo, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message,
+    MessagePage, NewFile, NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Priming,
+    Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use ctx_service::{Ports, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
@@ -249,7 +249,7 @@ impl Backend for Shared {
         &self,
         _: &Owner,
         _: &str,
-        _: Page,
+        _: MessagePage,
     ) -> Result<Listing<Message>, BackendError> {
         self.0.fail().await
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_server::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Opened, Owner, Page, Prime, PrimeRequest, Receipt, Removed, Thread,
-    ThreadInfo, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message,
+    MessagePage, NewFile, NewMessage, NewThread, Opened, Owner, Page, Prime, PrimeRequest, Receipt,
+    Removed, Thread, ThreadInfo, Vote,
 };
 
 /// What a store of a test does.
@@ -128,7 +128,7 @@ impl<T: Builds + 'static> Backend for Only<T> {
         &self,
         owner: &Owner,
         _: &str,
-        _: Page,
+        _: MessagePage,
     ) -> Result<Listing<Message>, BackendError> {
         self.0.messages(owner).await
     }

@@ -230,6 +230,11 @@ fn a_file_of_the_database_that_says_quoted_parts_have_the_highest_relevance() {
 }
 
 #[test]
+fn what_was_said_last_in_the_database_can_be_listed_first() {
+    crate::routes::messages_are_listed_from_either_end(&running!());
+}
+
+#[test]
 fn threads_have_their_messages_pages_and_pins() {
     let server = running!();
     let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});

@@ -847,6 +847,55 @@ fn threads_and_messages_are_listed_in_parts() {
     );
 }
 
+/// Whatever the store is.
+pub(crate) fn messages_are_listed_from_either_end(server: &Running) {
+    for thread in ["t", "u"] {
+        let thread = json!({"id": thread});
+        server.post(ADA, "/v1/threads", &thread).data(201);
+    }
+    // Those of another thread are between.
+    for n in 0..5 {
+        for thread in ["t", "u"] {
+            let message = json!({"role": "user", "content": format!("{thread}{n}")});
+            let path = format!("/v1/threads/{thread}/messages");
+            server.post(ADA, &path, &message).data(201);
+        }
+    }
+    let listed = |order: &str| {
+        let (mut said, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/v1/threads/t/messages?limit=2{order}{after}");
+            let answer = server.get(ADA, &path);
+            for message in answer.data(200).as_array().unwrap() {
+                said.push(message["content"].as_str().unwrap().to_owned());
+            }
+            match &answer.json()["meta"]["next"] {
+                Value::Null => return said,
+                next => after = format!("&after={next}"),
+            }
+        }
+    };
+    let mut said = listed("");
+    assert_eq!(said, ["t0", "t1", "t2", "t3", "t4"]);
+    assert_eq!(listed("&order=oldest"), said);
+    said.reverse();
+    assert_eq!(listed("&order=latest"), said);
+    for path in [
+        "/v1/threads/t/messages?order=",
+        "/v1/threads/t/messages?order=newest",
+    ] {
+        server.get(ADA, path).refused(400, "order");
+    }
+    server
+        .get(ADA, "/v1/threads?order=latest")
+        .refused(400, "order");
+}
+
+#[test]
+fn what_was_said_last_can_be_listed_first() {
+    messages_are_listed_from_either_end(&Running::embedded());
+}
+
 #[test]
 fn threads_that_are_not_or_are_already_are_named() {
     let server = Running::embedded();

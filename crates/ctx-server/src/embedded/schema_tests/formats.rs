@@ -48,7 +48,10 @@ fn data_of_an_earlier_format_is_taken_over() {
     let database = Database::open(folder.path()).unwrap();
     assert_eq!(database.totals().unwrap(), (1, 3));
     assert_eq!(database.pinned_to("t").unwrap(), ["a.rs"]);
-    let messages = database.messages("t", &Page::default()).unwrap().items;
+    let messages = database
+        .messages("t", &MessagePage::default())
+        .unwrap()
+        .items;
     assert_eq!((&*messages[0].id, &*messages[0].content), ("m", "hello"));
 }
 
@@ -118,7 +121,10 @@ fn threads_messages_votes_and_files_of_formats_1_and_3_are_all_there() {
         assert_eq!(titles, [Some("title 3"), Some("title 2"), None]);
         for (at, thread) in ["t1", "t2", "t3"].into_iter().enumerate() {
             assert_eq!(database.pinned_to(thread).unwrap(), ["src/a.rs"]);
-            let said = database.messages(thread, &Page::default()).unwrap().items;
+            let said = database
+                .messages(thread, &MessagePage::default())
+                .unwrap()
+                .items;
             let ids: Vec<&str> = said.iter().map(|it| it.id.as_str()).collect();
             let all: Vec<String> = (at..60).step_by(3).map(|it| format!("m{it}")).collect();
             assert_eq!(ids, all, "{thread} of format {version}");
@@ -146,7 +152,10 @@ fn threads_messages_votes_and_files_of_formats_1_and_3_are_all_there() {
         database
             .append("t1", "new".into(), message, &quota)
             .unwrap();
-        let said = database.messages("t1", &Page::default()).unwrap().items;
+        let said = database
+            .messages("t1", &MessagePage::default())
+            .unwrap()
+            .items;
         assert_eq!(said.last().map(|it| it.id.as_str()), Some("new"));
     }
 }
