@@ -206,6 +206,8 @@ fn text(path: &Path) -> io::Result<String> {
 fn parse(text: &str, path: Option<&Path>) -> Result<Credentials, ServerError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut lines = BTreeMap::new();
+    // Some editors put a mark before the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (line_number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {

@@ -181,7 +181,10 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
             "a body is JSON, and has to say so: `Content-Type: application/json`",
         ));
     }
-    let is_plain = matches!(header(CONTENT_ENCODING), None | Some(Ok("identity")));
+    let is_plain = match header(CONTENT_ENCODING) {
+        None => true,
+        Some(coding) => coding.is_ok_and(|it| it.trim().eq_ignore_ascii_case("identity")),
+    };
     let field = match (is_plain, is_in_chunks_at_most(headers)) {
         (true, true) => return Ok(()),
         (false, _) => "Content-Encoding",

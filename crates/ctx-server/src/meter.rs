@@ -12,8 +12,10 @@ use metrics_exporter_prometheus::{
 use crate::backend::Prime;
 use crate::job::{Stage, Timing};
 
-const SECONDS: [f64; 14] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+/// Up to the minute that a batch of files has.
+const SECONDS: [f64; 16] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+    60.0,
 ];
 const ITEMS: [f64; 10] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 1000.0];
 const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, None);

@@ -363,6 +363,11 @@ impl Problem {
         Problem::new("unavailable", detail).again(SOON)
     }
 
+    /// Where somebody still waits, only the end of the server cancels work.
+    pub(crate) fn cancelled() -> Self {
+        Problem::unavailable("the server is about to end, and has cancelled the work")
+    }
+
     pub(crate) fn late(limit: Duration) -> Self {
         let detail = format!("a request has {} seconds", limit.as_secs_f64());
         Problem::new("late", detail)
@@ -432,7 +437,7 @@ impl From<BackendError> for Problem {
             }
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),
             BackendError::Service(error) => Problem::from(&error),
-            BackendError::Cancelled => Problem::overloaded("the work was cancelled"),
+            BackendError::Cancelled => Problem::cancelled(),
             BackendError::Unavailable { what, source } => {
                 let cause = cause(&*source);
                 tracing::error!(status = 503, what, cause, "the store cannot be reached");
@@ -514,7 +519,7 @@ impl From<&AssembleError> for Problem {
             AssembleError::Budget(BudgetError::TooManyPins { .. }) => "options.maxChunks",
             AssembleError::Budget(BudgetError::InvalidDiversity) => "options.diversity",
             AssembleError::Budget(BudgetError::Cancelled) => {
-                return Problem::overloaded("the work was cancelled");
+                return Problem::cancelled();
             }
             AssembleError::Format(error) => {
                 let text = error.to_string();
@@ -532,7 +537,7 @@ impl From<&AssembleError> for Problem {
             } => "options.chunkSeparator",
             AssembleError::Budget(_) | AssembleError::TooLong { .. } => "options.maxTokens",
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
-            AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
+            AssembleError::Cancelled => return Problem::cancelled(),
             _ => {
                 tracing::error!(status = 500, "the assembler failed");
                 return Problem::internal();

@@ -109,6 +109,11 @@ fn bodies_of_other_types_are_refused() {
     ])
     .refused(415, "Content-Encoding");
     of(&[("Content-Type", "Application/JSON; charset=utf-8")]).data(200);
+    of(&[
+        ("Content-Type", "application/json"),
+        ("Content-Encoding", "Identity"),
+    ])
+    .data(200);
 }
 
 #[test]

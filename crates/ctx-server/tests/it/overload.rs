@@ -603,7 +603,10 @@ fn the_end_does_not_wait_for_ever() {
     starts.recv().unwrap();
     server.join();
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 1);
-    assert_eq!(Answer::read(stream).status, 503);
+    let answer = Answer::read(stream);
+    let told = answer.json();
+    let kind = "/docs#problem-unavailable";
+    assert_eq!((answer.status, told["type"].as_str()), (503, Some(kind)));
 }
 
 /// Asks for the description so often that no buffer takes the answers, and reads none.

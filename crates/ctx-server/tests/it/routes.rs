@@ -1580,6 +1580,8 @@ fn the_server_tells_how_it_is() {
         "context_assembly_time_bucket",
         // What is given again was not built.
         "context_assembly_time_count 1\n",
+        // Batches of files have a minute.
+        "http_request_seconds_bucket{route=\"/v1/files\",le=\"60\"} 1\n",
         "context_items_retrieved_sum",
         "context_items_selected_count 1\n",
         "context_token_usage ",
