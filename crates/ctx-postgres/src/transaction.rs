@@ -30,7 +30,9 @@ const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
         set_config('idle_in_transaction_session_timeout', $2, true),
         set_config('jit', 'off', true), set_config('role', 'ctx_app', true),
-        CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END,
+        CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true)
+            WHEN NOT $4 AND current_setting('synchronous_commit') = 'off'
+            THEN set_config('synchronous_commit', 'local', true) END,
         CASE WHEN $4 THEN set_config('plan_cache_mode', 'force_generic_plan', true) END";
 
 /// The values of [`SETTINGS`].

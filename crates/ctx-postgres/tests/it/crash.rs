@@ -44,7 +44,19 @@ async fn write(store: OwnedStore, prefix: String, written: Arc<AtomicU32>) -> (V
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_message_or_vote_is_lost() {
-    let Some(server) = Server::start(&[]) else {
+    none_is_lost(&[]).await;
+}
+
+/// Nor where the server would acknowledge what is on no disk yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_where_commits_are_asynchronous() {
+    let late = ["synchronous_commit=off", "wal_writer_delay=10s"];
+    none_is_lost(&["-c", late[0], "-c", late[1]]).await;
+}
+
+/// Kills a server with these options while it is written to.
+async fn none_is_lost(options: &[&str]) {
+    let Some(server) = Server::start(options) else {
         return;
     };
     let url = server.database().await;
