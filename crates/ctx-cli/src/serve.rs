@@ -204,6 +204,9 @@ const MOST_CONNECTIONS: usize = 32;
 /// be reported before the request times out.
 const WRITING: Duration = Duration::from_secs(7);
 
+/// How long a statement that stores files may take, likewise: a batch has a minute.
+const STORING: Duration = Duration::from_secs(50);
+
 /// Parses how many builds may run at once.
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
@@ -268,6 +271,7 @@ async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend
             let connections = connections.clamp(limits.connections, MOST_CONNECTIONS);
             let mut limits = limits.with_connections(connections);
             limits.writing = WRITING;
+            limits.storing = STORING;
             Arc::new(Postgres::connect(&url, limits, quota(args)).await?)
         }
     })

@@ -15,6 +15,9 @@ pub struct Limits {
     pub reading: Duration,
     /// The time limit of a statement that writes.
     pub writing: Duration,
+    /// The time limit of a statement that stores or removes files: one may write all rows of a
+    /// batch.
+    pub storing: Duration,
     /// The most terms of a question that are searched for: the most informative ones.
     pub terms: usize,
     /// About how many parts are ranked by all terms: those that hold an informative term.
@@ -34,7 +37,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 8 connections; one second for reads and 30 seconds for writes; 32 terms, 1,000 candidates,
+    /// 8 connections; one second for reads, 30 seconds for writes and a minute for files; 32 terms, 1,000 candidates,
     /// 1,000 rows; files and messages of 1 MiB; a cache of 256 MiB; 6 retries.
     fn default() -> Self {
         Limits {
@@ -42,6 +45,7 @@ impl Default for Limits {
             wait: Duration::from_secs(5),
             reading: Duration::from_secs(1),
             writing: Duration::from_secs(30),
+            storing: Duration::from_mins(1),
             terms: 32,
             candidates: 1_000,
             rows: 1_000,

@@ -24,11 +24,13 @@ const LONGEST: u128 = i32::MAX as u128;
 
 /// Settings for the duration of a transaction: the owner whose rows are visible, and the role that
 /// is bound by that. A process stopped during a transaction keeps its locks for at most the time
-/// limit of a statement. Statements that read use a generic plan, so they use the same indexes
-/// whatever the parameters: planning anew each time takes longer than some answers.
+/// limit of a statement, and not for the longer one of those that store files. Statements that read
+/// use a generic plan, so they use the same indexes whatever the parameters: planning anew each
+/// time takes longer than some answers. Where the server, the database or the role does not wait
+/// for the disk, a transaction that writes does.
 const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
-        set_config('idle_in_transaction_session_timeout', $2, true),
+        set_config('idle_in_transaction_session_timeout', $5, true),
         set_config('jit', 'off', true), set_config('role', 'ctx_app', true),
         CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true)
             WHEN NOT $4 AND current_setting('synchronous_commit') = 'off'
@@ -38,25 +40,35 @@ const SETTINGS: &str = "
 /// The values of [`SETTINGS`].
 struct Settings<'s> {
     owner: &'s str,
-    /// In milliseconds.
+    /// In milliseconds, as is the next.
     timeout: String,
+    /// How long the transaction may be idle.
+    idle: String,
     is_note: bool,
     reads: bool,
 }
 
 impl<'s> Settings<'s> {
-    /// The settings of a transaction of `owner` whose statements have this time limit.
-    fn of(owner: &'s str, mode: Mode, limit: Duration) -> Self {
+    /// The settings of a transaction of `store` whose statements have this time limit.
+    fn of(store: &'s OwnedStore, mode: Mode, limit: Duration) -> Self {
+        let millis = |it: Duration| it.as_millis().clamp(1, LONGEST).to_string();
         Settings {
-            owner,
-            timeout: limit.as_millis().clamp(1, LONGEST).to_string(),
+            owner: store.owner(),
+            timeout: millis(limit),
+            idle: millis(limit.min(store.limits().writing)),
             is_note: mode == Mode::Notes,
             reads: mode == Mode::Reads,
         }
     }
 
-    fn values(&self) -> [&(dyn ToSql + Sync); 4] {
-        [&self.owner, &self.timeout, &self.is_note, &self.reads]
+    fn values(&self) -> [&(dyn ToSql + Sync); 5] {
+        [
+            &self.owner,
+            &self.timeout,
+            &self.is_note,
+            &self.reads,
+            &self.idle,
+        ]
     }
 }
 
@@ -65,6 +77,8 @@ impl<'s> Settings<'s> {
 pub(crate) enum Mode {
     Reads,
     Writes,
+    /// Writes files, each statement as many rows as a batch has.
+    Stores,
     /// Writes data that a crash may lose: the commit does not wait for the disk.
     Notes,
 }
@@ -135,6 +149,7 @@ impl OwnedStore {
         match mode {
             Mode::Reads => self.limits().reading,
             Mode::Writes | Mode::Notes => self.limits().writing,
+            Mode::Stores => self.limits().storing,
         }
     }
 
@@ -163,7 +178,7 @@ impl OwnedStore {
         mode: Mode,
     ) -> Result<Transaction<'c>, StoreError> {
         let waiting = self.waiting("begin a transaction", mode);
-        let set = Settings::of(self.owner(), mode, waiting.limit);
+        let set = Settings::of(self, mode, waiting.limit);
         // A writing transaction does not set the access mode: that would override a database set to
         // read-only.
         let builder = client.build_transaction();
@@ -229,7 +244,7 @@ impl OwnedStore {
         let settings = settings.map_err(StoreError::before_work)?;
         let statement = waiting.of_tables(client.prepare_cached(sql)).await;
         let statement = statement.map_err(StoreError::before_work)?;
-        let chosen = Settings::of(self.owner(), mode, waiting.limit);
+        let chosen = Settings::of(self, mode, waiting.limit);
         let set = chosen.values();
         let opening = if chosen.reads {
             "BEGIN READ ONLY"

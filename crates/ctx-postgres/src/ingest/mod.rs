@@ -243,8 +243,8 @@ impl OwnedStore {
         batch: &Batch,
         bounds: Option<Bounds>,
     ) -> Result<Option<Vec<Gone>>, StoreError> {
-        let patience = self.waiting("store files", Mode::Writes);
-        let transaction = self.begin(client, Mode::Writes).await?;
+        let patience = self.waiting("store files", Mode::Stores);
+        let transaction = self.begin(client, Mode::Stores).await?;
         let writing = Writing {
             owner: self.owner(),
             transaction: &transaction,

@@ -1,9 +1,12 @@
 //! Documents with many words, many of which match a question.
 
+use std::time::Duration;
+
+use ctx_postgres::Store;
 use ctx_retrieve::{Field, FileSearch as _, TextQuery};
 
-use crate::server::{Fresh, raw};
-use crate::texts;
+use crate::server::{Fresh, patient, raw};
+use crate::{fresh, texts};
 
 /// Files,
 const FILES: usize = 48;
@@ -40,4 +43,19 @@ async fn large_results_are_read_by_several_statements() {
     assert!(statements > 1, "{statements}");
     // The same again, of what is kept.
     assert_eq!(owned.files(&query).await.unwrap(), found);
+}
+
+#[tokio::test]
+async fn a_statement_that_stores_files_has_a_time_of_its_own() {
+    let fresh = fresh!();
+    let mut limits = patient();
+    limits.writing = Duration::from_secs(3);
+    let store = Store::connect(&fresh.url, limits).await.unwrap();
+    let slow = "CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
+        CREATE TRIGGER wait AFTER INSERT ON ctx.files EXECUTE FUNCTION public.wait()";
+    raw(&fresh.url).await.batch_execute(slow).await.unwrap();
+    let owned = store.owner("alice").unwrap();
+    let stored = owned.ingest(texts([("0.txt", "walrus")])).await.unwrap();
+    assert_eq!(stored.stored, 1);
 }

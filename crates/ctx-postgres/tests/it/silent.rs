@@ -139,10 +139,14 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
 async fn statements_may_have_no_limit() {
     let mut limits = Limits::default().with_reading(Duration::MAX);
     limits.writing = Duration::MAX;
+    limits.storing = Duration::MAX;
     let Some(fresh) = crate::server::Fresh::with(limits).await else {
         return;
     };
     append(&fresh.store, 1).await.unwrap();
-    let threads = fresh.owner("ada").listed_threads(None, 2).await;
+    let ada = fresh.owner("ada");
+    let threads = ada.listed_threads(None, 2).await;
     assert_eq!(threads.unwrap().len(), 1);
+    let file = FileText::new("a.rs", "fn a() {}\n");
+    assert_eq!(ada.ingest(vec![file]).await.unwrap().stored, 1);
 }
