@@ -168,8 +168,11 @@ fn stream(app: Shared, from: (Identity, Slot), wanted: PrimeRequest) -> Response
     let mut response = Sse::new(events)
         .keep_alive(KeepAlive::new().interval(SILENCE))
         .into_response();
-    let no_store = axum::http::HeaderValue::from_static("no-store");
-    response.headers_mut().insert("cache-control", no_store);
+    // The second tells proxies such as nginx to pass on each event as it comes.
+    for (name, value) in [("cache-control", "no-store"), ("x-accel-buffering", "no")] {
+        let value = axum::http::HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
     response.extensions_mut().insert(outcome);
     response
 }

@@ -1512,6 +1512,7 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
     let answer = server.post_with(ADA, "/v1/context/build", &body, &accept);
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    assert_eq!(answer.header("x-accel-buffering"), Some("no"));
     let names: Vec<&str> = answer
         .body
         .lines()
