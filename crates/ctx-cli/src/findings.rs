@@ -382,7 +382,7 @@ impl<'a> Item<'a> {
             path: &part.path,
             start_line: part.span.start(),
             end_line: part.span.end(),
-            kind: &part.kind,
+            kind: part.kind.as_str(),
             name: part.qualified_name.as_deref().or(part.name.as_deref()),
             role: found.role.as_str(),
             score: found.score,

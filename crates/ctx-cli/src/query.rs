@@ -33,6 +33,7 @@ use crate::read::conversion;
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
+use crate::values;
 use crate::walk::shown;
 
 /// Runs the verb.
@@ -445,7 +446,7 @@ fn warn(
                 "; {} {} not of the types {}",
                 emit::counted(n as u64, "part"),
                 if n == 1 { "is" } else { "are" },
-                options.kinds.join(", ")
+                values::joined(&options.kinds, ", ")
             ),
         };
         let unread = match missed.without_text() {

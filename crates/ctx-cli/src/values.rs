@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ctx::model::{CounterName, Format, Selection, Tokens};
-use ctx::retrieve::Strategy;
+use ctx::retrieve::{PartKind, Strategy};
 
 use crate::{args, options};
 
@@ -23,25 +23,7 @@ pub(crate) struct Strategies(pub(crate) Vec<Strategy>);
 
 /// Kinds of parts of files; an empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds(pub(crate) Vec<String>);
-
-/// The kinds that a part of a file can have.
-const KINDS: [&str; 14] = [
-    "function",
-    "method",
-    "class",
-    "struct",
-    "enum",
-    "interface",
-    "impl",
-    "module",
-    "type",
-    "constant",
-    "field",
-    "macro",
-    "section",
-    "lines",
-];
+pub(crate) struct Kinds(pub(crate) Vec<PartKind>);
 
 impl Value for Strategies {
     fn read(word: &str) -> Result<Self, String> {
@@ -72,23 +54,31 @@ impl Value for Strategies {
 
 impl Value for Kinds {
     fn read(word: &str) -> Result<Self, String> {
-        let mut kinds = Vec::new();
-        for word in items(word) {
-            if !KINDS.contains(&word) {
-                return Err(format!("{word:?} is none of {}", KINDS.join(", ")));
-            }
-            kinds.push(word.to_owned());
-        }
-        Ok(Kinds(kinds))
+        let of = |word: &str| {
+            // Whole files are searched, but only their parts are found.
+            let kind = word.parse::<PartKind>().ok();
+            let kind = kind.filter(|it| *it != PartKind::File);
+            kind.ok_or_else(|| {
+                let known = joined(PartKind::WITHIN_FILES, ", ");
+                format!("{word:?} is none of {known}")
+            })
+        };
+        items(word).map(of).collect::<Result<_, _>>().map(Kinds)
     }
 
     fn tell(&self) -> String {
         if self.0.is_empty() {
             "all".to_owned()
         } else {
-            self.0.join(",")
+            joined(&self.0, ",")
         }
     }
+}
+
+/// The words for `items`, with `between` between them.
+pub(crate) fn joined<T: ToString>(items: &[T], between: &str) -> String {
+    let words: Vec<String> = items.iter().map(T::to_string).collect();
+    words.join(between)
 }
 
 /// The items of a list separated by commas.
@@ -254,6 +244,8 @@ mod tests {
         assert!(Strategies::read("text,luck").unwrap_err().contains("luck"));
         assert!(Strategies::read("relations,relations").is_err());
         assert!(Kinds::read("klass").unwrap_err().contains("class"));
+        let whole = Kinds::read("file").unwrap_err();
+        assert!(whole.ends_with("section, lines"), "{whole}");
         assert!(Tokens::read("0").is_err());
         assert!(usize::read("0").is_err());
         for seconds in ["NaN", "-1", "inf", "1e9", "1m", ""] {

@@ -356,9 +356,7 @@ fn read_percent(text: &str) -> Option<f64> {
 }
 
 pub(crate) fn read_rendition(word: &str) -> Option<RenditionKind> {
-    RenditionKind::ALL
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
+    word.parse().ok()
 }
 
 /// Writes the caller's own text at the end of a document, without its leading blank lines and with

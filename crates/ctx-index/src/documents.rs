@@ -84,7 +84,7 @@ fn of_piece(
     let mut document = TantivyDocument::default();
     let stored = Stored {
         lines: (piece.span.start(), piece.span.end()),
-        kind: piece.kind.to_owned(),
+        kind: piece.kind.to_string(),
         name: piece.name.clone(),
         qualified_name: piece.qualified_name.clone(),
         refers_to: piece.refers_to.clone(),

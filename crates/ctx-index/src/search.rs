@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::{LineSpan, UnixSeconds};
+use ctx_model::{LineSpan, PartKind, UnixSeconds};
 use ctx_retrieve::{
     Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part, PartQuery,
     PortError, PortResult, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
@@ -344,9 +344,9 @@ fn read_part(
     let span = LineSpan::new(first.max(1), last.max(1)).map_err(|_| damaged())?;
     let mut part = Part::new(path, span);
     part.kind = if last == 0 {
-        Part::FILE.to_owned()
+        PartKind::File
     } else {
-        stored.kind
+        stored.kind.parse().map_err(|_| damaged())?
     };
     part.name = stored.name;
     part.qualified_name = stored.qualified_name;

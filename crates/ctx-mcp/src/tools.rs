@@ -1,10 +1,10 @@
 //! The tools as clients see them, and their arguments.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ctx_model::{Format, RenditionKind, Wire, json_error};
-use ctx_retrieve::Strategy;
-use ctx_syntax::SymbolKind;
+use ctx_retrieve::{PartKind, Strategy};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -138,27 +138,30 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
 }
 
 /// The kinds that a part of a file can have.
-pub(crate) fn kinds() -> Vec<&'static str> {
-    let symbols = SymbolKind::ALL.into_iter().map(SymbolKind::as_str);
-    symbols.chain(["lines"]).collect()
+fn kinds() -> Vec<&'static str> {
+    let kinds = PartKind::WITHIN_FILES.iter();
+    kinds.map(|it| it.as_str()).collect()
 }
 
 /// The kinds with these names; an empty list means all.
 ///
 /// # Errors
 /// A name is not that of a kind.
-pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<String>, Fault> {
-    let mut words = words.unwrap_or_default();
-    let kinds = kinds();
-    if let Some(other) = words.iter().find(|it| !kinds.contains(&&***it)) {
-        return Err(Fault::new(
-            format!("find parts of type {}: there is no such type", echo(other)),
-            format!("some of {}, or none for all", kinds.join(", ")),
-        ));
-    }
-    words.sort_unstable();
-    words.dedup();
-    Ok(words)
+pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<PartKind>, Fault> {
+    let of = |word: String| {
+        // Whole files are searched, but only their parts are found.
+        let kind = word.parse::<PartKind>().ok();
+        let kind = kind.filter(|it| *it != PartKind::File);
+        kind.ok_or_else(|| {
+            Fault::new(
+                format!("find parts of type {}: there is no such type", echo(&word)),
+                format!("some of {}, or none for all", kinds().join(", ")),
+            )
+        })
+    };
+    let words = words.unwrap_or_default().into_iter();
+    let kinds: BTreeSet<PartKind> = words.map(of).collect::<Result<_, _>>()?;
+    Ok(kinds.into_iter().collect())
 }
 
 /// All strategies except the custom semantic search, which does not exist here.

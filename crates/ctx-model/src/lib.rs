@@ -21,7 +21,7 @@ mod words;
 
 pub use chunk::{Chunk, Origin, Relation, UncheckedChunk};
 pub use error::ModelError;
-pub use kind::{Category, ChunkKind};
+pub use kind::{Category, ChunkKind, PartKind, SymbolKind};
 pub use lines::{lines, widened, without_line_end};
 pub use omission::{Omitted, OmittedReason};
 pub use options::{

@@ -34,17 +34,6 @@ impl RenditionKind {
         RenditionKind::Signature,
         RenditionKind::Mention,
     ];
-
-    /// The word for it on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            RenditionKind::Full => "full",
-            RenditionKind::Excerpt => "excerpt",
-            RenditionKind::Skeleton => "skeleton",
-            RenditionKind::Signature => "signature",
-            RenditionKind::Mention => "mention",
-        }
-    }
 }
 
 /// One way to show a chunk: its text, the source line of each line, and how much it keeps.

@@ -8,28 +8,38 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::{
-    Category, ChunkKind, Exactness, Format, GroupBy, ModelError, OmittedReason, Order, Origin,
-    RenditionKind, Selection, WarningCode, XmlContent,
+    Category, ChunkKind, Exactness, Format, GroupBy, OmittedReason, Order, Origin, RenditionKind,
+    Selection, SymbolKind, WarningCode, XmlContent,
 };
 
-/// Implements `Display`, `FromStr` and `Deserialize` with the words that serde writes.
+/// Implements `ALL`, `as_str`, `Display` and `FromStr` of a type without fields by the word of each
+/// variant; the error of the last names the words that are known.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
-    ($($name:ident, $what:literal: $($variant:ident = $word:literal),+;)*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
+    (@told $name:ident, $what:literal: $($variant:ident = $word:literal),+;) => {
+        impl $name {
+            /// The word for it.
+            pub const fn as_str(self) -> &'static str {
+                match self {
                     $($name::$variant => $word,)+
-                })
+                }
             }
         }
 
-        impl FromStr for $name {
-            type Err = ModelError;
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
 
-            fn from_str(word: &str) -> Result<Self, ModelError> {
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::ModelError;
+
+            fn from_str(word: &str) -> Result<Self, $crate::ModelError> {
                 match word {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(ModelError::UnknownWord {
+                    _ => Err($crate::ModelError::UnknownWord {
                         what: $what,
                         word: word.to_owned(),
                         known: &[$($word),+],
@@ -37,6 +47,21 @@ macro_rules! words {
                 }
             }
         }
+    };
+    ($($name:ident, $what:literal: $($variant:ident = $word:literal),+;)*) => {$(
+        impl $name {
+            /// All of them, in the order of their declaration.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+        }
+
+        $crate::words! { @told $name, $what: $($variant = $word),+; }
+    )*};
+}
+
+/// Implements what `words` does but `ALL`, and `Deserialize` with the words that serde writes.
+macro_rules! wire_words {
+    ($($name:ident, $what:literal: $($variant:ident = $word:literal),+;)*) => {$(
+        $crate::words! { @told $name, $what: $($variant = $word),+; }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
@@ -63,7 +88,7 @@ impl<T: FromStr> Visitor<'_> for Word<T> {
     }
 }
 
-words! {
+wire_words! {
     Format, "format": Markdown = "markdown", Xml = "xml", Json = "json", Plain = "plain";
     GroupBy, "grouping": None = "none", File = "file", Kind = "kind";
     Order, "order": Relevance = "relevance", Stable = "stable", Edges = "edges";
@@ -76,6 +101,12 @@ words! {
     OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", BelowMinRelevance = "below_min_relevance",
         BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
         Stale = "stale";
+}
+
+words! {
+    SymbolKind, "kind of symbol": Function = "function", Method = "method", Class = "class", Struct = "struct", Enum = "enum",
+        Interface = "interface", Impl = "impl", Module = "module", Type = "type", Constant = "constant", Field = "field",
+        Macro = "macro", Section = "section";
 }
 
 /// Does the same for choices that may grow: an unknown word is kept as `Other`. The types tell

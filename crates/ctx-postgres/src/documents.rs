@@ -72,7 +72,7 @@ impl Document {
         let names = [&part.name, &part.qualified_name, &part.language];
         let names = names.into_iter().flatten().chain(&part.refers_to);
         let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
-        let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
+        let own = size_of::<Document>() + size_of::<Part>() + part.path.len();
         Document {
             bytes: own + texts + terms.bytes(),
             part: HashedPart {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_model::{LineSpan, UnixSeconds};
+use ctx_model::{LineSpan, PartKind, UnixSeconds};
 use ctx_retrieve::{Hit, Part, PartQuery};
 use tokio_postgres::Row;
 
@@ -29,12 +29,15 @@ pub(crate) fn hash(row: &Row, at: usize) -> [u8; 32] {
 }
 
 /// The part in eight columns of `row`, of which the path is column `at`; `None` if its lines are
-/// invalid.
+/// invalid. A kind that only a later version knows counts as lines.
 pub(crate) fn part(row: &Row, at: usize) -> Option<Part> {
     let line = |place: usize| row.get::<_, i32>(at + place).cast_unsigned();
     let span = LineSpan::new(line(1), line(2)).ok()?;
     let mut part = Part::new(row.get::<_, String>(at), span);
-    part.kind = row.get(at + 3);
+    part.kind = row
+        .get::<_, &str>(at + 3)
+        .parse()
+        .unwrap_or(PartKind::Lines);
     part.name = row.get(at + 4);
     part.qualified_name = row.get(at + 5);
     part.language = row.get(at + 6);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ctx_model::{Tokens, UnixSeconds};
+use ctx_model::{PartKind, Tokens, UnixSeconds};
 use ctx_rank::{Place, Profile, Query, Role};
 
 use crate::ports::Field;
@@ -296,8 +296,8 @@ pub struct Options {
     /// left out, and so are passages without a likelier one. 0 leaves none out, and fills the
     /// budget.
     pub min_chance: f64,
-    /// The kinds of parts to return (`function`, `class`, …); all kinds if empty.
-    pub kinds: Vec<String>,
+    /// The kinds of parts to return; all kinds if empty. Parts are found, never whole files.
+    pub kinds: Vec<PartKind>,
     /// The time limit of each strategy.
     pub deadline: Duration,
     /// The weights of ranking.
@@ -408,7 +408,7 @@ ctx_model::setters! {
     /// Sets the least probability of a sentence of prose.
     with_min_chance: min_chance: f64;
     /// Sets the kinds of parts to return.
-    with_kinds: kinds: Vec<String>;
+    with_kinds: kinds: Vec<PartKind>;
     /// Sets the time limit of each strategy.
     with_deadline: deadline: Duration;
     /// Sets the weights of ranking.

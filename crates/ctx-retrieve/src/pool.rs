@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use ctx_model::PartKind;
 use ctx_rank::{List, Role, convex_by_number};
 use rapidhash::RapidHashMap;
 use smallvec::SmallVec;
@@ -103,7 +104,7 @@ impl Ranking<'_> {
         for it in &mut self.all {
             let of_file = best[items[it.number].file];
             it.score += weights.neighbour * of_file;
-            if it.part.kind == "lines" && it.part.span.start() <= HEAD {
+            if it.part.kind == PartKind::Lines && it.part.span.start() <= HEAD {
                 let as_head = weights.head * of_file * (1.0 + weights.neighbour);
                 it.score = it.score.max(as_head);
             }
@@ -354,7 +355,7 @@ pub(crate) fn keep_best<T>(
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::LineSpan;
+    use ctx_model::{LineSpan, SymbolKind};
 
     use super::*;
 
@@ -373,16 +374,18 @@ mod tests {
 
     #[test]
     fn a_part_is_one_whether_it_is_shared_or_a_copy() {
-        let part = |line: u32, kind: &str| {
+        let part = |line: u32, kind: PartKind| {
             let mut part = Part::new(
                 format!("{}.rs", line / 10),
                 LineSpan::new(line, line + 3).unwrap(),
             );
-            kind.clone_into(&mut part.kind);
+            part.kind = kind;
             Arc::new(part)
         };
-        let parts: Vec<Arc<Part>> = (1..60).map(|it| part(it, "function")).collect();
-        let file = part(11, Part::FILE);
+        let parts: Vec<Arc<Part>> = (1..60)
+            .map(|it| part(it, SymbolKind::Function.into()))
+            .collect();
+        let file = part(11, PartKind::File);
         let told = |is_shared: bool| {
             let mut pool = Pool::default();
             for strategy in [Strategy::Text, Strategy::Coverage, Strategy::Files] {

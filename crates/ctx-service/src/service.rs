@@ -547,21 +547,10 @@ fn is_of_pictures(chunk: &Chunk) -> bool {
     is_first && lines_of_pictures(text) == text.lines().count()
 }
 
-/// The kind of chunk for `part`. Runs of lines may be of documents, and sections may be of
-/// settings.
+/// The kind of chunk for `part`.
 pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
-    let of_file = || file_kind(&part.path, part.language.as_deref());
-    match &*part.kind {
-        "function" => ChunkKind::Function,
-        "method" => ChunkKind::Method,
-        "class" | "struct" | "enum" | "impl" => ChunkKind::Class,
-        "interface" => ChunkKind::Interface,
-        "module" => ChunkKind::Module,
-        "type" => ChunkKind::Type,
-        "section" if of_file() == ChunkKind::Document => ChunkKind::Section,
-        "section" | "lines" => of_file(),
-        other => ChunkKind::Other(other.to_owned()),
-    }
+    let of_file = file_kind(&part.path, part.language.as_deref());
+    part.kind.chunk_kind(of_file)
 }
 
 #[cfg(test)]
@@ -574,7 +563,7 @@ mod tests {
     fn parts_of_documents_are_documentation_whatever_their_kind() {
         let category = |path: &str, kind: &str| {
             let mut part = Part::new(path, LineSpan::new(1, 9).unwrap());
-            kind.clone_into(&mut part.kind);
+            part.kind = kind.parse().unwrap();
             chunk_kind(&part).category()
         };
         for (path, kind, expected) in [

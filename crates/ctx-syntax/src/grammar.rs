@@ -10,7 +10,8 @@ use tree_sitter::{
     StreamingIterator as _, Tree, TreeCursor,
 };
 
-use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, span_of};
+use crate::SymbolKind;
+use crate::outline::{Fallback, Import, RawReference, ReferenceKind, span_of};
 use crate::roots::{Root, Roots};
 use crate::table::{Deepest, ROWS};
 use crate::work::Work;
@@ -379,8 +380,8 @@ fn role(name: &str) -> Option<Role> {
         "comment" => Role::Comment,
         "_word" | "_key" => Role::Word,
         _ => match name.split_once('.')? {
-            ("def", kind) => Role::Definition(SymbolKind::of(kind)?),
-            ("outer", kind) => Role::Outer(SymbolKind::of(kind)?),
+            ("def", kind) => Role::Definition(kind.parse().ok()?),
+            ("outer", kind) => Role::Outer(kind.parse().ok()?),
             _ => return None,
         },
     })

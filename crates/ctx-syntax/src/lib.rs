@@ -20,13 +20,13 @@ mod table;
 mod truncate;
 mod work;
 
-pub use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind, Tokens};
+pub use ctx_model::{LineSpan, ModelError, PartKind, Rendition, RenditionKind, SymbolKind, Tokens};
 pub use ctx_tokens::TokenCounter;
 pub use language::Language;
 pub use limits::Limits;
 pub use lines::{Line, Lines, beginning, is_mark};
 pub use names::{is_encoded, is_headed_table, is_prose, is_table, language_name, without_encoded};
-pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
+pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol};
 pub use packed::Outlines;
 pub use pieces::{Piece, lines, pieces};
 pub use relations::{Direction, Edge, EdgeKind, Graph, Node};

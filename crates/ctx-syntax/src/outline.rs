@@ -2,108 +2,10 @@
 
 use std::ops::Range;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, SymbolKind};
 
 use crate::grammar::{Body, Definition, Grammar, Reading};
 use crate::{Language, Limits, headings, pieces};
-
-/// The kind of a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum SymbolKind {
-    /// A function that belongs to no type.
-    Function,
-    /// A function of a type.
-    Method,
-    /// A class or object.
-    Class,
-    /// A struct, record or table.
-    Struct,
-    /// An enumeration.
-    Enum,
-    /// A trait, interface, protocol or type class.
-    Interface,
-    /// A block of methods for a type.
-    Impl,
-    /// A module or namespace.
-    Module,
-    /// A name for another type.
-    Type,
-    /// A constant, or a variable of the whole file.
-    Constant,
-    /// A field, property or variant.
-    Field,
-    /// A macro.
-    Macro,
-    /// A part of a document.
-    Section,
-}
-
-impl SymbolKind {
-    /// All of them.
-    pub const ALL: [SymbolKind; 13] = [
-        SymbolKind::Function,
-        SymbolKind::Method,
-        SymbolKind::Class,
-        SymbolKind::Struct,
-        SymbolKind::Enum,
-        SymbolKind::Interface,
-        SymbolKind::Impl,
-        SymbolKind::Module,
-        SymbolKind::Type,
-        SymbolKind::Constant,
-        SymbolKind::Field,
-        SymbolKind::Macro,
-        SymbolKind::Section,
-    ];
-
-    /// The word for the kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SymbolKind::Function => "function",
-            SymbolKind::Method => "method",
-            SymbolKind::Class => "class",
-            SymbolKind::Struct => "struct",
-            SymbolKind::Enum => "enum",
-            SymbolKind::Interface => "interface",
-            SymbolKind::Impl => "impl",
-            SymbolKind::Module => "module",
-            SymbolKind::Type => "type",
-            SymbolKind::Constant => "constant",
-            SymbolKind::Field => "field",
-            SymbolKind::Macro => "macro",
-            SymbolKind::Section => "section",
-        }
-    }
-
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
-    }
-
-    /// Whether functions in it are its methods.
-    fn has_methods(self) -> bool {
-        matches!(
-            self,
-            SymbolKind::Class
-                | SymbolKind::Struct
-                | SymbolKind::Enum
-                | SymbolKind::Interface
-                | SymbolKind::Impl
-        )
-    }
-
-    /// Whether declarations in it are local to it.
-    fn has_locals(self) -> bool {
-        matches!(
-            self,
-            SymbolKind::Function
-                | SymbolKind::Method
-                | SymbolKind::Macro
-                | SymbolKind::Constant
-                | SymbolKind::Field
-        )
-    }
-}
 
 /// A definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -387,6 +289,30 @@ struct Nesting<'t> {
     open: Vec<usize>,
 }
 
+/// Whether functions in a definition of this kind are its methods.
+fn has_methods(kind: SymbolKind) -> bool {
+    matches!(
+        kind,
+        SymbolKind::Class
+            | SymbolKind::Struct
+            | SymbolKind::Enum
+            | SymbolKind::Interface
+            | SymbolKind::Impl
+    )
+}
+
+/// Whether declarations in a definition of this kind are local to it.
+fn has_locals(kind: SymbolKind) -> bool {
+    matches!(
+        kind,
+        SymbolKind::Function
+            | SymbolKind::Method
+            | SymbolKind::Macro
+            | SymbolKind::Constant
+            | SymbolKind::Field
+    )
+}
+
 impl Nesting<'_> {
     /// Closes the symbols that `definition` does not lie in.
     fn close_before(&mut self, definition: &Definition) {
@@ -402,15 +328,15 @@ impl Nesting<'_> {
     fn add(&mut self, definition: Definition) {
         let parent = self.open.last().copied();
         let around = parent.map(|parent| &self.symbols[parent]);
-        if definition.is_outer && around.is_some_and(|it| it.kind.has_locals()) {
+        if definition.is_outer && around.is_some_and(|it| has_locals(it.kind)) {
             return;
         }
         let Some(span) = span_of(&definition.rows) else {
             return;
         };
-        let has_methods = around.is_some_and(|it| it.kind.has_methods());
+        let is_in_type = around.is_some_and(|it| has_methods(it.kind));
         let kind = match definition.kind {
-            SymbolKind::Function if has_methods => SymbolKind::Method,
+            SymbolKind::Function if is_in_type => SymbolKind::Method,
             kind => kind,
         };
         let own = definition

@@ -116,7 +116,7 @@ impl Outline {
             let start = symbol.span.start();
             let parent = symbol.parent.and_then(|it| self.symbols.get(it));
             symbols.push(PackedSymbol {
-                kind: place_in(&SymbolKind::ALL, &symbol.kind)?,
+                kind: place_in(SymbolKind::ALL, &symbol.kind)?,
                 name: table.number(&symbol.name)?,
                 qualified: table.qualified(symbol, parent)?,
                 span: lines_after(line, symbol.span),

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use ctx_model::{LineSpan, without_line_end};
 
 use crate::runs::{self, Row};
-use crate::{Outline, Symbol, SymbolKind, is_encoded};
+use crate::{Outline, PartKind, Symbol, SymbolKind, is_encoded};
 
 /// A type, module or section with at most this many lines is one part.
 const SMALL: u32 = 25;
@@ -36,8 +36,8 @@ const CLOSES: [&str; 4] = ["*/", "-->", "-}", "*)"];
 pub struct Piece {
     /// Its lines.
     pub span: LineSpan,
-    /// The word for the kind of its symbol, or `lines`.
-    pub kind: &'static str,
+    /// The kind of its symbol, or lines; no piece is a whole file.
+    pub kind: PartKind,
     /// The name of the symbol, if its definition begins in these lines.
     pub name: Option<String>,
     /// Whether `name` is found by references to it; see [`Symbol::is_known_by_name`].
@@ -475,7 +475,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     let Some(symbol) = owner.map(|it| &symbols[it]) else {
         return Piece {
             span,
-            kind: "lines",
+            kind: PartKind::Lines,
             name: None,
             is_known_by_name: false,
             qualified_name: None,
@@ -489,7 +489,7 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     let is_head = begins(symbol);
     Piece {
         span,
-        kind: symbol.kind.as_str(),
+        kind: symbol.kind.into(),
         name: is_head.then(|| symbol.name.clone()),
         is_known_by_name: is_head && symbol.is_known_by_name(),
         qualified_name: Some(symbol.qualified_name.clone()),

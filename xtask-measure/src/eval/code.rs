@@ -374,7 +374,7 @@ fn write_features(
         });
         let line = json!({
             "id": instance.id, "repo": instance.repo, "rank": rank, "path": it.part.path, "first": first, "last": last,
-            "kind": it.part.kind, "name": it.part.qualified_name, "role": it.role.as_str(), "score": it.score,
+            "kind": it.part.kind.as_str(), "name": it.part.qualified_name, "role": it.role.as_str(), "score": it.score,
             "contributions": it.contributions, "gold": gold,
         });
         writeln!(file, "{line}")?;

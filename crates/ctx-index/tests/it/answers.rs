@@ -88,7 +88,7 @@ fn passages_are_found_by_parts_of_words_in_code_and_prose() {
     let hits = passages(&index, "vouchers");
     let places: Vec<&str> = hits.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(places, ["docs/guide.md", "src/cart.rs"]);
-    assert_eq!(hits[0].kind, "section");
+    assert_eq!(hits[0].kind.as_str(), "section");
     assert_eq!(hits[0].language.as_deref(), Some("markdown"));
 }
 

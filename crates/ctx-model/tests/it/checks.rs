@@ -4,8 +4,8 @@ use std::error::Error as _;
 
 use ctx_model::merging::merged_text;
 use ctx_model::{
-    BuildOptions, Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition,
-    RenditionKind, Tokens, UncheckedChunk, UncheckedOptions, widened,
+    BuildOptions, Category, Chunk, ChunkKind, LineSpan, ModelError, PartKind, Relevance, Rendition,
+    RenditionKind, SymbolKind, Tokens, UncheckedChunk, UncheckedOptions, widened,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -207,6 +207,40 @@ proptest! {
             _ => None,
         };
         prop_assert_eq!(widened(span, &content, &wider), expected);
+    }
+}
+
+#[test]
+fn each_kind_of_part_has_a_kind_of_chunk() {
+    let kind = |part: PartKind| part.chunk_kind(ChunkKind::Document).to_string();
+    let told = PartKind::ALL.iter().map(|&it| (it.as_str(), kind(it)));
+    let told: Vec<String> = told
+        .map(|(part, chunk)| format!("{part} {chunk}"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "function function",
+            "method method",
+            "class class",
+            "struct class",
+            "enum class",
+            "interface interface",
+            "impl class",
+            "module module",
+            "type type",
+            "constant constant",
+            "field field",
+            "macro macro",
+            "section section",
+            "lines document",
+            "file document",
+        ]
+    );
+    // What is a section of a document is a piece of any other file.
+    let section = PartKind::from(SymbolKind::Section);
+    for kind in [section, PartKind::Lines, PartKind::File] {
+        assert_eq!(kind.chunk_kind(ChunkKind::File), ChunkKind::File);
     }
 }
 

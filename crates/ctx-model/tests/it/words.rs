@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use ctx_model::{
     Category, ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError,
-    OmittedReason, Order, Origin, RenditionKind, Selection, Tokens, WarningCode, XmlContent,
-    json_error,
+    OmittedReason, Order, Origin, PartKind, RenditionKind, Selection, SymbolKind, Tokens,
+    WarningCode, XmlContent, json_error,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,30 @@ fn choices_are_shown_and_read_by_their_words_on_the_wire() {
         OmittedReason::Unreadable,
         OmittedReason::Stale,
     ]);
+}
+
+#[test]
+fn kinds_of_definitions_and_of_parts_are_shown_and_read_by_their_words() {
+    for kind in SymbolKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(*kind));
+        assert!(PartKind::ALL.contains(&PartKind::from(*kind)));
+    }
+    let words: BTreeSet<String> = PartKind::ALL.iter().map(PartKind::to_string).collect();
+    assert_eq!(words.len(), SymbolKind::ALL.len() + 2);
+    for kind in PartKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(*kind));
+    }
+    assert_eq!("lines".parse(), Ok(PartKind::Lines));
+    assert_eq!("macro".parse(), Ok(PartKind::Symbol(SymbolKind::Macro)));
+    let within = PartKind::ALL.iter().filter(|it| **it != PartKind::File);
+    assert!(within.eq(PartKind::WITHIN_FILES));
+    for word in ["Function", "", "klass", "parts"] {
+        let error = word.parse::<PartKind>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown kind of part "), "{error}");
+        assert!(error.contains("one of function, ") && error.ends_with(", lines, file"));
+        assert!(word.parse::<SymbolKind>().is_err());
+    }
+    assert!("lines".parse::<SymbolKind>().is_err());
 }
 
 #[test]

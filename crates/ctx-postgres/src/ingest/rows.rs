@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, PartKind};
 use ctx_rank::Analyzer;
 use ctx_syntax::{Language, Limits, Outline, Piece, language_name, lines, pieces, without_encoded};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -47,7 +47,7 @@ pub(super) struct FileRow {
 pub(super) struct PartRow {
     pub(super) path: String,
     pub(super) span: LineSpan,
-    pub(super) kind: &'static str,
+    pub(super) kind: PartKind,
     pub(super) name: Option<String>,
     pub(super) qualified_name: Option<String>,
     pub(super) language: Option<&'static str>,

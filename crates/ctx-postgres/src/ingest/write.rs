@@ -210,7 +210,7 @@ impl Writing<'_> {
                 &row.path,
                 &lines[0],
                 &lines[1],
-                &row.kind,
+                &row.kind.as_str(),
                 &row.name,
                 &row.qualified_name,
                 &row.language,

@@ -135,7 +135,7 @@ async fn names_with_slips_are_found() {
     );
     let files: Vec<&str> = hits
         .iter()
-        .filter(|it| it.kind == "file")
+        .filter(|it| it.is_file())
         .map(|it| it.path.as_str())
         .collect();
     assert!(

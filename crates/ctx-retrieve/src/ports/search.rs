@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::{LineSpan, UnixSeconds};
+use ctx_model::{LineSpan, PartKind, UnixSeconds};
 use ctx_rank::{Query, Role};
 
 use super::PortResult;
@@ -17,8 +17,8 @@ pub struct Part {
     pub path: String,
     /// Its lines.
     pub span: LineSpan,
-    /// Its kind: `function`, `class`, `section`, … or `lines`; `file` for a whole file.
-    pub kind: String,
+    /// Its kind.
+    pub kind: PartKind,
     /// Its name.
     pub name: Option<String>,
     /// Its name with the names around it.
@@ -32,15 +32,12 @@ pub struct Part {
 }
 
 impl Part {
-    /// The kind of a part that represents a whole file.
-    pub const FILE: &str = "file";
-
     /// A part of which only the place is known.
     pub fn new(path: impl Into<String>, span: LineSpan) -> Self {
         Part {
             path: path.into(),
             span,
-            kind: "lines".to_owned(),
+            kind: PartKind::Lines,
             name: None,
             qualified_name: None,
             language: None,
@@ -53,13 +50,13 @@ impl Part {
     pub fn of_file(path: impl Into<String>) -> Self {
         let first = LineSpan::new(1, 1).expect("1 is not before 1");
         let mut part = Part::new(path, first);
-        Self::FILE.clone_into(&mut part.kind);
+        part.kind = PartKind::File;
         part
     }
 
     /// Whether it represents a whole file.
     pub fn is_file(&self) -> bool {
-        self.kind == Self::FILE
+        self.kind == PartKind::File
     }
 
     /// Its role: that of its file ([`Role::of`]), except for tests among the sources they test, in

@@ -1,5 +1,6 @@
 //! Definitions of names.
 
+use ctx_model::{PartKind, SymbolKind};
 use ctx_rank::{Name, Query, Region, Role};
 
 use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
@@ -7,8 +8,8 @@ use crate::ports::{FileSearch, Hit, PortResult};
 
 /// The weight of the title of a test between quotation marks.
 const OF_TITLE: f64 = 1.0;
-/// The kind of a section of a document, whose heading is no title of a test.
-const SECTION: &str = "section";
+/// A section of a document, whose heading is no title of a test.
+const SECTION: PartKind = PartKind::Symbol(SymbolKind::Section);
 
 /// The weight of a name in the question by its region.
 fn worth(name: &Name) -> f64 {

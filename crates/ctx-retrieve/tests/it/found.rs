@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ctx_model::{LineSpan, Tokens, UnixSeconds};
+use ctx_model::{LineSpan, PartKind, SymbolKind, Tokens, UnixSeconds};
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
     Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
@@ -354,7 +354,7 @@ async fn nothing_below_the_least_score_is_found() {
 #[tokio::test]
 async fn only_the_kinds_that_are_wanted_are_found() {
     let mut options = options();
-    options.kinds = vec!["section".to_owned(), "class".to_owned()];
+    options.kinds = vec![SymbolKind::Section.into(), SymbolKind::Class.into()];
     let retrieved = ask(library(), "connection pool", &options).await;
     assert_eq!(paths(&retrieved), ["docs/guide.md"]);
     assert_eq!(retrieved.left_out, 2);
@@ -475,7 +475,7 @@ fn getters() -> Store {
         } else {
             "Fake"
         };
-        if part.kind == "method" {
+        if part.kind == PartKind::from(SymbolKind::Method) {
             part.qualified_name = Some(format!("{within}.get"));
         }
     }

@@ -57,7 +57,7 @@ impl Store {
         let mut store = Store::default();
         for &(path, line, kind, name, text) in parts {
             let mut part = Part::new(path, LineSpan::new(line, line + 5).unwrap());
-            kind.clone_into(&mut part.kind);
+            part.kind = kind.parse().unwrap();
             part.name = (!name.is_empty()).then(|| name.to_owned());
             store.parts.push((part, text.to_owned()));
         }

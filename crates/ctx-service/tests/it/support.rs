@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use ctx_assemble::Control;
-use ctx_model::{BuildOptions, LineSpan, Tokens, UnixSeconds};
+use ctx_model::{BuildOptions, LineSpan, SymbolKind, Tokens, UnixSeconds};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
@@ -162,7 +162,7 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     let mut found = ctx_retrieve::Part::new(path, span);
     found.modified_at = Some(UnixSeconds::new(NOW - 3_600));
     if let Some(rest) = lines[0].strip_prefix("fn ") {
-        "function".clone_into(&mut found.kind);
+        found.kind = SymbolKind::Function.into();
         found.name = rest.split('(').next().map(str::to_owned);
         found.qualified_name.clone_from(&found.name);
         found.language = Some("rust".to_owned());

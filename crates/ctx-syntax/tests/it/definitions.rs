@@ -607,7 +607,7 @@ fn a_title_of_one_word_is_no_definition_of_what_it_names() {
     let pieces = ctx_syntax::pieces(&ctx_syntax::lines(&text), source.outline());
     let named = |name: &str| pieces.iter().find(|it| it.name.as_deref() == Some(name));
     let suite = named("Session").unwrap();
-    assert_eq!(suite.kind, "module");
+    assert_eq!(suite.kind.as_str(), "module");
     assert_eq!(suite.known_names().count(), 0);
     let closes = named("closes").unwrap();
     assert_eq!(closes.known_names().count(), 0);

@@ -224,7 +224,7 @@ fn a_part_is_a_section() {
     let found = pieces(&lines(&text), source.outline());
     let found: Vec<_> = found
         .iter()
-        .map(|it| (it.kind, it.name.as_deref(), it.span))
+        .map(|it| (it.kind.as_str(), it.name.as_deref(), it.span))
         .collect();
     let span = |start, end| LineSpan::new(start, end).unwrap();
     assert_eq!(

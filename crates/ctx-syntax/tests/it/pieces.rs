@@ -35,7 +35,7 @@ fn a_very_long_table_is_cut_into_runs_that_bear_its_name() {
         for (number, piece) in pieces.iter().enumerate() {
             assert_eq!(piece.qualified_name.as_deref(), Some("TOPICS"));
             assert_eq!(piece.name.is_some(), number == 0);
-            assert_eq!(piece.kind, "constant");
+            assert_eq!(piece.kind.as_str(), "constant");
         }
         let last = pieces.last().unwrap().span.end() as usize;
         assert_eq!(last, count + 2);
@@ -52,7 +52,7 @@ fn a_function_is_a_piece_whose_texts_are_its_lines() {
         panic!("there is one function");
     };
     assert_eq!(
-        (piece.kind, piece.name.as_deref()),
+        (piece.kind.as_str(), piece.name.as_deref()),
         ("function", Some("add"))
     );
     assert_eq!(piece.refers_to, ["other"]);

@@ -29,7 +29,7 @@ pub use self::unchanged::unchanged;
 pub use self::votes::votes;
 use super::search::file_search;
 
-use ctx_model::UnixSeconds;
+use ctx_model::{PartKind, SymbolKind, UnixSeconds};
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
     Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Threads,
@@ -249,7 +249,7 @@ async fn words<S: Ports + ?Sized>(store: &S) {
     assert_eq!(hits[0].path, "src/retry.rs");
     let lines = (hits[0].span.start(), hits[0].span.end());
     assert_eq!(lines, (1, 5), "with its comment");
-    assert_eq!(hits[0].kind, "function");
+    assert_eq!(hits[0].kind, PartKind::from(SymbolKind::Function));
     assert_eq!(hits[0].name.as_deref(), Some("retry_request"));
     assert_eq!(hits[0].language.as_deref(), Some("rust"));
     assert!(hits[0].refers_to.iter().any(|it| it == "load_config"));
