@@ -376,7 +376,7 @@ impl Fared {
 impl<'a> Item<'a> {
     fn of(found: &'a Found) -> Self {
         let part = &found.part;
-        let shares = Strategy::ALL.into_iter().zip(found.contributions);
+        let shares = Strategy::ALL.iter().map(|&it| (it, found.contribution(it)));
         let signals = found.signals.iter();
         Item {
             path: &part.path,
@@ -568,7 +568,7 @@ fn item(items: &[&Item<'_>]) -> [String; 7] {
         shares.map(|it| it.amount).fold(0.0, f64::max)
     };
     let mut shares: Vec<_> = Strategy::ALL
-        .into_iter()
+        .iter()
         .map(|it| (it.as_str(), amount(it.as_str())))
         .filter(|(_, amount)| *amount > 0.0)
         .map(|(strategy, amount)| format!("{strategy} {amount:.3}"))

@@ -27,12 +27,11 @@ pub(crate) struct Kinds(pub(crate) Vec<PartKind>);
 
 impl Value for Strategies {
     fn read(word: &str) -> Result<Self, String> {
-        let all = || Strategy::ALL.map(Strategy::as_str).join(", ");
-        let mut strategies = Vec::new();
+        let all = || joined(Strategy::ALL, ", ");
+        let mut strategies: Vec<Strategy> = Vec::new();
         for word in items(word) {
-            let strategy =
-                Strategy::of(word).ok_or_else(|| format!("{word:?} is none of {}", all()))?;
-            strategies.push(strategy);
+            let strategy = word.parse();
+            strategies.push(strategy.map_err(|_| format!("{word:?} is none of {}", all()))?);
         }
         if strategies.is_empty() {
             return Err(format!("name at least one of {}", all()));
@@ -47,8 +46,7 @@ impl Value for Strategies {
     }
 
     fn tell(&self) -> String {
-        let words: Vec<_> = self.0.iter().map(|it| it.as_str()).collect();
-        words.join(",")
+        joined(&self.0, ",")
     }
 }
 

@@ -166,7 +166,7 @@ pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<PartKind>,
 
 /// All strategies except the custom semantic search, which does not exist here.
 fn offered() -> impl Iterator<Item = Strategy> {
-    let all = Strategy::ALL.into_iter();
+    let all = Strategy::ALL.iter().copied();
     all.filter(|it| *it != Strategy::Semantic)
 }
 

@@ -26,31 +26,12 @@ pub enum Role {
     Vendored,
 }
 
+ctx_model::words! {
+    Role, "role": Source = "source", Test = "test", Example = "example", Documentation = "documentation",
+        Configuration = "configuration", Generated = "generated", Vendored = "vendored";
+}
+
 impl Role {
-    const WORDS: [(Role, &'static str); 7] = [
-        (Role::Source, "source"),
-        (Role::Test, "test"),
-        (Role::Example, "example"),
-        (Role::Documentation, "documentation"),
-        (Role::Configuration, "configuration"),
-        (Role::Generated, "generated"),
-        (Role::Vendored, "vendored"),
-    ];
-
-    /// The word for the role.
-    pub fn as_str(self) -> &'static str {
-        let mut words = Self::WORDS.into_iter();
-        words
-            .find(|(it, _)| *it == self)
-            .map_or("source", |(_, word)| word)
-    }
-
-    /// The role with this word.
-    pub fn of_word(word: &str) -> Option<Role> {
-        let mut words = Self::WORDS.into_iter();
-        words.find(|(_, it)| *it == word).map(|(role, _)| role)
-    }
-
     /// The role of the file at `path`, whose parts are separated by `/`. Decided by names alone.
     pub fn of(path: &str) -> Role {
         // All names in the lists are ASCII, and few paths have a capital.

@@ -13,7 +13,7 @@ mod strategies;
 /// The attribute that implementations of the ports need.
 pub use async_trait::async_trait;
 pub use call::{PortCall, call_port};
-pub use ctx_model::{LineSpan, PartKind, SymbolKind, Tokens};
+pub use ctx_model::{LineSpan, ModelError, PartKind, SymbolKind, Tokens};
 pub use ctx_rank::{Contribution, Profile, Query, Role};
 pub use options::{DEFAULT_LIMIT, Options, Strategy, Weights};
 pub use paths::{files_ending_with, is_same_path};

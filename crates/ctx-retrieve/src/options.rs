@@ -34,45 +34,16 @@ pub enum Strategy {
     Relations,
 }
 
+ctx_model::words! {
+    Strategy, "strategy": Text = "text", Coverage = "coverage", Files = "files", Names = "names", Places = "places",
+        Similar = "similar", Changes = "changes", Semantic = "semantic", Relations = "relations";
+}
+
 impl Strategy {
-    /// The number of strategies.
-    pub const COUNT: usize = 9;
-
-    /// All strategies, in the order of their contributions.
-    pub const ALL: [Strategy; Strategy::COUNT] = [
-        Strategy::Text,
-        Strategy::Coverage,
-        Strategy::Files,
-        Strategy::Names,
-        Strategy::Places,
-        Strategy::Similar,
-        Strategy::Changes,
-        Strategy::Semantic,
-        Strategy::Relations,
-    ];
-
-    /// The word for the strategy.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Strategy::Text => "text",
-            Strategy::Coverage => "coverage",
-            Strategy::Files => "files",
-            Strategy::Names => "names",
-            Strategy::Places => "places",
-            Strategy::Similar => "similar",
-            Strategy::Changes => "changes",
-            Strategy::Semantic => "semantic",
-            Strategy::Relations => "relations",
-        }
-    }
-
-    /// The strategy with this word.
-    pub fn of(word: &str) -> Option<Strategy> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
-    }
+    pub(crate) const COUNT: usize = Strategy::ALL.len();
 
     /// Its index in [`Strategy::ALL`].
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self as usize
     }
 }
@@ -81,17 +52,20 @@ impl Strategy {
 /// `docs/record/eval.md` records each step.
 ///
 /// ```
-/// use ctx_retrieve::{Options, Weights};
+/// use ctx_retrieve::{Options, Role, Strategy, Weights};
 ///
-/// let options = Options::default().with_weights(Weights::default().with_title(0.5));
+/// let weights = Weights::default()
+///     .with_title(0.5)
+///     .with_strategy(Strategy::Changes, 0.0)
+///     .with_role(Role::Test, 1.0);
+/// let options = Options::default().with_weights(weights);
 /// assert_eq!(options.weights.head, Weights::default().head);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Weights {
-    /// The weight of each strategy, in the order of [`Strategy::ALL`]. That of names is higher in
-    /// questions with few names: [`Weights::of_names`].
-    pub strategies: [f64; Strategy::COUNT],
+    /// The weight of each strategy, by its index.
+    strategies: [f64; Strategy::COUNT],
     /// The weight of the question's first line, relative to the whole question.
     pub title: f64,
     /// The share of the score of a file's best part that is added to all of its parts.
@@ -102,8 +76,8 @@ pub struct Weights {
     pub fields: Vec<(Field, f32)>,
     /// The weights of the fields of files.
     pub file_fields: Vec<(Field, f32)>,
-    /// The weights of the roles of files, in the order of [`Weights::ROLES`].
-    pub roles: [f64; 7],
+    /// The weights of the roles of files, in the order of [`Role::ALL`].
+    roles: [f64; ROLES],
     /// The least role weight of the best-matching document of a [typed](Query::typed) question,
     /// which may be answered by documents as well as by sources. The document at rank r (from 0)
     /// gets 1 / (1 + r / 8) of it. Not applied to reports, which are about sources.
@@ -119,44 +93,65 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The roles, in the order of their weights.
-    pub const ROLES: [Role; 7] = [
-        Role::Source,
-        Role::Test,
-        Role::Example,
-        Role::Documentation,
-        Role::Configuration,
-        Role::Generated,
-        Role::Vendored,
-    ];
+    /// The weight of `strategy`. That of names is higher in questions with few names:
+    /// [`Weights::of_names`].
+    pub fn strategy(&self, strategy: Strategy) -> f64 {
+        self.strategies[strategy.index()]
+    }
+
+    /// Sets the weight of `strategy`.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: Strategy, weight: f64) -> Self {
+        *self.strategy_mut(strategy) = weight;
+        self
+    }
+
+    pub(crate) fn strategy_mut(&mut self, strategy: Strategy) -> &mut f64 {
+        &mut self.strategies[strategy.index()]
+    }
+
+    /// The weight of files with `role`.
+    pub fn role(&self, role: Role) -> f64 {
+        self.roles[index_of(role)]
+    }
+
+    /// Sets the weight of files with `role`.
+    #[must_use]
+    pub fn with_role(mut self, role: Role, weight: f64) -> Self {
+        *self.role_mut(role) = weight;
+        self
+    }
+
+    pub(crate) fn role_mut(&mut self, role: Role) -> &mut f64 {
+        &mut self.roles[index_of(role)]
+    }
 
     /// The weight of names in a question with `count` names: a question with one name is about its
     /// definition, while a report with twenty is about none of them in particular. The weight in
-    /// [`Weights::strategies`], multiplied by 20 divided by the square of `count` if that is more
+    /// [`Weights::strategy`], multiplied by 20 divided by the square of `count` if that is more
     /// than 1.
     #[must_use]
     pub fn of_names(&self, count: usize) -> f64 {
         let count = f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
         let few = (ONE_NAME / (count * count)).max(1.0);
-        self.strategies[Strategy::Names.index()] * few
+        self.strategy(Strategy::Names) * few
     }
 
     /// Adjusts the weights of places and of similar file names to `query`.
     fn weigh_files(&mut self, query: &Query) {
-        let [places, similar] = [Strategy::Places, Strategy::Similar].map(Strategy::index);
         if query.typed.is_none() {
-            self.strategies[places] *= of_report(query);
+            *self.strategy_mut(Strategy::Places) *= of_report(query);
             return;
         }
         let is_alone = query.words().nth(1).is_none();
         if !query.places.is_empty() {
-            self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
+            *self.strategy_mut(Strategy::Similar) *= if is_alone { ALONE } else { TYPED };
         }
         let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
         if names_part(query) {
-            self.strategies[places] *= TYPED_LINE;
+            *self.strategy_mut(Strategy::Places) *= TYPED_LINE;
         } else if names_one || query.is_of_patterns_alone() {
-            self.strategies[places] *= ALONE_PLACE;
+            *self.strategy_mut(Strategy::Places) *= ALONE_PLACE;
         }
     }
 
@@ -169,7 +164,7 @@ impl Weights {
         }
         self.changelogs = query.asks_of_changes();
         let is_alone = query.words().nth(1).is_none();
-        let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
+        let mut others = Role::ALL.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         let asks_for_others =
             asks_for_others || query.asks_for_users() || query.asks_for_definition();
@@ -182,15 +177,10 @@ impl Weights {
     /// Raises the weight of relations to that of text for a question that asks for users, and drops
     /// what neighbours of a file's best part get.
     fn weigh_users(&mut self) {
-        let [text, relations] = [Strategy::Text, Strategy::Relations].map(Strategy::index);
-        self.strategies[relations] = f64::max(self.strategies[relations], self.strategies[text]);
+        let text = self.strategy(Strategy::Text);
+        let relations = self.strategy_mut(Strategy::Relations);
+        *relations = relations.max(text);
         (self.neighbour, self.head) = (0.0, 0.0);
-    }
-
-    /// The weight of a file with this role.
-    pub(crate) fn of_role(&self, role: Role) -> f64 {
-        let at = Self::ROLES.into_iter().position(|it| it == role);
-        at.map_or(1.0, |at| self.roles[at])
     }
 }
 
@@ -214,6 +204,14 @@ impl Default for Weights {
             changelogs: false,
         }
     }
+}
+
+/// The number of roles.
+const ROLES: usize = Role::ALL.len();
+
+fn index_of(role: Role) -> usize {
+    let index = Role::ALL.iter().position(|it| *it == role);
+    index.expect("all roles are in the list")
 }
 
 /// Whether a typed question is a single name that is a stop word or has less than three bytes.
@@ -349,7 +347,7 @@ impl Options {
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
-        let of_names = &mut options.weights.strategies[Strategy::Names.index()];
+        let of_names = options.weights.strategy_mut(Strategy::Names);
         *of_names = self.weights.of_names(names.len());
         if is_common_name(query) || query.asks_for_definition() {
             *of_names *= MEANT_NAME;
@@ -359,8 +357,8 @@ impl Options {
         if options.wants(Strategy::Relations) && query.asks_for_users() {
             options.weights.weigh_users();
         }
-        let roles = Weights::ROLES.iter().zip(&mut options.weights.roles);
-        for (_, worth) in roles.filter(|(role, _)| role.is_asked_for(query)) {
+        for role in Role::ALL.iter().filter(|it| it.is_asked_for(query)) {
+            let worth = options.weights.role_mut(*role);
             *worth = worth.max(1.0);
         }
         options
@@ -368,13 +366,13 @@ impl Options {
 
     /// Whether no enabled strategy has a weight: then all are shown.
     pub(crate) fn is_mute(&self) -> bool {
-        let weight = |it: &Strategy| self.weights.strategies[it.index()];
-        self.strategies.iter().all(|it| weight(it) == 0.0)
+        let mut weights = self.strategies.iter().map(|it| self.weights.strategy(*it));
+        weights.all(|it| it == 0.0)
     }
 
     /// Whether `strategy` runs: it is enabled, and has a weight, or none has.
     pub(crate) fn wants(&self, strategy: Strategy) -> bool {
-        let is_heard = self.weights.strategies[strategy.index()] != 0.0 || self.is_mute();
+        let is_heard = self.weights.strategy(strategy) != 0.0 || self.is_mute();
         is_heard && self.strategies.contains(&strategy)
     }
 }
@@ -421,8 +419,6 @@ ctx_model::setters! {
 
 ctx_model::setters! {
     for Weights;
-    /// Sets the weight of each strategy.
-    with_strategies: strategies: [f64; Strategy::COUNT];
     /// Sets the weight of the question's first line.
     with_title: title: f64;
     /// Sets the share of a file's best part that is added to all of its parts.
@@ -433,8 +429,6 @@ ctx_model::setters! {
     with_fields: fields: Vec<(Field, f32)>;
     /// Sets the weights of the fields of files.
     with_file_fields: file_fields: Vec<(Field, f32)>;
-    /// Sets the weights of the roles of files.
-    with_roles: roles: [f64; 7];
     /// Sets the least role weight of the best-matching document.
     with_documents: documents: f64;
     /// Sets the least score of the best-matching document.

@@ -1,6 +1,8 @@
 //! Collects the results of all strategies, and ranks them.
 
+use std::array::from_fn;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctx_model::PartKind;
@@ -140,7 +142,7 @@ impl Ranking<'_> {
     /// Raises the role weights of the best documents to at least what [`Weights::documents`] says:
     /// `covered` has, for each part, the contribution of coverage, and the role weight.
     fn raise_documents(&self, weights: &Weights, covered: &mut [(f64, f64)]) {
-        if weights.documents <= weights.of_role(Role::Documentation) {
+        if weights.documents <= weights.role(Role::Documentation) {
             return;
         }
         let mut rank = 0.0;
@@ -172,17 +174,15 @@ impl Ranking<'_> {
     /// Adjusts role weights to one question: a role has less weight unless the question asks for it
     /// ([`ASKED`]); the further the best part of the role is ahead, the nearer its weight is to 1.
     fn asked(&self, weights: &Weights) -> Weights {
-        let mut best = [0.0; Weights::ROLES.len()];
+        let mut best: BTreeMap<Role, f64> = BTreeMap::new();
         for &it in &self.all {
-            let role = self.role(it);
-            let at = Weights::ROLES.iter().position(|&known| known == role);
-            if let Some(best) = at.and_then(|at| best.get_mut(at)) {
-                *best = f64::max(*best, it.score);
-            }
+            let best = best.entry(self.role(it)).or_default();
+            *best = best.max(it.score);
         }
-        let source = best[0];
+        let source = best.get(&Role::Source).copied().unwrap_or_default();
         let mut weights = weights.clone();
-        for (worth, best) in weights.roles.iter_mut().zip(best) {
+        for (role, best) in best {
+            let worth = weights.role_mut(role);
             if *worth < 1.0 && best > 0.0 {
                 let asks = (1.0 - ASKED * source / best).max(0.0);
                 *worth += (1.0 - *worth) * asks;
@@ -272,13 +272,13 @@ impl Pool {
     pub(crate) fn ranking(&self, options: &Options) -> Ranking<'_> {
         let weights = &options.weights;
         let is_mute = options.is_mute();
-        let lists = Strategy::ALL.map(|strategy| List {
+        let lists: [_; Strategy::COUNT] = from_fn(|index| List {
             weight: if is_mute {
                 1.0
             } else {
-                weights.strategies[strategy.index()]
+                weights.strategy(Strategy::ALL[index])
             },
-            items: self.spread(&self.said[strategy.index()]),
+            items: self.spread(&self.said[index]),
         });
         // Scores and weights are finite, so this cannot fail.
         let contributions = convex_by_number(&lists, self.items.len()).unwrap_or_default();
@@ -303,7 +303,7 @@ impl Pool {
         let mut covered: Vec<(f64, f64)> = (ranking.all.iter())
             .map(|&it| {
                 let covered = ranking.contributions(it)[Strategy::Coverage.index()];
-                (covered, roles.of_role(ranking.role(it)))
+                (covered, roles.role(ranking.role(it)))
             })
             .collect();
         ranking.raise_documents(&roles, &mut covered);

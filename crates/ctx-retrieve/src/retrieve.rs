@@ -35,13 +35,20 @@ pub struct Found {
     pub score: f64,
     /// An estimate of the probability that it is needed, 0..=1, from its score, rank and length.
     pub chance: f64,
-    /// The contribution of each strategy, in the order of [`Strategy::ALL`].
-    pub contributions: [f64; Strategy::COUNT],
+    /// The contribution of each strategy, by its index.
+    contributions: [f64; Strategy::COUNT],
     /// The role of the part.
     pub role: Role,
     /// The five signals. Keyword match is not looked up, as the texts of parts are not read; usage
     /// frequency is looked up if it has a weight and there is a port for it that answers.
     pub signals: [Contribution; 5],
+}
+
+impl Found {
+    /// What `strategy` contributed to the score.
+    pub fn contribution(&self, strategy: Strategy) -> f64 {
+        self.contributions[strategy.index()]
+    }
 }
 
 /// The outcome of a strategy.
@@ -174,7 +181,10 @@ impl Retriever {
         let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
         let noted = Arc::new(Noted::default());
-        let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
+        let wanted = Strategy::ALL
+            .iter()
+            .copied()
+            .filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
             // Relations need the results of the others.
             Strategy::Relations => false,

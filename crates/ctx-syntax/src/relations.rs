@@ -29,17 +29,8 @@ pub enum EdgeKind {
     Extends,
 }
 
-impl EdgeKind {
-    /// The word for the kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EdgeKind::Defines => "defines",
-            EdgeKind::Imports => "imports",
-            EdgeKind::Calls => "calls",
-            EdgeKind::Uses => "uses",
-            EdgeKind::Extends => "extends",
-        }
-    }
+ctx_model::words! {
+    EdgeKind, "kind of relation": Defines = "defines", Imports = "imports", Calls = "calls", Uses = "uses", Extends = "extends";
 }
 
 /// A relation between two nodes.

@@ -16,7 +16,7 @@ use ctx::git::GitChanges;
 use ctx::index::Index;
 use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Selection, Tokens};
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Near, Retriever};
+use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Owner, Ports, Service};
 use ctx::source::{Limits, Root, Sources};
 use ctx::syntax;
@@ -372,10 +372,14 @@ fn write_features(
                 .filter(|line| (first..=last).contains(line))
                 .count()
         });
+        let contributions = Strategy::ALL
+            .iter()
+            .map(|&strategy| it.contribution(strategy));
+        let contributions: Vec<f64> = contributions.collect();
         let line = json!({
             "id": instance.id, "repo": instance.repo, "rank": rank, "path": it.part.path, "first": first, "last": last,
             "kind": it.part.kind.as_str(), "name": it.part.qualified_name, "role": it.role.as_str(), "score": it.score,
-            "contributions": it.contributions, "gold": gold,
+            "contributions": contributions, "gold": gold,
         });
         writeln!(file, "{line}")?;
     }

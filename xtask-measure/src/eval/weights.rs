@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Result, ensure};
+use ctx::rank::Role;
 use ctx::retrieve::{self, Strategy, Weights};
 
 use super::code::{self, Instance, Places};
@@ -65,16 +66,14 @@ fn choices() -> Vec<Choice> {
     };
     add("default", &|_| ());
     add("text alone", &|it| {
-        let text = Strategy::Text.index();
-        let of_text = it.strategies[text];
-        it.strategies = [0.0; Strategy::COUNT];
-        it.strategies[text] = of_text;
+        let others = Strategy::ALL.iter().filter(|it| **it != Strategy::Text);
+        others.for_each(|strategy| scale(it, *strategy, 0.0));
         (it.title, it.neighbour, it.head) = (0.0, 0.0, 0.0);
     });
     for factor in [0.0, 0.5, 2.0] {
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             let name = format!("{} × {factor}", strategy.as_str());
-            add(&name, &|it| it.strategies[strategy.index()] *= factor);
+            add(&name, &|it| scale(it, strategy, factor));
         }
         add(&format!("title × {factor}"), &|it| it.title *= factor);
         add(&format!("neighbour × {factor}"), &|it| {
@@ -85,7 +84,9 @@ fn choices() -> Vec<Choice> {
             it.documents *= factor;
         });
         add(&format!("other roles × {factor}"), &|it| {
-            it.roles[1..].iter_mut().for_each(|role| *role *= factor);
+            for &role in Role::ALL.iter().filter(|it| **it != Role::Source) {
+                *it = it.clone().with_role(role, it.role(role) * factor);
+            }
         });
     }
     choices
@@ -148,6 +149,11 @@ fn table(all: &[Instance], choices: &[Choice]) -> String {
         over(0)
     );
     table
+}
+
+fn scale(weights: &mut Weights, strategy: Strategy, factor: f64) {
+    let weight = weights.strategy(strategy) * factor;
+    *weights = weights.clone().with_strategy(strategy, weight);
 }
 
 /// The share of the lines of a repository's questions that a choice shows.

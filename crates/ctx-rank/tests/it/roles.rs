@@ -322,18 +322,14 @@ fn explanations_are_prose_about_the_project() {
 
 #[test]
 fn a_word_is_the_role_and_back() {
-    for role in [
-        Role::Source,
-        Role::Test,
-        Role::Example,
-        Role::Documentation,
-        Role::Configuration,
-        Role::Generated,
-        Role::Vendored,
-    ] {
-        assert_eq!(Role::of_word(role.as_str()), Some(role));
+    for role in Role::ALL {
+        assert_eq!(role.to_string().parse(), Ok(*role));
     }
-    assert_eq!(Role::of_word("Source"), None);
+    let error = "Source".parse::<Role>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("unknown role \"Source\": it is one of source, "),
+        "{error}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use ctx_model::{LineSpan, PartKind, SymbolKind, Tokens, UnixSeconds};
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
-    Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
+    Found, Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
     Touched, Weights, async_trait,
 };
 
@@ -82,9 +82,8 @@ fn names_weigh_the_less_the_more_there_are_and_never_nothing_or_something_for_no
     let of: Vec<f64> = (0..9).map(|it| weights.of_names(it)).collect();
     assert!(of.is_sorted_by(|a, b| a >= b), "{of:?}");
     assert_eq!(of[1], 20.0 * of[8]);
-    assert_eq!(of[8], weights.strategies[Strategy::Names.index()]);
-    let mut mute = weights;
-    mute.strategies[Strategy::Names.index()] = 0.0;
+    assert_eq!(of[8], weights.strategy(Strategy::Names));
+    let mute = weights.with_strategy(Strategy::Names, 0.0);
     assert_eq!(mute.of_names(1), 0.0);
 }
 
@@ -116,9 +115,9 @@ async fn a_found_part_names_the_strategies_that_found_it() {
         Strategy::Names,
         Strategy::Places,
     ] {
-        assert!(best.contributions[strategy.index()] > 0.0, "{strategy:?}");
+        assert!(best.contribution(strategy) > 0.0, "{strategy:?}");
     }
-    assert_eq!(best.contributions[Strategy::Similar.index()], 0.0);
+    assert_eq!(best.contribution(Strategy::Similar), 0.0);
     assert_eq!(best.signals[0].name, "textSimilarity");
     // No text was read.
     let keywords = best.signals[1];
@@ -196,12 +195,12 @@ async fn a_touched_place_is_the_first_of_its_names_that_the_file_defines() {
         touched("src/slot.py", &[], 3.0),
     ];
     let mut options = options();
-    options.weights.strategies[Strategy::Changes.index()] = 0.5;
+    options.weights = options.weights.with_strategy(Strategy::Changes, 0.5);
     let retrieved = ask(store, "a leak when connections time out", &options).await;
     let said: Vec<_> = (retrieved.found.iter())
         .map(|it| (&*it.part.path, it.part.span.start()))
         .zip(retrieved.found.iter())
-        .map(|(place, it)| (place, it.contributions[Strategy::Changes.index()]))
+        .map(|(place, it)| (place, it.contribution(Strategy::Changes)))
         .collect();
     assert_eq!(
         said,
@@ -238,10 +237,7 @@ async fn the_coverage_of_a_part_does_not_raise_the_rest_of_its_file() {
         assert_eq!(retrieved.found[0].part.name.as_deref(), Some("take"));
     }
     let second = &of_coverage.found[1];
-    assert_eq!(
-        second.score,
-        second.contributions[Strategy::Coverage.index()]
-    );
+    assert_eq!(second.score, second.contribution(Strategy::Coverage));
     assert!(
         of_text.found[1].score > second.score,
         "what fits by its text lifts its neighbours"
@@ -374,7 +370,7 @@ async fn only_the_strategies_that_are_wanted_run() {
 #[tokio::test]
 async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
     let mut options = options();
-    options.weights.strategies[Strategy::Names.index()] = 0.0;
+    options.weights = options.weights.with_strategy(Strategy::Names, 0.0);
     let both = ask(library(), "`Cache` or a proxy", &options).await;
     assert_eq!(paths(&both)[0], "src/proxy.py");
     let asked = both.reports.iter().map(|it| it.strategy);
@@ -499,12 +495,12 @@ async fn a_name_that_is_a_common_word_is_found_where_it_is_marked() {
     // In a report they are among many words.
     let report = "It hangs\n\n`Session.get` of a session\n```\nsession.get()\n```\n";
     let retrieved = ask(getters(), report, &Options::default()).await;
-    let names = Strategy::Names.index();
+    let names = Strategy::Names;
     assert!(
         retrieved
             .found
             .iter()
-            .all(|it| it.contributions[names] == 0.0)
+            .all(|it| it.contribution(names) == 0.0)
     );
 }
 
@@ -755,7 +751,8 @@ async fn words_that_nothing_has_are_taken_for_misspelt_names() {
     assert_eq!(report(&retrieved, Strategy::Similar).found, 1);
     let order: Vec<Strategy> = retrieved.reports.iter().map(|it| it.strategy).collect();
     let known: Vec<Strategy> = Strategy::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|it| order.contains(it))
         .collect();
     assert_eq!(order, known);
@@ -810,7 +807,7 @@ async fn files_of_a_folder_that_is_named_are_found() {
         .found
         .iter()
         .find(|it| it.part.path == "docs/guide.md");
-    let said = guide.unwrap().contributions[Strategy::Places.index()];
+    let said = guide.unwrap().contribution(Strategy::Places);
     assert!((said - 0.2).abs() < 1e-9, "{said}");
     // One of very many files says nothing.
     let names: Vec<String> = (0..101).map(|it| format!("src/f{it}.py")).collect();
@@ -847,11 +844,11 @@ async fn all_parts_that_several_lines_meet_are_named() {
         .collect();
     let named = async |question: &str| {
         let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
-        let places = Strategy::Places.index();
-        let highest = retrieved.found.iter().map(|it| it.contributions[places]);
+        let places = Strategy::Places;
+        let highest = retrieved.found.iter().map(|it| it.contribution(places));
         let highest = highest.fold(0.0, f64::max);
         let named = retrieved.found.iter();
-        let named = named.filter(|it| it.contributions[places] >= highest);
+        let named = named.filter(|it| it.contribution(places) >= highest);
         let mut named: Vec<u32> = named.map(|it| it.part.span.start()).collect();
         named.sort_unstable();
         let lines = retrieved.lines.get(path).cloned().unwrap_or_default();
@@ -1175,7 +1172,7 @@ async fn users_and_uses_of_the_best_parts_are_found() {
     let retrieved = ask(chain(), "wobbly requests", &options()).await;
     assert_eq!(paths(&retrieved), ["src/b.py", "src/a.py", "src/c.py"]);
     assert_eq!(report(&retrieved, Strategy::Relations).found, 2);
-    let of = |at: usize| retrieved.found[at].contributions[Strategy::Relations.index()];
+    let of = |at: usize| retrieved.found[at].contribution(Strategy::Relations);
     assert!(of(1) > 0.0 && of(2) > 0.0);
 }
 
@@ -1314,11 +1311,36 @@ async fn a_question_that_is_asked_again_is_answered_alike() {
 
 #[test]
 fn strategies_have_words() {
-    for (index, strategy) in Strategy::ALL.into_iter().enumerate() {
-        assert_eq!(strategy.index(), index);
-        assert_eq!(Strategy::of(strategy.as_str()), Some(strategy));
+    for strategy in Strategy::ALL {
+        assert_eq!(strategy.to_string().parse(), Ok(*strategy));
     }
-    assert_eq!(Strategy::of("Text"), None);
+    let error = "Text".parse::<Strategy>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("unknown strategy \"Text\": it is one of text, "),
+        "{error}"
+    );
+}
+
+#[test]
+fn each_weight_is_set_by_itself() {
+    let usual = Weights::default();
+    let weights = usual.clone().with_strategy(Strategy::Text, 7.0);
+    let weights = weights.with_role(Role::Test, 8.0);
+    for &strategy in Strategy::ALL {
+        let changed = (strategy == Strategy::Text).then_some(7.0);
+        let expected = changed.unwrap_or_else(|| usual.strategy(strategy));
+        assert_eq!(weights.strategy(strategy), expected, "{strategy}");
+    }
+    for &role in Role::ALL {
+        let changed = (role == Role::Test).then_some(8.0);
+        let expected = changed.unwrap_or_else(|| usual.role(role));
+        assert_eq!(weights.role(role), expected, "{role}");
+    }
+}
+
+fn of_each(found: &Found) -> Vec<f64> {
+    let all = Strategy::ALL.iter();
+    all.map(|&it| found.contribution(it)).collect()
 }
 
 #[tokio::test]
@@ -1332,7 +1354,7 @@ async fn a_part_in_place_of_a_file_stands_for_the_file() {
         let retrieved = ask(store, "connection pool", &options).await;
         let found = retrieved.found.iter();
         let found: Vec<_> = found
-            .map(|it| (it.part.path.clone(), it.score, it.contributions))
+            .map(|it| (it.part.path.clone(), it.score, of_each(it)))
             .collect();
         told.push((found, report(&retrieved, Strategy::Files).found));
     }

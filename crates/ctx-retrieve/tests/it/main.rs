@@ -13,17 +13,23 @@ mod store;
 
 use std::sync::Arc;
 
-use ctx_rank::Query;
-use ctx_retrieve::{Options, PortError, Report, Retrieved, Retriever, Strategy, TaskScope};
+use ctx_rank::{Query, Role};
+use ctx_retrieve::{
+    Options, PortError, Report, Retrieved, Retriever, Strategy, TaskScope, Weights,
+};
 
 use store::Store;
 
 /// Options under which all strategies and files are worth the same.
 fn options() -> Options {
-    let mut options = Options::default();
-    options.weights.strategies = [1.0; Strategy::COUNT];
-    options.weights.roles = [1.0; 7];
-    options
+    let mut weights = Weights::default();
+    for strategy in Strategy::ALL {
+        weights = weights.with_strategy(*strategy, 1.0);
+    }
+    for role in Role::ALL {
+        weights = weights.with_role(*role, 1.0);
+    }
+    Options::default().with_weights(weights)
 }
 
 async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
