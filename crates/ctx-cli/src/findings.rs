@@ -205,9 +205,9 @@ struct Took {
 
 impl<'a> Findings<'a> {
     pub(crate) fn of(answer: &'a Answer, settings: &'a [AppliedSetting]) -> Self {
-        let (retrieved, timings) = (&answer.retrieved, &answer.timings);
+        let (retrieved, timings) = (&answer.material.retrieved, &answer.material.timings);
         Findings {
-            query: Asked::of(&answer.query, &retrieved.traced),
+            query: Asked::of(&answer.material.query, &retrieved.traced),
             settings: settings.iter().map(Setting::of).collect(),
             strategies: retrieved.reports.iter().map(Fared::of).collect(),
             items: retrieved.found.iter().map(Item::of).collect(),
@@ -226,13 +226,14 @@ impl<'a> Findings<'a> {
     /// far as its text was read. O(bytes of what was found).
     pub(crate) fn with_snippets(mut self, answer: &Answer) -> Self {
         let shown = emit::shown(&answer.built);
-        let chunks = answer.chunks.iter().chain(&answer.unlikely);
+        let material = &answer.material;
+        let chunks = material.chunks.iter().chain(&material.unlikely);
         let chunks: BTreeMap<&str, &Chunk> = chunks.map(|it| (it.id.as_str(), it)).collect();
-        let mut snippets = Snippets::new(&answer.query);
-        let mut matched = Matched::of(&answer.query);
-        let visible = Visible::of(&answer.built, &answer.chunks);
+        let mut snippets = Snippets::new(&material.query);
+        let mut matched = Matched::of(&material.query);
+        let visible = Visible::of(&answer.built, &material.chunks);
         let raised: BTreeMap<&str, &Raised> =
-            answer.raised.iter().map(|it| (&*it.id, it)).collect();
+            material.raised.iter().map(|it| (&*it.id, it)).collect();
         for item in &mut self.items {
             let id = format!("{}:{}-{}", item.path, item.start_line, item.end_line);
             item.shown = shown.contains(id.as_str());

@@ -64,7 +64,7 @@ impl Missed {
         let all = self.passed.iter().filter(is_generated).count();
         let detail = match &generated[..] {
             [] if all > 0
-                && answer.retrieved.found.is_empty()
+                && answer.material.retrieved.found.is_empty()
                 && unknown.is_empty()
                 && others.is_empty() =>
             {
@@ -97,15 +97,15 @@ impl Missed {
 
     /// The files that the question of `answer` names and that exist, but were not searched.
     fn named(&self, answer: &Answer, index: &Index) -> Vec<Named> {
-        let found = &answer.retrieved.found;
+        let found = &answer.material.retrieved.found;
         let is_found = |end: &Path| {
             let mut paths = found.iter().map(|it| Path::new(&it.part.path));
             paths.any(|it| it.ends_with(end))
         };
         let root = Root::open(index.root()).ok();
-        let places = answer.query.places.iter().map(|it| &it.path);
+        let places = answer.material.query.places.iter().map(|it| &it.path);
         let mut named: Vec<Named> = Vec::new();
-        for name in places.chain(&answer.query.file_names) {
+        for name in places.chain(&answer.material.query.file_names) {
             let end = Path::new(name.strip_prefix("./").unwrap_or(name));
             if end.as_os_str().is_empty() || is_found(end) {
                 continue;

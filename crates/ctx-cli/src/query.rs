@@ -129,9 +129,9 @@ fn warn_of_missing(
     index: &Index,
     settings: &Settings,
 ) {
-    let unknown = runtime.block_on(missing_files(&answer.query, &[index]));
+    let unknown = runtime.block_on(missing_files(&answer.material.query, &[index]));
     let told = missed.tell(answer, index, settings, unknown);
-    let nameless = no_such_name(&runtime.block_on(missing_names(&answer.query, &[index])));
+    let nameless = no_such_name(&runtime.block_on(missing_names(&answer.material.query, &[index])));
     if let Some(warning) = &nameless {
         report::warning(&warning.detail);
     }
@@ -420,7 +420,7 @@ fn warn(
     (root, missed): (&Path, &Missed),
     report: Report,
 ) -> Result<(), Failure> {
-    let reports = &answer.retrieved.reports;
+    let reports = &answer.material.retrieved.reports;
     for it in reports {
         if let Some(why) = &it.failure {
             let strategy = it.strategy.as_str();
@@ -439,8 +439,8 @@ fn warn(
             "name other strategies, or leave --strategies out"
         }));
     }
-    if answer.retrieved.found.is_empty() {
-        let others = match answer.retrieved.left_out {
+    if answer.material.retrieved.found.is_empty() {
+        let others = match answer.material.retrieved.left_out {
             0 => String::new(),
             n => format!(
                 "; {} {} not of the types {}",
@@ -466,7 +466,7 @@ fn warn(
             shown(root)
         ));
     }
-    let told = &answer.retrieved.warnings;
+    let told = &answer.material.retrieved.warnings;
     for warning in told {
         report::warning(&warning.detail);
     }
@@ -507,6 +507,6 @@ fn write(
         built: &answer.built,
         retrieval: findings,
     };
-    let documents = &answer.retrieved.whole;
+    let documents = &answer.material.retrieved.whole;
     emit::result_with(&answer.built, &whole, documents, args.output, report)
 }

@@ -23,9 +23,8 @@ mod vectors;
 mod versions;
 mod words;
 
-pub use ctx_model::ModelError;
-
 pub use bags::{Bag, Vocabulary};
+pub use ctx_model::ModelError;
 pub use fusion::{
     Fused, FusionError, List, RRF_K, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,

@@ -80,7 +80,7 @@ pub struct Material {
     pub omitted: Vec<Omitted>,
     /// Differences between the files and what the search reported, and other warnings.
     pub warnings: Vec<Warning>,
-    /// How long each stage took; nothing was assembled yet.
+    /// How long each stage took; assembling took nothing yet, unless this is of an [`Answer`].
     pub timings: Timings,
 }
 
@@ -88,21 +88,10 @@ pub struct Material {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Answer {
-    /// The analysed question.
-    pub query: Arc<Query>,
-    /// What was found, and how each strategy fared.
-    pub retrieved: Retrieved,
-    /// The parts found as they are in their files, with all their renditions.
-    pub chunks: Vec<Chunk>,
-    /// Passages that were found and have no sentence that is likely enough, as they are in their
-    /// files.
-    pub unlikely: Vec<Chunk>,
-    /// The parts that are worth more because they say what the question quotes.
-    pub raised: Vec<Raised>,
+    /// What the context was assembled from. What it omits and warns of is also in the receipt.
+    pub material: Material,
     /// The context and its receipt.
     pub built: BuiltContext,
-    /// How long each stage took.
-    pub timings: Timings,
 }
 
 /// How long each stage took.
@@ -378,30 +367,25 @@ impl Service {
         let counter = self.counter_aside(&build.counter).await?;
         let same = counter.clone();
         let found = self.find_by(question, retrieve, build.max_tokens, same, &control);
-        let found = found.await?;
+        let mut material = found.await?;
         let mut clock = Instant::now();
         let largest = retrieve.largest_budget(build.max_tokens, DEFAULT_LIMIT);
-        let (options, chunks) = (build.clone(), found.chunks);
+        let (options, chunks) = (build.clone(), material.chunks);
         let work = move || -> Result<_, ServiceError> {
             let counter: &dyn TokenCounter = &*counter.counter;
             let context = assemble(&chunks, &options, &counter, &control)?;
             Ok((chunks, context))
         };
         let (chunks, mut context) = TaskScope::current().blocking(work).await??;
+        material.chunks = chunks;
         forget_entries_beyond(largest, &mut context);
-        context.omitted.extend(found.omitted);
-        context.warnings.extend(found.warnings);
-        let mut timings = found.timings;
-        timings.assemble = lap(&mut clock);
-        debug!(?timings, "answered");
+        context.omitted.extend(material.omitted.iter().cloned());
+        context.warnings.extend(material.warnings.iter().cloned());
+        material.timings.assemble = lap(&mut clock);
+        debug!(timings = ?material.timings, "answered");
         Ok(Answer {
-            query: found.query,
-            retrieved: found.retrieved,
-            chunks,
-            unlikely: found.unlikely,
-            raised: found.raised,
+            material,
             built: context,
-            timings,
         })
     }
 }

@@ -193,7 +193,7 @@ fn by_query(
         spans: spans(&asked),
         false_spans: 0,
         context: asked.built.context,
-        found: asked.retrieved.found,
+        found: asked.material.retrieved.found,
     })
 }
 
@@ -299,7 +299,8 @@ pub(super) async fn answer(
 pub(super) fn spans(answer: &Answer) -> Vec<Span> {
     let mut spans = Vec::new();
     for included in &answer.built.included {
-        let chunk = answer.chunks.iter().find(|it| it.id == included.id);
+        let mut chunks = answer.material.chunks.iter();
+        let chunk = chunks.find(|it| it.id == included.id);
         let Some((chunk, path)) = chunk.and_then(|it| Some((it, it.path.clone()?))) else {
             continue;
         };

@@ -266,7 +266,7 @@ fn passed(set: &Set, question: &Question, answer: &Answer) -> Option<f64> {
         return None;
     };
     let mut first: Vec<&str> = Vec::new();
-    for found in &answer.retrieved.found {
+    for found in &answer.material.retrieved.found {
         let text = set.files.get(&found.part.path)?;
         let lines = found.part.span.start()..=found.part.span.end();
         let here = set.passages.iter().filter(|it| it.file == found.part.path);

@@ -38,7 +38,8 @@ pub(super) fn rendition<'c>(
 pub(super) fn shown(answer: &Answer, files: &Files) -> Shown {
     let mut shown = Shown::default();
     for included in &answer.built.included {
-        let chunk = answer.chunks.iter().find(|it| it.id == included.id);
+        let mut chunks = answer.material.chunks.iter();
+        let chunk = chunks.find(|it| it.id == included.id);
         let found = chunk.and_then(|chunk| places(chunk, included, &answer.built.context, files));
         match found {
             Some(parts) => shown.parts.extend(parts),

@@ -95,7 +95,10 @@ async fn an_answer_is_assembled_of_what_is_found() {
         .find("zebra", &retrieve, most, counter, &control);
     let found = found.await.unwrap();
     assert!(!found.chunks.is_empty());
-    assert_eq!(found.chunks, answer.chunks);
+    assert_eq!(found.chunks, answer.material.chunks);
     let before = answer.built.omitted.len() - found.omitted.len();
     assert_eq!(found.omitted, answer.built.omitted[before..]);
+    assert_eq!(found.omitted, answer.material.omitted);
+    assert!(answer.built.warnings.ends_with(&answer.material.warnings));
+    assert!(found.timings.assemble.is_zero() && !answer.material.timings.assemble.is_zero());
 }

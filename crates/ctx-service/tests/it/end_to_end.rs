@@ -200,7 +200,7 @@ async fn a_definition_that_two_hits_lead_to_is_shown_once() {
         .answer("Where is load_settings?", &retrieve, &build, &control)
         .await
         .unwrap();
-    assert_eq!(answer.retrieved.found.len(), 2);
+    assert_eq!(answer.material.retrieved.found.len(), 2);
     let shown = &answer.built;
     assert_eq!(
         shown.context.matches("windows()").count(),

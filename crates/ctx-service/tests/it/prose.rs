@@ -88,7 +88,7 @@ async fn a_passage_without_a_likely_sentence_is_omitted_for_that() {
     };
     let answer = answer(&text, 0.9999).await;
     assert_eq!(answer.built.context, "");
-    let mut found: Vec<String> = (answer.retrieved.found.iter())
+    let mut found: Vec<String> = (answer.material.retrieved.found.iter())
         .map(|it| format!("{}:{}", it.part.path, it.part.span))
         .collect();
     found.sort_unstable();
@@ -137,7 +137,7 @@ async fn without_a_floor_the_budget_is_filled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_passage_has_excerpts_each_shorter_and_worth_less() {
     let answer = answer(&notes(), 0.0).await;
-    for chunk in &answer.chunks {
+    for chunk in &answer.material.chunks {
         let mut before = (chunk.content.len(), 1.0);
         for it in &chunk.renditions {
             assert!(

@@ -148,6 +148,7 @@ impl Client {
             "a context is over budget"
         );
         let failure = answer
+            .material
             .retrieved
             .reports
             .iter()
@@ -178,14 +179,14 @@ impl Times {
     fn note(&mut self, kind: Kind, took: Duration, answer: &Answer) {
         self.all.push(nanoseconds(took));
         self.kinds.entry(kind).or_default().push(nanoseconds(took));
-        let it = &answer.timings;
+        let it = &answer.material.timings;
         let stages = [
             (0, "analyse", it.analyse),
             (1, "retrieve", it.retrieve),
             (3, "resolve", it.resolve),
             (4, "assemble", it.assemble),
         ];
-        let strategies = answer.retrieved.reports.iter();
+        let strategies = answer.material.retrieved.reports.iter();
         let strategies = strategies.map(|it| (2, it.strategy.as_str(), it.took));
         for (order, name, took) in stages.into_iter().chain(strategies) {
             self.stages
