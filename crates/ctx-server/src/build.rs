@@ -93,7 +93,7 @@ pub async fn build(
         .clone()
         .with_counters(Arc::clone(&job.counters))
         .with_progress(Arc::new(begins));
-    let thread = request.thread.as_deref().unwrap_or_default();
+    let thread = request.thread.as_deref();
     let primed = service.prime(thread, &request.message, &options, &control);
     let primed = primed.await.map_err(|error| match error {
         _ if job.cancel.is_cancelled() => BackendError::Cancelled,

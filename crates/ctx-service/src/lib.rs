@@ -17,7 +17,7 @@ mod gather;
 mod history;
 mod label;
 mod lookup;
-mod mention;
+pub mod mention;
 mod options;
 mod prime;
 mod turns;

@@ -1,4 +1,92 @@
-//! What a user names in so many words: a file, lines of one, a symbol, an id.
+//! How a message names what its context must have: a file, lines of one, a symbol, a message, or
+//! the label of a citation.
+//!
+//! What the message of [`Service::prime`](crate::Service::prime) names must be in the context, as
+//! fully as it fits; messages of the thread alone may be left out:
+//!
+//! * `@src/tide.rs` or `@tide.rs`: the indexed file with this path, or the only one whose path
+//!   ends so.
+//! * `@tide.rs:10`, `@tide.rs:10-20` or `@tide.rs#L10-L20`: lines of it, from 1; in
+//!   `@tide.rs:10:5` the 5 is a column. `lines 10 to 20 of @tide.rs` and `@tide.rs, line 10` say
+//!   the same in words, beside a file with an extension.
+//! * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: at most three symbols
+//!   of this name, within the scope before it; else a file called so, such as `@Makefile`.
+//! * `@"my notes.md"` or `@"my notes.md:3"`: any of these, up to the next quotation mark;
+//!   without one on the line, nothing.
+//! * `@m-17`: the message of the thread with this id, and its exchange, if no file or symbol is
+//!   called so.
+//! * `[fil-9f2a1c]`, `[fil-9f2a1c:3, mes-9f2a1c]` or `@fil-9f2a1c`: the sources with these
+//!   labels in earlier contexts of the thread.
+//!
+//! # How they are read
+//! * An `@` begins a name at the beginning of a word: not after a letter, a digit or one of
+//!   `` !#$%&)+-./=?@\]^} ``, as in `me@example.com`, `node_modules/@types` and `f(x)@y`.
+//!   Emphasis (`*`, `_`, `~`) before it does not count, nor do letters of scripts without
+//!   spaces.
+//! * A name without quotation marks ends before white space, a bracket, a quotation mark of any
+//!   language, a backtick, an em dash, one of `,;@|` or such punctuation of other scripts.
+//!   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. Where text in a
+//!   script without spaces follows, the path of a file ends after its extension and lines.
+//! * `\` in a path counts as `/`, and `./` before it as nothing. A symbol in the same case goes
+//!   before others.
+//! * Lines past the end of a file are left out. Lines after a label are passed over.
+//! * Fenced blocks of code name nothing: decorators are no names.
+//! * Only what is indexed is found: `@.env` opens nothing.
+//!
+//! The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name by
+//! itself: with or without `@`, and without quotation marks. Of pins, references and message the
+//! first 32 names each are looked up. Whatever is not found, fits several files or symbols, or was
+//! not looked up is in [`PrimeContext::unresolved`], with the reason.
+//!
+//! [`PrimeOptions::references`]: crate::PrimeOptions::references
+//! [`PrimeContext::unresolved`]: crate::PrimeContext::unresolved
+//!
+//! # Examples
+//! ```
+//! # use std::sync::Arc;
+//! # use ctx_index::Index;
+//! # use ctx_resolve::Resolver;
+//! # use ctx_retrieve::Retriever;
+//! # use ctx_service::{Control, Owner, Ports, PrimeOptions, Service};
+//! # use ctx_source::{Limits, Root, Sources};
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path().join("root");
+//! # std::fs::create_dir_all(root.join("src"))?;
+//! std::fs::write(root.join("src/tide.rs"), "pub fn lag() -> u32 {\n    6\n}\n")?;
+//! std::fs::write(root.join("src/moon.rs"), "pub fn pull() {}\n\npub fn turn() {}\n")?;
+//! std::fs::write(root.join("my notes.md"), "Ebb follows flood.\n")?;
+//! # let (index, _) = Index::open(&root, &folder.path().join("index"), ctx_index::Options::default())?;
+//! # index.update(&mut |_| std::ops::ControlFlow::Continue(()))?;
+//! # let index = Arc::new(index);
+//! # let sources = Sources::new(Root::open(&root)?, Limits::default());
+//! # let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
+//! # let service = Service::new(Retriever::over(index.clone()), Arc::new(resolver))
+//! #     .for_owner(Owner::new("ada"), Ports::of(&index));
+//!
+//! let message = "Does @turn fit lines 2 to 3 of @tide.rs, and what of @\"my notes.md\" and @gone.rs?";
+//! let prime = service
+//!     .prime(None, message, &PrimeOptions::default(), &Control::default())
+//!     .await?;
+//! let named = prime.context.items.iter();
+//! let named = named.filter(|it| it.origin == ctx_model::Origin::Reference);
+//! let mut named: Vec<_> = named
+//!     .map(|it| (it.path.as_deref().unwrap(), it.span.map(|it| (it.start(), it.end()))))
+//!     .collect();
+//! named.sort_unstable();
+//! assert_eq!(
+//!     named,
+//!     [
+//!         ("my notes.md", Some((1, 1))),
+//!         ("src/moon.rs", Some((3, 3))),
+//!         ("src/tide.rs", Some((2, 3))),
+//!     ]
+//! );
+//! assert_eq!(prime.context.unresolved[0].reference, "gone.rs");
+//! # Ok(())
+//! # }
+//! ```
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

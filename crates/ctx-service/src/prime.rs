@@ -37,7 +37,7 @@ const FOR_MESSAGES: u32 = 4;
 
 /// A request, prepared as far as the cache needs it.
 struct Request<'r> {
-    thread_name: &'r str,
+    thread_name: Option<&'r str>,
     asked: &'r str,
     options: &'r PrimeOptions,
     control: &'r Control,
@@ -68,10 +68,15 @@ type Failed<'f> = (
 );
 
 impl Request<'_> {
+    /// The name of the thread, which for stores, labels and keys is empty if there is none.
+    fn thread_name(&self) -> &str {
+        self.thread_name.unwrap_or_default()
+    }
+
     /// Fails if the pins could not be read for a transient reason.
     fn check_pins(&self) -> Result<(), ServiceError> {
         // Without a thread there are no pins.
-        let has_thread = !self.thread_name.is_empty();
+        let has_thread = self.thread_name.is_some();
         let failure = self.thread.failure(Source::Pinned);
         match failure.filter(|it| has_thread && it.error.is_transient()) {
             None => Ok(()),
@@ -95,7 +100,7 @@ impl Request<'_> {
         let is_id = |it: &Mention| ids.contains(&it.text);
         let is_said = |it: &Mention| is_id(it) || it.is_label_of_messages();
         let is_unavailable = |it: &Mention| named.is_unavailable(it);
-        let has_thread = !self.thread_name.is_empty();
+        let has_thread = self.thread_name.is_some();
         let history = self.thread.failure(Source::History);
         let mut unavailable = BTreeMap::new();
         let failed: [(_, Asked<'_>); 4] = [
@@ -119,13 +124,16 @@ impl Request<'_> {
 }
 
 impl Service {
-    /// The best context for `message` in `thread`: what the message and the thread's pins name,
-    /// what a search finds, earlier messages, and recently shown files. All sources are queried
+    /// The best context for `message` in `thread`, or in none: what the message and the thread's
+    /// pins name, what a search finds, earlier messages, and recently shown files. All sources are queried
     /// concurrently, each within the deadline; their results are scored and selected within the
     /// budget. A source that fails or is late is reported and contributes nothing; but pins, and
     /// the references of the options, must be in the context. The times at which files were shown
     /// are recorded in the background, unless the keeper of the contexts records them
-    /// ([`Service::without_recording`]). An empty `thread` means no thread.
+    /// ([`Service::without_recording`]). A thread without a name is none.
+    ///
+    /// What `message` names after an `@`, such as `@src/tide.rs:10-20`, must be in the context as
+    /// well: [`mention`](crate::mention) has the grammar, with an example.
     ///
     /// With a cache, an equal request gets the same answer as long as nothing it depends on has
     /// changed. Dropping the future cancels the work.
@@ -133,90 +141,6 @@ impl Service {
     /// Within work that is [alone](TaskScope::on_one_thread) everything runs on that thread, and a
     /// source that computes beyond the deadline without checking whether it is still wanted is not
     /// interrupted.
-    ///
-    /// # Mentions
-    /// What `message` names must be in the context, as fully as it fits; messages of the thread
-    /// alone may be left out:
-    ///
-    /// * `@src/tide.rs` or `@tide.rs`: the indexed file with this path, or the only one whose path
-    ///   ends so.
-    /// * `@tide.rs:10`, `@tide.rs:10-20` or `@tide.rs#L10-L20`: lines of it, from 1; in
-    ///   `@tide.rs:10:5` the 5 is a column. `lines 10 to 20 of @tide.rs` and `@tide.rs, line 10` say
-    ///   the same in words, beside a file with an extension.
-    /// * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: at most three symbols
-    ///   of this name, within the scope before it; else a file called so, such as `@Makefile`.
-    /// * `@"my notes.md"` or `@"my notes.md:3"`: any of these, up to the next quotation mark;
-    ///   without one on the line, nothing.
-    /// * `@m-17`: the message of the thread with this id, and its exchange, if no file or symbol is
-    ///   called so.
-    /// * `[fil-9f2a1c]`, `[fil-9f2a1c:3, mes-9f2a1c]` or `@fil-9f2a1c`: the sources with these
-    ///   labels in earlier contexts of the thread.
-    ///
-    /// How they are read:
-    /// * An `@` begins a name at the beginning of a word: not after a letter, a digit or one of
-    ///   `` !#$%&)+-./=?@\]^} ``, as in `me@example.com`, `node_modules/@types` and `f(x)@y`.
-    ///   Emphasis (`*`, `_`, `~`) before it does not count, nor do letters of scripts without
-    ///   spaces.
-    /// * A name without quotation marks ends before white space, a bracket, a quotation mark of any
-    ///   language, a backtick, an em dash, one of `,;@|` or such punctuation of other scripts.
-    ///   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. Where text in a
-    ///   script without spaces follows, the path of a file ends after its extension and lines.
-    /// * `\` in a path counts as `/`, and `./` before it as nothing. A symbol in the same case goes
-    ///   before others.
-    /// * Lines past the end of a file are left out. Lines after a label are passed over.
-    /// * Fenced blocks of code name nothing: decorators are no names.
-    /// * Only what is indexed is found: `@.env` opens nothing.
-    ///
-    /// The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name
-    /// by itself: with or without `@`, and without quotation marks. Of pins, references and message
-    /// the first 32 names each are looked up. Whatever is not found, fits several files or symbols,
-    /// or was not looked up is in [`PrimeContext::unresolved`], with the reason.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use ctx_index::Index;
-    /// # use ctx_resolve::Resolver;
-    /// # use ctx_retrieve::Retriever;
-    /// # use ctx_service::{Control, Owner, Ports, PrimeOptions, Service};
-    /// # use ctx_source::{Limits, Root, Sources};
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path().join("root");
-    /// # std::fs::create_dir_all(root.join("src"))?;
-    /// std::fs::write(root.join("src/tide.rs"), "pub fn lag() -> u32 {\n    6\n}\n")?;
-    /// std::fs::write(root.join("src/moon.rs"), "pub fn pull() {}\n\npub fn turn() {}\n")?;
-    /// std::fs::write(root.join("my notes.md"), "Ebb follows flood.\n")?;
-    /// # let index = Index::open(&root, &folder.path().join("index"), ctx_index::Options::default())?;
-    /// # index.update(&mut |_| std::ops::ControlFlow::Continue(()))?;
-    /// # let index = Arc::new(index);
-    /// # let sources = Sources::new(Root::open(&root)?, Limits::default());
-    /// # let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
-    /// # let service = Service::new(Retriever::over(index.clone()), Arc::new(resolver))
-    /// #     .for_owner(Owner::new("ada"), Ports::of(&index));
-    ///
-    /// let message = "Does @turn fit lines 2 to 3 of @tide.rs, and what of @\"my notes.md\" and @gone.rs?";
-    /// let prime = service
-    ///     .prime("", message, &PrimeOptions::default(), &Control::default())
-    ///     .await?;
-    /// let named = prime.context.items.iter();
-    /// let named = named.filter(|it| it.origin == ctx_model::Origin::Reference);
-    /// let mut named: Vec<_> = named
-    ///     .map(|it| (it.path.as_deref().unwrap(), it.span.map(|it| (it.start(), it.end()))))
-    ///     .collect();
-    /// named.sort_unstable();
-    /// assert_eq!(
-    ///     named,
-    ///     [
-    ///         ("my notes.md", Some((1, 1))),
-    ///         ("src/moon.rs", Some((3, 3))),
-    ///         ("src/tide.rs", Some((2, 3))),
-    ///     ]
-    /// );
-    /// assert_eq!(prime.context.unresolved[0].reference, "gone.rs");
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often, named parts do not fit the budget.
@@ -227,17 +151,19 @@ impl Service {
     /// Outside a tokio runtime with its timers enabled.
     pub async fn prime(
         &self,
-        thread: &str,
+        thread: Option<&str>,
         message: &str,
         options: &PrimeOptions,
         control: &Control,
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
+        let thread = thread.filter(|it| !it.is_empty());
+        let name = thread.unwrap_or_default();
         let counter = self.counter(&options.build.counter)?;
         self.stages.begin(PrimeStage::History);
         let state = self
             .ports
-            .thread(thread, message.trim(), options.messages, options.deadline)
+            .thread(name, message.trim(), options.messages, options.deadline)
             .await;
         let timings = PrimeTimings {
             history: lap(&mut clock),
@@ -327,7 +253,7 @@ impl Service {
         Some(Key::of(&[
             FORM,
             self.owner.as_str().as_bytes(),
-            request.thread_name.as_bytes(),
+            request.thread_name().as_bytes(),
             request.asked.as_bytes(),
             self.project.as_deref().unwrap_or_default().as_bytes(),
             &options.digest(),
@@ -379,7 +305,7 @@ impl Service {
         timings.search = lap(&mut clock);
         let making = Making {
             service: self.clone(),
-            thread: request.thread_name.to_owned(),
+            thread: request.thread_name.map(str::to_owned),
             asked: request.asked.to_owned(),
             options: request.options.clone(),
             control,
@@ -413,7 +339,7 @@ impl Service {
         mentioned: &Mentioned,
     ) -> impl Future<Output = LookedUp> + Send {
         let deadline = request.options.deadline;
-        let (thread, known) = (request.thread_name, &request.thread.history);
+        let (thread, known) = (request.thread_name(), &request.thread.history);
         let begun = Instant::now();
         let look_up = self.ports.look_up(mentioned.all.clone(), deadline);
         let has_history = request.thread.failure(Source::History).is_none();
@@ -445,7 +371,7 @@ impl Service {
         let options = request.options;
         let pinned = &request.thread.pinned;
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
-        let (thread, known) = (request.thread_name, &request.thread.history);
+        let (thread, known) = (request.thread_name(), &request.thread.history);
         let looked_up = self.look_up(request, &mentioned);
         let recalled = self
             .ports
@@ -511,7 +437,7 @@ impl Service {
         // voted on by itself.
         let parts = [
             self.owner.as_str().as_bytes(),
-            making.thread.as_bytes(),
+            making.thread_name().as_bytes(),
             making.asked.as_bytes(),
             receipt.as_bytes(),
         ];
@@ -539,7 +465,7 @@ impl Service {
 /// The inputs for building a context, once everything was gathered.
 struct Making {
     service: Service,
-    thread: String,
+    thread: Option<String>,
     asked: String,
     options: PrimeOptions,
     control: Control,
@@ -553,6 +479,10 @@ struct Making {
 }
 
 impl Making {
+    fn thread_name(&self) -> &str {
+        self.thread.as_deref().unwrap_or_default()
+    }
+
     /// Reads, scores and assembles, on a blocking thread.
     fn finish(mut self, mut clock: Instant) -> Result<PrimeContext, ServiceError> {
         let cancel = self.control.cancel.clone();
@@ -573,7 +503,7 @@ impl Making {
         let labels = Labels {
             secret: &self.service.secret.unwrap_or(Secret::KNOWN),
             owner: &self.service.owner,
-            thread: &self.thread,
+            thread: self.thread_name(),
         };
         let resolver = self.service.resolver_for(&self.control);
         let resolver = resolver
@@ -598,7 +528,7 @@ impl Making {
             query: &self.query,
             profile: &self.options.profile,
             now: self.now,
-            is_in_thread: !self.thread.is_empty(),
+            is_in_thread: self.thread.is_some(),
         };
         let signals = candidates.score(bags, &scoring, &self.gathered, &is_awaited);
         // A failed search has its own warning.

@@ -179,7 +179,7 @@ pub(super) fn prime(
     options.retrieve.deadline = PATIENCE;
     options.retrieve.min_chance = ask.min_chance.unwrap_or(options.retrieve.min_chance);
     let control = Control::default();
-    let primed = runtime.block_on(service.prime("", message, &options, &control))?;
+    let primed = runtime.block_on(service.prime(None, message, &options, &control))?;
     let failures = &primed.context.failures;
     ensure!(failures.is_empty(), "{failures:?} for {message:?}");
     Ok(Arc::clone(&primed.context.built))

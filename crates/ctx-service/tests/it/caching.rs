@@ -88,7 +88,7 @@ async fn a_context_is_not_reused_for_another_counter_of_the_same_name() {
         for served in [wanted, Served::Hit] {
             let service = world.service.clone().with_counters(Arc::clone(&counters));
             let control = Control::default();
-            let prime = service.prime("t", QUESTION, &options, &control).await;
+            let prime = service.prime(Some("t"), QUESTION, &options, &control).await;
             let prime = prime.unwrap();
             assert_eq!(prime.served, served, "{per_byte}");
             let context = &prime.context.built;
@@ -158,7 +158,7 @@ async fn whatever_an_answer_depends_on_makes_another() {
     assert_eq!(prime.served, Served::Miss, "an hour");
     let prime = world
         .service
-        .prime("u", QUESTION, &options(), &Control::default())
+        .prime(Some("u"), QUESTION, &options(), &Control::default())
         .await
         .unwrap();
     assert_eq!(prime.served, Served::Miss, "a thread");
@@ -181,7 +181,9 @@ async fn threads_in_which_nothing_was_said_have_answers_of_their_own() {
     let (world, _) = kept_world();
     let ask = async |thread| {
         let (options, control) = (options(), Control::default());
-        let prime = world.service.prime(thread, QUESTION, &options, &control);
+        let prime = world
+            .service
+            .prime(Some(thread), QUESTION, &options, &control);
         prime.await.unwrap()
     };
     let (one, other) = (ask("t").await, ask("u").await);
@@ -400,7 +402,9 @@ async fn who_waits_goes_on_when_the_first_gives_up() {
         let service = world.service.clone();
         tokio::spawn(async move {
             let control = Control::default().with_cancel(cancel);
-            service.prime("t", QUESTION, &options(), &control).await
+            service
+                .prime(Some("t"), QUESTION, &options(), &control)
+                .await
         })
     };
     let searching = || world.store.searches.load(Ordering::Relaxed);

@@ -146,7 +146,7 @@ async fn hostile_names_cite_nothing_from_outside() {
         let message = format!("{} @{} decoy words", hostile::INSIDE, some.join(" @"));
         let control = Control::default();
         let primed = service
-            .prime("t", &message, &asked, &control)
+            .prime(Some("t"), &message, &asked, &control)
             .await
             .unwrap();
         let context = &primed.context.built.context;

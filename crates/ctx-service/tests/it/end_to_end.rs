@@ -57,7 +57,7 @@ async fn a_thread_and_a_message_become_a_context() {
     index.pin("t", "src/server.rs").await.unwrap();
     let message = "How is a header parsed? See @parse_body and @docs/guide.md:3";
     let prime = service
-        .prime("t", message, &options(), &Control::default())
+        .prime(Some("t"), message, &options(), &Control::default())
         .await
         .unwrap();
     let context = &prime.context;
@@ -105,7 +105,7 @@ async fn a_thread_and_a_message_become_a_context() {
     assert_eq!(recent, files);
 
     let again = service
-        .prime("t", message, &options(), &Control::default())
+        .prime(Some("t"), message, &options(), &Control::default())
         .await
         .unwrap();
     assert_eq!(again.served, Served::Hit);
@@ -123,7 +123,7 @@ async fn a_thread_and_a_message_become_a_context() {
     let paths = ["src/parser.rs".to_owned()];
     assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);
     let again = service
-        .prime("t", message, &options(), &Control::default())
+        .prime(Some("t"), message, &options(), &Control::default())
         .await
         .unwrap();
     assert_eq!(again.served, Served::Miss, "a vote was counted");
@@ -159,7 +159,7 @@ async fn measured() {
         for taken in &mut taken {
             let start = Instant::now();
             let prime = service
-                .prime("t", &message, &options(), &Control::default())
+                .prime(Some("t"), &message, &options(), &Control::default())
                 .await
                 .unwrap();
             taken.push(start.elapsed());
@@ -215,7 +215,7 @@ async fn a_definition_that_two_hits_lead_to_is_shown_once() {
     assert_eq!(it.other.as_ref(), Some(&shown.included[0].id));
     let message = "Where is load_settings?";
     let prime = of_owner
-        .prime("t", message, &options_of(700), &control)
+        .prime(Some("t"), message, &options_of(700), &control)
         .await
         .unwrap();
     let shown = &prime.context.built;
@@ -246,7 +246,7 @@ async fn the_answer_to_a_message_is_preferred_to_short_parts_that_share_one_word
     let (_, service) = open(folder.path());
     let message = "how does url_for build external urls?";
     let prime = service
-        .prime("t", message, &options_of(700), &Control::default())
+        .prime(Some("t"), message, &options_of(700), &Control::default())
         .await
         .unwrap();
     let shown = &prime.context.built.context;

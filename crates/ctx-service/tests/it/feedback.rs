@@ -64,7 +64,7 @@ async fn options_that_say_no_time_are_of_now() {
     let options = options().with_now(None);
     let (service, control) = (&world.service, Control::default());
     let question = "How is a header parsed?";
-    let primed = service.prime("t", question, &options, &control).await;
+    let primed = service.prime(Some("t"), question, &options, &control).await;
     let handle = handle(&primed.unwrap().context, "src/parser.rs");
     let now = UnixSeconds::after_1970(UNIX_EPOCH.elapsed().unwrap());
     assert!(

@@ -157,7 +157,7 @@ async fn foreign(asked: &[Request]) -> usize {
         let service = users[owner].1.clone();
         tasks.push(tokio::spawn(async move {
             let (options, control) = (options(), Control::default());
-            let asked = service.prime(THREADS[thread], MESSAGES[message], &options, &control);
+            let asked = service.prime(Some(THREADS[thread]), MESSAGES[message], &options, &control);
             let context = asked.await.unwrap().context;
             let text = &context.built.context;
             let own = format!("thread {:?} of {}", THREADS[thread], OWNERS[owner]);

@@ -107,7 +107,7 @@ async fn texts_that_come_from_elsewhere_are_fetched_together() {
     let service = service_of(&store, Sources::of(Arc::clone(&files) as _), "ada");
     let asked = "How is a header parsed in @src/server.rs:1-3 and @src/parser.rs:1-2?";
     let (options, control) = (options(), Control::default());
-    let prime = service.prime("t", asked, &options, &control);
+    let prime = service.prime(Some("t"), asked, &options, &control);
     let context = prime.await.unwrap().context;
     assert!(context.built.context.contains("fn listen"));
     assert_eq!(*files.alone.lock().unwrap(), [""; 0]);
@@ -127,7 +127,7 @@ async fn a_cancel_is_seen_between_two_files() {
         if is_meant {
             control.cancel = files.cancel.clone();
         }
-        let prime = async move { service.prime("t", asked, &options(), &control).await };
+        let prime = async move { service.prime(Some("t"), asked, &options(), &control).await };
         let prime = TaskScope::default().on_one_thread(prime).await.unwrap();
         assert_eq!(prime.is_err(), is_meant);
         let reads = files.reads.load(Ordering::Relaxed);
@@ -143,15 +143,20 @@ async fn no_kept_answer_is_looked_through_for_who_has_gone() {
     let service = service.with_cache(Arc::new(Cache::default()));
     let asked = "What of @src/server.rs and @src/parser.rs?";
     let (options, control) = (options(), Control::default());
-    let kept = service.prime("t", asked, &options, &control).await;
+    let kept = service.prime(Some("t"), asked, &options, &control).await;
     assert_eq!(kept.unwrap().served, Served::Miss);
     let reads = || files.reads.load(Ordering::Relaxed);
     let before = reads();
     let gone = control.clone().with_cancel(files.cancel.clone());
-    assert!(service.prime("t", asked, &options, &gone).await.is_err());
+    assert!(
+        service
+            .prime(Some("t"), asked, &options, &gone)
+            .await
+            .is_err()
+    );
     assert_eq!(reads(), before);
     // It is as good as it was to who comes next.
-    let again = service.prime("t", asked, &options, &control).await;
+    let again = service.prime(Some("t"), asked, &options, &control).await;
     assert_eq!(again.unwrap().served, Served::Hit);
 }
 
@@ -166,7 +171,14 @@ async fn a_file_that_changes_while_it_is_read_is_not_served_from_the_cache() {
         let service = service_of(&store, Sources::of(files), "ada");
         let service = service.with_cache(Arc::new(Cache::default()));
         let (options, control) = (options(), Control::default());
-        let prime = || service.prime("t", "What of @src/parser.rs:1-90?", &options, &control);
+        let prime = || {
+            service.prime(
+                Some("t"),
+                "What of @src/parser.rs:1-90?",
+                &options,
+                &control,
+            )
+        };
         assert_eq!(prime().await.unwrap().served, Served::Miss);
         assert_eq!(prime().await.unwrap().served, served);
     }
@@ -242,7 +254,7 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
         // Not in another thread, and not when the lines say something else.
         let elsewhere = world
             .service
-            .prime("u", "header", &asked, &Control::default())
+            .prime(Some("u"), "header", &asked, &Control::default())
             .await
             .unwrap();
         let none = "the context has no source of that id";
@@ -445,7 +457,7 @@ async fn the_latest_messages_are_shown_whatever_the_question() {
         let (service, options) = (world.service.clone(), options_of(max_tokens));
         let prime = async move {
             service
-                .prime("u", named, &options, &Control::default())
+                .prime(Some("u"), named, &options, &Control::default())
                 .await
         };
         let prime =
@@ -525,7 +537,7 @@ async fn recently_shown_files_without_a_word_in_common_are_no_candidates_in_a_th
         let mut shown = world.store.shown.lock().unwrap();
         shown.insert(path.to_owned(), UnixSeconds::new(NOW - 60));
     }
-    let prime = async |thread: &str, asked: &str| {
+    let prime = async |thread: Option<&str>, asked: &str| {
         let (options, control) = (options().with_recent(5), Control::default());
         let mut service = world.service.clone();
         service = service.without_recording();
@@ -543,21 +555,22 @@ async fn recently_shown_files_without_a_word_in_common_are_no_candidates_in_a_th
         warnings.any(|it| it.code == "nothing_found")
     };
     for asked in ["shorter please", "why?", "go on"] {
-        let context = prime("t", asked).await;
+        let context = prime(Some("t"), asked).await;
         assert_eq!(recent(&context), [""; 0], "{asked}");
         assert!(warned(&context), "{asked}");
         assert!(context.built.files.is_empty());
     }
-    let context = prime("t", "drain").await;
+    let context = prime(Some("t"), "drain").await;
     assert_eq!(recent(&context), ["src/server.rs"]);
     assert!(!warned(&context));
     // Without a thread there is nothing else to go on with.
-    let context = prime("", "why?").await;
+    let context = prime(None, "why?").await;
     assert_eq!(recent(&context), ["src/parser.rs", "src/server.rs"]);
     assert!(warned(&context));
+    assert_eq!(prime(Some(""), "why?").await.id, context.id);
     // What is named is there, or is told not to be, and who says nothing looks for nothing.
     for asked in ["@src/nosuch.md why?", "why @src/parser.rs?", " "] {
-        let context = prime("t", asked).await;
+        let context = prime(Some("t"), asked).await;
         assert!(!warned(&context), "{asked}");
     }
 }
@@ -630,7 +643,7 @@ async fn one_thread_makes_what_many_make() {
     let (service, options) = (world.service.clone(), options());
     let one = async move {
         let control = Control::default();
-        service.prime("t", asked, &options, &control).await
+        service.prime(Some("t"), asked, &options, &control).await
     };
     let one = TaskScope::default()
         .on_one_thread(one)
@@ -1105,7 +1118,7 @@ async fn references_that_do_not_fit_are_an_error_with_the_smallest_budget() {
         async move {
             let named = "@src/parser.rs @src/server.rs @docs/guide.md";
             service
-                .prime("t", named, &options_of(tokens), &Control::default())
+                .prime(Some("t"), named, &options_of(tokens), &Control::default())
                 .await
         }
     };
@@ -1136,7 +1149,7 @@ async fn a_cancelled_request_ends() {
     let control = Control::default().with_cancel(cancel);
     let error = world
         .service
-        .prime("t", "header", &options(), &control)
+        .prime(Some("t"), "header", &options(), &control)
         .await
         .unwrap_err();
     assert!(matches!(

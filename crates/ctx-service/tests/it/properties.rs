@@ -109,7 +109,7 @@ impl Case {
         let control = Control::default();
         let prime = world
             .service
-            .prime("t", &self.asked, &self.options, &control);
+            .prime(Some("t"), &self.asked, &self.options, &control);
         let prime = prime.await?;
         prime.recording.done().await.unwrap();
         Ok(prime.context)
@@ -288,7 +288,7 @@ async fn prime_in(
     options: &PrimeOptions,
 ) -> std::sync::Arc<PrimeContext> {
     let control = Control::default();
-    let prime = world.service.prime(thread, asked, options, &control);
+    let prime = world.service.prime(Some(thread), asked, options, &control);
     let prime = prime.await.unwrap();
     prime.recording.done().await.unwrap();
     prime.context

@@ -23,7 +23,10 @@ fn reference(name: &str) -> Required {
 /// What is asked of `world` has no context without `what`, for now.
 async fn untold(world: &World, options: &PrimeOptions, what: &Required) {
     let control = Control::default();
-    let made = world.service.prime("t", "What?", options, &control).await;
+    let made = world
+        .service
+        .prime(Some("t"), "What?", options, &control)
+        .await;
     let Err(error) = made else {
         panic!("{what} was not needed")
     };
@@ -103,11 +106,14 @@ async fn pins_are_required_if_there_is_a_thread() {
         let options = options().with_deadline(Duration::from_millis(300));
         untold(&world, &options, &Required::Pins).await;
         let control = Control::default();
-        let made = world.service.prime("", "What?", &options, &control).await;
+        let made = world.service.prime(None, "What?", &options, &control).await;
         let failures = &made.unwrap().context.failures;
         assert!(failures.iter().any(|it| it.source == Source::Pinned));
         control.cancel.cancel();
-        let made = world.service.prime("t", "What?", &options, &control).await;
+        let made = world
+            .service
+            .prime(Some("t"), "What?", &options, &control)
+            .await;
         let is_cancelled =
             |it: &ServiceError| matches!(it, ServiceError::Assemble(AssembleError::Cancelled));
         assert!(made.as_ref().is_err_and(is_cancelled), "{made:?}");
@@ -229,7 +235,7 @@ async fn a_file_of_one_long_line_that_is_referred_to_is_in_by_its_beginning() {
         let (referring, control) = (referring(name), Control::default());
         let made = world
             .service
-            .prime("t", "What is it?", &referring, &control);
+            .prime(Some("t"), "What is it?", &referring, &control);
         let prime = made.await.unwrap_or_else(|error| panic!("{name}: {error}"));
         let shown = &prime.context.built.context;
         assert!(shown.contains("{\"all\": [1, 1, "), "{name}: {shown}");

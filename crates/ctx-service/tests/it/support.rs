@@ -504,7 +504,7 @@ impl World {
 
     pub(crate) async fn prime_with(&self, message: &str, options: &PrimeOptions) -> Prime {
         self.service
-            .prime("t", message, options, &Control::default())
+            .prime(Some("t"), message, options, &Control::default())
             .await
             .unwrap()
     }
