@@ -73,7 +73,7 @@ pub(crate) struct McpArgs {
 }
 
 fn clients() -> PossibleValuesParser {
-    PossibleValuesParser::new(Client::ALL.map(Client::as_str))
+    PossibleValuesParser::new(Client::ALL.iter().map(|it| it.as_str()))
 }
 
 /// Runs the verb.
@@ -81,7 +81,7 @@ fn clients() -> PossibleValuesParser {
 /// # Errors
 /// The root cannot be opened, the address cannot be bound, or a configuration cannot be written.
 pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
-    if let Some(client) = args.install.as_deref().and_then(Client::of) {
+    if let Some(client) = args.install.as_deref().and_then(|it| it.parse().ok()) {
         return install(args, client);
     }
     let named = args.index.clone();

@@ -33,34 +33,12 @@ pub enum Client {
     Codex,
 }
 
+ctx_model::words! {
+    Client, "client": ClaudeDesktop = "claude-desktop", ClaudeCode = "claude-code", Cursor = "cursor", VsCode = "vscode",
+        Zed = "zed", Codex = "codex";
+}
+
 impl Client {
-    /// All clients.
-    pub const ALL: [Client; 6] = [
-        Client::ClaudeDesktop,
-        Client::ClaudeCode,
-        Client::Cursor,
-        Client::VsCode,
-        Client::Zed,
-        Client::Codex,
-    ];
-
-    /// The name of the client on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Client::ClaudeDesktop => "claude-desktop",
-            Client::ClaudeCode => "claude-code",
-            Client::Cursor => "cursor",
-            Client::VsCode => "vscode",
-            Client::Zed => "zed",
-            Client::Codex => "codex",
-        }
-    }
-
-    /// The client of this name.
-    pub fn of(word: &str) -> Option<Client> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
-    }
-
     /// The member of the configuration that contains servers.
     fn member(self) -> &'static str {
         match self {
@@ -68,12 +46,6 @@ impl Client {
             Client::Zed => "context_servers",
             _ => "mcpServers",
         }
-    }
-}
-
-impl fmt::Display for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -36,14 +36,8 @@ pub enum RaisedBy {
     Message,
 }
 
-impl RaisedBy {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RaisedBy::Quotation => "quotation",
-            RaisedBy::Message => "message",
-        }
-    }
+ctx_model::words! {
+    RaisedBy, "reason": Quotation = "quotation", Message = "message";
 }
 
 /// A part that is worth more because of what its text says.

@@ -11,10 +11,10 @@ fn installation(client: Client, root: &std::path::Path) -> Installation {
 
 #[test]
 fn each_client_is_known_by_its_word() {
-    for client in Client::ALL {
-        assert_eq!(Client::of(client.as_str()), Some(client));
+    for &client in Client::ALL {
+        assert_eq!(client.to_string().parse(), Ok(client));
     }
-    assert_eq!(Client::of("emacs"), None);
+    assert!("emacs".parse::<Client>().is_err());
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn the_program_keeps_its_index_where_it_is_told_to() {
 #[test]
 fn writing_keeps_what_else_there_is() {
     let folder = tempfile::tempdir().unwrap();
-    for client in Client::ALL {
+    for &client in Client::ALL {
         let installation = installation(client, &folder.path().join(client.as_str()));
         let home = folder.path().join("home");
         let file = installation.file(&home);
@@ -167,7 +167,7 @@ fn a_configuration_that_is_not_understood_stays_as_it_is() {
 #[test]
 fn writing_begins_a_file_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
-    for client in Client::ALL {
+    for &client in Client::ALL {
         let installation = installation(client, &folder.path().join("root"));
         let file = installation.write(folder.path()).unwrap();
         assert_eq!(
