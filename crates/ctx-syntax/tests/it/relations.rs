@@ -57,6 +57,16 @@ fn edges(graph: &Graph<'_>, name: &str, expected: &[(EdgeKind, &str, &str, f64)]
 }
 
 #[test]
+fn kinds_of_relations_are_shown_and_read_by_their_words() {
+    for kind in EdgeKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(*kind));
+    }
+    let error = "call".parse::<EdgeKind>().unwrap_err().to_string();
+    let known = "it is one of defines, imports, calls, uses, extends";
+    assert_eq!(error, format!("unknown kind of relation \"call\": {known}"));
+}
+
+#[test]
 fn names_are_resolved_by_scope_import_and_uniqueness() {
     use EdgeKind::{Calls, Defines, Extends, Imports};
     let outlines = outlines(FILES);
