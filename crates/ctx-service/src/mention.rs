@@ -57,7 +57,7 @@
 //! std::fs::write(root.join("src/tide.rs"), "pub fn lag() -> u32 {\n    6\n}\n")?;
 //! std::fs::write(root.join("src/moon.rs"), "pub fn pull() {}\n\npub fn turn() {}\n")?;
 //! std::fs::write(root.join("my notes.md"), "Ebb follows flood.\n")?;
-//! # let (index, _) = Index::open(&root, &folder.path().join("index"), ctx_index::Options::default())?;
+//! # let index = Index::open(&root, &folder.path().join("index"), ctx_index::Options::default())?;
 //! # index.update(&mut |_| std::ops::ControlFlow::Continue(()))?;
 //! # let index = Arc::new(index);
 //! # let sources = Sources::new(Root::open(&root)?, Limits::default());
