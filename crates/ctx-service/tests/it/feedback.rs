@@ -175,7 +175,7 @@ async fn a_named_file_counts_once_for_each_message() {
         .enumerate()
     {
         let (service, control) = (&world.service, Control::default());
-        let primed = service.prime("t", message, &options, &control).await;
+        let primed = service.prime(Some("t"), message, &options, &control).await;
         let primed = primed.unwrap();
         primed.recording.done().await.unwrap();
         world.store.shown.lock().unwrap().clear();
