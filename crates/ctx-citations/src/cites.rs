@@ -1,40 +1,71 @@
 //! The citations in lists between brackets: in answers, and in messages that quote them.
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use ctx_model::LineSpan;
 
-use crate::ids::may_be_code;
+use crate::ids::{following, may_be_code};
 use crate::label::{is_label, resembles_label};
-use crate::lines::{cited_lines, more_lines};
+use crate::lines::{DASHES, cited_lines, more_lines};
 use crate::lists::{Kind, LONGEST_LIST, List, SEPARATORS, Unclosed, lists, trimmed};
 use crate::quote::{EMPHASIS, MARKS};
 use crate::script::is_wide;
 
 /// Words and signs between two ids of one member of a list, and between two lists of a run.
 const JOINTS: [&str; 5] = ["&", "and", "et", "or", "und"];
-/// Words before an id, in lower case: `[see fil-9f2a1c]`, `[source: fil-9f2a1c]`.
-const LEADING: [&str; 17] = [
-    "also", "cf", "citation", "cite", "from", "id", "ids", "quelle", "ref", "refs", "see", "siehe",
-    "source", "sources", "via", "vgl", "voir",
+/// Words before an id, in lower case: `[see fil-9f2a1c]`, `[source: fil-9f2a1c]`, `[Document 1]`.
+const LEADING: [&str; 30] = [
+    "also",
+    "cf",
+    "citation",
+    "cite",
+    "doc",
+    "docs",
+    "document",
+    "documents",
+    "dokument",
+    "dokumente",
+    "excerpt",
+    "from",
+    "id",
+    "ids",
+    "passage",
+    "passages",
+    "quelle",
+    "quellen",
+    "ref",
+    "refs",
+    "result",
+    "results",
+    "see",
+    "siehe",
+    "snippet",
+    "source",
+    "sources",
+    "via",
+    "vgl",
+    "voir",
 ];
 
 /// A citation, or what is meant for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cite<'t> {
-    /// Where it stands, with its lines.
+    /// Where it stands, with its lines. One between the ends of a range stands before the second,
+    /// where nothing is.
     pub(crate) range: Range<usize>,
-    pub(crate) id: &'t str,
+    pub(crate) id: Cow<'t, str>,
     pub(crate) lines: Lines,
     /// Whether it has lines alone, and the id stands before it in its list.
     pub(crate) is_more: bool,
 }
 
 impl<'t> Cite<'t> {
-    fn new(range: Range<usize>, id: &'t str, lines: Lines) -> Self {
+    fn new(range: Range<usize>, id: impl Into<Cow<'t, str>>, lines: Lines) -> Self {
         Cite {
             range,
-            id,
+            id: id.into(),
             lines,
             is_more: false,
         }
@@ -82,6 +113,12 @@ pub(crate) struct Reader<'t, 'k> {
     pub(crate) is_known: &'k dyn Fn(&str) -> bool,
     /// Whether what is not shown, and is no label, has the shape of an id.
     pub(crate) has_shape: &'k dyn Fn(&str) -> bool,
+    /// Whether code has a word as the name of something that has an index.
+    pub(crate) is_indexed: &'k dyn Fn(&str) -> bool,
+    /// Whether what is shown under an id is prose that has a word.
+    pub(crate) says: &'k dyn Fn(&str, &str) -> bool,
+    /// So many more ids are read of what ranges leave out.
+    pub(crate) room: Cell<usize>,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -99,10 +136,14 @@ impl<'t> Reader<'t, '_> {
                 continue;
             }
             let between = &self.text[end..list.range.start];
-            match runs.last_mut() {
-                Some(run) if is_joint(between) && list.range.end - run.start <= LONGEST_LIST => {
-                    run.cites.extend(cites);
-                }
+            let run = runs.last_mut();
+            let run = run.filter(|it| list.range.end - it.start <= LONGEST_LIST);
+            let is_range = is_dash(between);
+            let rest = run.as_ref().filter(|_| is_range);
+            let rest = rest.and_then(|it| self.rest_of_range(it.cites.last()?, &cites));
+            match (run, rest) {
+                (Some(run), Some(rest)) => run.cites.extend(rest),
+                (Some(run), None) if is_joint(between) => run.cites.extend(cites),
                 _ => runs.push(Run {
                     start: list.range.start,
                     cites,
@@ -119,17 +160,70 @@ impl<'t> Reader<'t, '_> {
         for member in &list.members {
             if list.kind == Kind::Round {
                 let labels = self.labels(member.clone()).into_iter();
-                cites.extend(labels.filter(|it| (self.is_known)(it.id)));
+                cites.extend(labels.filter(|it| (self.is_known)(&it.id)));
             } else {
                 // What is no id leads to no lines.
-                let before = cites.iter().rev().find(|it| self.is_id(it.id)).cloned();
+                let before = cites.iter().rev().find(|it| self.is_id(&it.id)).cloned();
                 cites.extend(self.member(member.clone(), before.as_ref()));
             }
         }
-        if list.kind == Kind::Code {
-            cites.retain(|it| !may_be_code(it.id));
+        if !cites.iter().any(|it| may_be_code(&it.id)) {
+            return cites;
+        }
+        let word = &self.text[list.word.clone()];
+        let is_prose = match list.kind {
+            Kind::Prose | Kind::Round => true,
+            Kind::Code => false,
+            Kind::EndOfClause => !(self.is_indexed)(word),
+            Kind::Word => {
+                let is_said = cites.iter().any(|it| (self.says)(&it.id, word));
+                is_said && !(self.is_indexed)(word)
+            }
+        };
+        if !is_prose {
+            cites.retain(|it| !may_be_code(&it.id));
         }
         cites
+    }
+
+    /// The citations of the rest of a range that `first` begins and the first of `cites` ends, and
+    /// the others of these: `[1]–[3]`. `None` where that is none.
+    fn rest_of_range(&self, first: &Cite<'t>, cites: &[Cite<'t>]) -> Option<Vec<Cite<'t>>> {
+        let (last, others) = cites.split_first()?;
+        let are_ids = [first, last].iter().all(|it| it.lines == Lines::Absent);
+        let are_ids = are_ids && (self.is_known)(&first.id);
+        let mut rest = are_ids.then(|| self.up_to(&first.id, last.range.clone()))??;
+        rest.extend_from_slice(others);
+        Some(rest)
+    }
+
+    /// The citations of a range of ids that all of `range` is, of which the first is shown: `1-3`.
+    fn range_of_ids(&self, range: Range<usize>) -> Option<Vec<Cite<'t>>> {
+        let text = &self.text[range.clone()];
+        text.match_indices(DASHES).find_map(|(at, dash)| {
+            let id = text[..at].trim_end();
+            let rest = range.start + at + dash.len()..range.end;
+            let rest = (self.is_known)(id).then_some(rest)?;
+            let rest = self.up_to(id, trimmed(self.text, rest, char::is_whitespace))?;
+            let first = Cite::new(range.start..range.start + id.len(), id, Lines::Absent);
+            Some([vec![first], rest].concat())
+        })
+    }
+
+    /// The citations of what follows the id `first` in a range up to the id, or its number alone,
+    /// that stands at `end`. `None` where that is none, or there is no room for those between.
+    fn up_to(&self, first: &str, end: Range<usize>) -> Option<Vec<Cite<'t>>> {
+        let room = self.room.get();
+        let (last, between) = following(first, &self.text[end.clone()], room)?;
+        if !self.is_id(&last) {
+            return None;
+        }
+        let between: Vec<String> = between.collect();
+        self.room.set(room - between.len());
+        let ids = between.into_iter().filter(|it| self.is_id(it));
+        let cites = ids.map(|it| Cite::new(end.start..end.start, it, Lines::Absent));
+        let last = Cite::new(end.clone(), last, Lines::Absent);
+        Some(cites.chain([last]).collect())
     }
 
     /// The citations in a member of a list; `before` is the one before it there.
@@ -151,9 +245,10 @@ impl<'t> Reader<'t, '_> {
         if labels.len() > usize::from(shown.is_some()) {
             return labels;
         }
-        let cite = shown.or_else(|| self.unshown(&range, &core, before));
-        let cite = cite.or_else(|| self.misspelt(core));
-        cite.into_iter().collect()
+        let cites = shown.map(|it| vec![it]);
+        let cites = cites.or_else(|| self.unshown(&range, &core, before));
+        let cites = cites.or_else(|| Some(vec![self.misspelt(core)?]));
+        cites.unwrap_or_default()
     }
 
     /// Whether lines may follow an id in its list.
@@ -164,36 +259,39 @@ impl<'t> Reader<'t, '_> {
     /// The citation of an id that is shown, or of a label, that all of `range` is.
     fn shown(&self, range: Range<usize>) -> Option<Cite<'t>> {
         let (id, lines) = taken_apart(&self.text[range.clone()], self.is_known);
-        let is_it = (self.is_known)(id) || is_label(id);
-        is_it.then(|| Cite::new(range, id, Lines::of(lines)))
+        let is_it = !id.is_empty() && (self.is_known)(id) || is_label(id);
+        is_it.then(|| Cite::new(with_lines(range, id, lines), id, Lines::of(lines)))
     }
 
-    /// The citation of another id that `range` or its `core` is, or of lines of the id `before`.
+    /// The citations of another id or a range of ids that `range` or its `core` is, or of lines of
+    /// the id `before`.
     fn unshown(
         &self,
         range: &Range<usize>,
         core: &Range<usize>,
         before: Option<&Cite<'t>>,
-    ) -> Option<Cite<'t>> {
-        let shaped = || {
+    ) -> Option<Vec<Cite<'t>>> {
+        let ids = || {
             let whole = self.shaped(range.clone());
-            whole.or_else(|| self.shaped(core.clone()))
+            let shaped = whole.or_else(|| self.shaped(core.clone()));
+            let shaped = shaped.map(|it| vec![it]);
+            shaped.or_else(|| self.range_of_ids(core.clone()))
         };
-        let more = || self.more(range.clone(), before);
+        let more = || Some(vec![self.more(range.clone(), before)?]);
         // A number behind lines is one of them: `[1:10, 12]`.
         if before.is_some_and(|it| it.lines != Lines::Absent) {
-            more().or_else(shaped)
+            more().or_else(ids)
         } else {
-            shaped().or_else(more)
+            ids().or_else(more)
         }
     }
 
     /// The citation of an id of the right shape that all of `range` is.
     fn shaped(&self, range: Range<usize>) -> Option<Cite<'t>> {
-        let (id, lines) = taken_apart(&self.text[range.clone()], self.has_shape);
-        let lines = Lines::of(lines);
-        let is_it = lines != Lines::Malformed && (self.has_shape)(id);
-        is_it.then(|| Cite::new(range, id, lines))
+        let (id, behind) = taken_apart(&self.text[range.clone()], self.has_shape);
+        let lines = Lines::of(behind);
+        let is_it = !id.is_empty() && lines != Lines::Malformed && (self.has_shape)(id);
+        is_it.then(|| Cite::new(with_lines(range, id, behind), id, lines))
     }
 
     /// The citation that all of `range` is meant for.
@@ -205,7 +303,7 @@ impl<'t> Reader<'t, '_> {
     /// The lines of the id `before` that all of `range` is.
     fn more(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Option<Cite<'t>> {
         let lines = Lines::of(Some(more_lines(&self.text[range.clone()])?));
-        let cite = Cite::new(range, before?.id, lines);
+        let cite = Cite::new(range, before?.id.clone(), lines);
         Some(Cite {
             is_more: true,
             ..cite
@@ -246,14 +344,17 @@ impl<'t> Reader<'t, '_> {
             return None;
         }
         pieces.push(start..range.end);
+        // Behind a comma: `[1, 2, and 3]`.
+        if before.is_some() && pieces[0].is_empty() {
+            pieces.remove(0);
+        }
         let mut cites: Vec<Cite<'t>> = Vec::new();
         for piece in pieces {
             let before = cites.last().or(before);
             let piece = trimmed(self.text, piece, char::is_whitespace);
             let core = self.core(piece.clone());
-            let shown = self.shown(core.clone());
-            let cite = shown.or_else(|| self.unshown(&piece, &core, before))?;
-            cites.push(cite);
+            let shown = self.shown(core.clone()).map(|it| vec![it]);
+            cites.extend(shown.or_else(|| self.unshown(&piece, &core, before))?);
         }
         Some(cites)
     }
@@ -306,8 +407,9 @@ fn lines_after(text: &str) -> (Lines, usize) {
     let Some(rest) = signed.or_else(|| worded_lines(marked)) else {
         return absent;
     };
-    let others = rest.trim_start_matches(|c: char| c.is_ascii_digit() || "L-–".contains(c));
-    let lines = rest[..rest.len() - others.len()].trim_end_matches(['L', '-', '–']);
+    let is_of_ends = |c: char| c == 'L' || DASHES.contains(&c);
+    let others = rest.trim_start_matches(|c: char| c.is_ascii_digit() || is_of_ends(c));
+    let lines = rest[..rest.len() - others.len()].trim_end_matches(is_of_ends);
     if lines.is_empty() {
         return absent;
     }
@@ -330,12 +432,30 @@ fn is_joint(text: &str) -> bool {
     words.all(|it| it.is_empty() || JOINTS.contains(&it.to_lowercase().as_str()))
 }
 
+/// Whether `text`, which stands between two lists, makes one range of them.
+fn is_dash(text: &str) -> bool {
+    text.strip_prefix(DASHES) == Some("")
+}
+
+/// Where the `id` that `range` begins with stands, with what may be its lines; no further where it
+/// has none.
+fn with_lines(range: Range<usize>, id: &str, lines: Option<&str>) -> Range<usize> {
+    let end = lines.map_or(range.start + id.len(), |_| range.end);
+    range.start..end
+}
+
 /// The id that `text` is or begins with, and what is behind it. What `is_id` may have the marks in
-/// it that lines follow.
+/// it that lines follow. Behind a dagger there are lines, or a name that is passed over: `1†source`.
 fn taken_apart(text: &str, is_id: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
     let marks = [':', '#'];
     if is_id(text) {
         return (text, None);
+    }
+    if let Some((id, name)) = text.split_once('†')
+        && is_id(id.trim_end())
+    {
+        let lines = Some(name.trim()).filter(|it| cited_lines(it).is_some());
+        return (id.trim_end(), lines);
     }
     let last = text.rsplit_once(marks);
     let last = last.filter(|it| is_id(it.0.trim_end()));
@@ -364,13 +484,17 @@ pub fn cited_labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
         text,
         is_known: &|_| false,
         has_shape: &|_| false,
+        is_indexed: &|_| false,
+        says: &|_, _| false,
+        room: Cell::new(0),
     };
     let lists = lists(text, Unclosed::Read);
     let cites: Vec<Cite<'_>> = lists.iter().flat_map(|it| reader.read(it)).collect();
-    let labels = cites
-        .into_iter()
-        .filter(|it| is_label(it.id) && !it.is_more);
-    labels.map(|it| (it.range.start, it.id))
+    // Each is one as it is written.
+    cites.into_iter().filter_map(|it| match it.id {
+        Cow::Borrowed(id) if is_label(id) && !it.is_more => Some((it.range.start, id)),
+        _ => None,
+    })
 }
 
 /// The labels of a list as it stands between brackets, with these or without them, where it is

@@ -10,23 +10,71 @@ const NUMBER: char = '\0';
 const DIGIT: char = '\u{1}';
 /// A code has so many hexadecimal digits at least: fewer are a word or a number.
 const LEAST_CODE: usize = 8;
+/// Numbers of more digits are years and counts, where no id is as long.
+const LONGEST_COUNTED: usize = 3;
 
 /// The shapes of the ids of a context. Labels are none of them: they have a form of their own.
 #[derive(Debug)]
-pub(crate) struct Shapes(BTreeSet<String>);
+pub(crate) struct Shapes {
+    all: BTreeSet<String>,
+    /// So many digits an id has at most that is a number alone.
+    most_digits: usize,
+}
 
 impl Shapes {
     /// O(bytes).
     pub(crate) fn of<'i>(ids: impl Iterator<Item = &'i str>) -> Self {
-        let own = ids.filter(|it| !is_label(it));
-        Shapes(own.flat_map(shapes).collect())
+        let (mut all, mut most_digits) = (BTreeSet::new(), LONGEST_COUNTED);
+        for id in ids.filter(|it| !is_label(it)) {
+            all.extend(shapes(id));
+            if is_number(id) {
+                most_digits = most_digits.max(id.len());
+            }
+        }
+        Shapes { all, most_digits }
     }
 
     /// Whether `text` is as one of the ids is but for its numbers or the digits of its hexadecimal
-    /// code, in either case. O(bytes).
+    /// code, in either case. A number alone has no more than three digits, or than one of theirs.
+    /// O(bytes).
     pub(crate) fn fit(&self, text: &str) -> bool {
-        shapes(text).any(|it| self.0.contains(&it))
+        let is_other = is_number(text) && text.len() > self.most_digits;
+        !is_other && shapes(text).any(|it| self.all.contains(&it))
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The last of a range of ids that end in a number each, and those between `first` and it: `4`, and
+/// `2` and `3`, of `1` and `4`; `doc-3`, and `doc-2`, of `doc-1` and `3`. Numbers have the same
+/// number of digits where one begins with a zero. `None` where that is none, or more than `most`
+/// are between.
+pub(crate) fn following<'i>(
+    first: &'i str,
+    last: &str,
+    most: usize,
+) -> Option<(String, impl Iterator<Item = String> + use<'i>)> {
+    let name = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (from, to) = (
+        &first[name.len()..],
+        last.strip_prefix(name).unwrap_or(last),
+    );
+    let is_padded = [from, to]
+        .iter()
+        .any(|it| it.len() > 1 && it.starts_with('0'));
+    if is_label(first) || !is_number(to) || is_padded && from.len() != to.len() {
+        return None;
+    }
+    let width = if is_padded { from.len() } else { 0 };
+    let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+    let between = from.checked_add(1)?..to;
+    if from >= to || between.len() > most {
+        return None;
+    }
+    let id = move |number: u32| format!("{name}{number:0width$}");
+    Some((id(to), between.map(id)))
 }
 
 fn shapes(id: &str) -> impl Iterator<Item = String> {

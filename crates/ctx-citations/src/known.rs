@@ -1,7 +1,7 @@
 //! What an answer may cite, and how much of it is looked through for that.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ctx_model::LineSpan;
@@ -9,6 +9,7 @@ use ctx_model::LineSpan;
 use crate::cited::Cited;
 use crate::compare::{says, words};
 use crate::mark::Verdict;
+use crate::names::{indexed_names, words_of_prose};
 use crate::prose::{is_prose, unmarked};
 use crate::quote::{Quote, quote_before};
 
@@ -37,6 +38,8 @@ struct Source<'c> {
     text: OnceCell<String>,
     /// The same text without its marks, for prose.
     plain: OnceCell<String>,
+    /// Its words, where it may be prose, once it is cited right behind one.
+    words: OnceCell<BTreeSet<String>>,
     /// Where its lines are in what is shown, once some are cited with a quotation.
     rows: OnceCell<Vec<(u32, Range<usize>)>>,
     /// The verdicts on quotations that were looked for in some of its lines, or, without lines, in
@@ -56,6 +59,7 @@ impl<'c> Known<'c> {
                 cited,
                 text: OnceCell::new(),
                 plain: OnceCell::new(),
+                words: OnceCell::new(),
                 rows: OnceCell::new(),
                 quotes: RefCell::default(),
             };
@@ -106,6 +110,23 @@ impl<'c> Known<'c> {
 
     pub(crate) fn of(&self, id: &str) -> Option<&'c Cited> {
         self.sources.get(id).map(|it| it.cited)
+    }
+
+    /// The names that code of `answer` and of what it may cite indexes. O(bytes).
+    pub(crate) fn indexed_names<'a>(&self, answer: &'a str) -> BTreeSet<&'a str>
+    where
+        'c: 'a,
+    {
+        indexed_names(answer, self.sources.values().map(|it| it.cited))
+    }
+
+    /// Whether the source of this id may be prose, and has this word in either case.
+    pub(crate) fn says(&self, id: &str, word: &str) -> bool {
+        let source = self.sources.get(id);
+        source.is_some_and(|it| {
+            let words = it.words.get_or_init(|| words_of_prose(it.cited));
+            words.contains(&word.to_lowercase())
+        })
     }
 
     /// Whether the source of this id has the words of `quote`, and has them in `lines`, if some are

@@ -9,6 +9,7 @@ mod label;
 mod lines;
 mod lists;
 mod mark;
+mod names;
 mod prose;
 mod quote;
 mod resolve;

@@ -2,6 +2,10 @@
 
 use ctx_model::LineSpan;
 
+/// What stands between the ends of a range: hyphens, also the one that no line breaks at, and the
+/// dash.
+pub(crate) const DASHES: [char; 3] = ['-', '\u{2011}', '–'];
+
 /// The lines that `text` says, if that is all it says: `10`, `10-20`, `10–20`, `L10-L20`. O(bytes).
 ///
 /// ```
@@ -14,7 +18,7 @@ pub fn cited_lines(text: &str) -> Option<LineSpan> {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse().ok())?
     };
-    let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
+    let (start, end) = text.split_once(DASHES).unwrap_or((text, text));
     LineSpan::new(number(start)?, number(end)?).ok()
 }
 

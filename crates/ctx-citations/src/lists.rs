@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::lines::DASHES;
+use crate::names::is_of_name;
 use crate::script::is_wide;
 
 /// No list between brackets is longer, in bytes, nor are those of a run together.
@@ -30,6 +32,8 @@ pub(crate) struct List {
     /// Where it stands, with its brackets.
     pub(crate) range: Range<usize>,
     pub(crate) kind: Kind,
+    /// The word that it stands right behind, where that matters; empty elsewhere.
+    pub(crate) word: Range<usize>,
     /// Where its members stand, without the space around them.
     pub(crate) members: Vec<Range<usize>>,
 }
@@ -39,9 +43,12 @@ pub(crate) struct List {
 pub(crate) enum Kind {
     /// Square brackets of prose, be they as wide as scripts without spaces.
     Prose,
-    /// Square brackets that are or may be of code: in marks of code, in a block of it, as an index,
-    /// or of a link.
+    /// Square brackets of code or of a link: in marks of code, in a block of it, or as an index.
     Code,
+    /// Those right behind the last word of a clause, which end it: an index of a name, or of prose.
+    EndOfClause,
+    /// Those right behind another word: an index, unless that is a word of prose.
+    Word,
     /// Round ones of prose.
     Round,
 }
@@ -57,8 +64,35 @@ pub(crate) enum Unclosed {
 
 /// The lists of `text`, in order; no two overlap. O(bytes).
 pub(crate) fn lists(text: &str, unclosed: Unclosed) -> Vec<List> {
-    let (mut lists, mut start, mut open) = (Vec::new(), 0, None);
-    for line in text.split_inclusive('\n') {
+    let mut lists = Vec::new();
+    lines(text).for_each(|it| it.lists(unclosed, &mut lists));
+    lists
+}
+
+/// Code of a text.
+pub(crate) struct Code<'t> {
+    pub(crate) text: &'t str,
+    /// Whether it is what stands between marks of code, and no line of a block.
+    pub(crate) is_span: bool,
+}
+
+/// The code of `text`: lines of blocks of it, and what stands between its marks. O(bytes).
+pub(crate) fn code_of(text: &str) -> impl Iterator<Item = Code<'_>> {
+    lines(text).flat_map(|line| {
+        let (body, is_span) = (line.body, !line.is_block);
+        let all = 0..body.len();
+        let ranges = if is_span { line.spans } else { vec![all] };
+        ranges.into_iter().map(move |it| Code {
+            text: body[it].trim_matches('`'),
+            is_span,
+        })
+    })
+}
+
+/// The lines of `text`, in order. O(bytes).
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let (mut start, mut open) = (0, None);
+    text.split_inclusive('\n').map(move |line| {
         open = match (open, fence(line)) {
             (None, opening) => opening,
             (Some((run, _)), Some((closing, ""))) if closing.starts_with(run) => None,
@@ -66,10 +100,9 @@ pub(crate) fn lists(text: &str, unclosed: Unclosed) -> Vec<List> {
         };
         let is_code = open.is_some_and(|(_, language)| !PROSE.contains(&language));
         let body = line.trim_end_matches(['\n', '\r']);
-        Line::new(body, start, is_code).lists(unclosed, &mut lists);
         start += line.len();
-    }
-    lists
+        Line::new(body, start - line.len(), is_code)
+    })
 }
 
 /// The marks that begin or end a block of code on `line`, and the language behind them; nothing is
@@ -110,7 +143,8 @@ impl<'t> Line<'t> {
 
     /// Adds its lists.
     fn lists(&self, unclosed: Unclosed, lists: &mut Vec<List>) {
-        let (mut read_to, mut index_end) = (0, None);
+        let mut read_to = 0;
+        let mut behind_word: Option<(usize, Kind, Range<usize>)> = None;
         for (at, bracket) in self.body.match_indices(OPENING) {
             let is_round = bracket.starts_with(ROUND);
             let is_call = || bracket == "(" && ends_operand(&self.body[..at], "_)]}!>");
@@ -122,23 +156,27 @@ impl<'t> Line<'t> {
                 continue;
             };
             read_to = last;
-            let is_index = bracket == "[" && (index_end == Some(at) || self.is_index(at, end));
-            if is_index {
-                index_end = Some(end);
-            }
+            // All that touch are of the same word.
+            let touching = behind_word.filter(|it| it.0 == at);
+            let touching = touching.map(|(_, kind, word)| (kind, word));
+            let behind = || touching.or_else(|| self.behind_word(at, end));
+            let behind = (bracket == "[").then(behind).flatten();
             let is_link = || bracket == "[" && self.is_link(at, end);
             let kind = if is_round {
                 Kind::Round
-            } else if is_index || self.is_code(at) || is_link() {
+            } else if self.is_code(at) || is_link() {
                 Kind::Code
             } else {
-                Kind::Prose
+                behind.as_ref().map_or(Kind::Prose, |it| it.0)
             };
+            let word = behind.as_ref().map_or(0..0, |it| it.1.clone());
             lists.push(List {
                 range: self.start + at..self.start + end,
                 kind,
+                word: self.start + word.start..self.start + word.end,
                 members: members(self.body, first..last, self.start),
             });
+            behind_word = behind.map(|(kind, word)| (end, kind, word));
         }
     }
 
@@ -168,16 +206,23 @@ impl<'t> Line<'t> {
         self.is_block || self.spans.get(next).is_some_and(|it| it.start <= at)
     }
 
-    /// Whether the square brackets from `at` to `end` are an index: they stand right behind a name,
-    /// which is no number, and do not end a clause of prose.
-    fn is_index(&self, at: usize, end: usize) -> bool {
-        let before = &self.body[..at];
-        let name = before
-            .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
-            .next();
-        let is_number = name.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
-        let is_prose = || begins_with_end(&self.body[end..]) && ends_in_prose(before);
-        ends_operand(before, "_)") && !is_number && !is_prose()
+    /// The word, or name of code, that the square brackets from `at` to `end` stand right behind,
+    /// and whether these are an index of it; `None` where it is none, or a number.
+    fn behind_word(&self, at: usize, end: usize) -> Option<(Kind, Range<usize>)> {
+        let (before, after) = (&self.body[..at], behind_brackets(&self.body[end..]));
+        let word = before.rsplit(|c| !is_of_name(c)).next()?;
+        if !ends_operand(before, "_)") || word.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let is_end = begins_with_end(after);
+        let kind = if is_end && ends_in_prose(before) {
+            Kind::EndOfClause
+        } else if (is_end || goes_on(after)) && is_among_words(before, word) {
+            Kind::Word
+        } else {
+            Kind::Code
+        };
+        Some((kind, at - word.len()..at))
     }
 
     /// Whether the square brackets from `at` to `end` are the text of a link of Markdown,
@@ -256,9 +301,27 @@ fn ends_in_prose(before: &str) -> bool {
     let Some((last, others)) = words.split_first() else {
         return false;
     };
-    let is_last = last.chars().nth(1).is_some() && last.chars().all(|c| is_of_word(c, ""));
-    let is_word = |it: &&str| !it.is_empty() && it.chars().all(|c| is_of_word(c, "0123456789.,%"));
-    words.len() == CLAUSE && is_last && others.iter().all(is_word)
+    words.len() == CLAUSE && is_long(last) && others.iter().all(|it| is_word(it))
+}
+
+/// Whether `word`, which `before` ends in, may be one of prose: it is longer than a name such as
+/// `x`, and what stands before it is another, or nothing.
+fn is_among_words(before: &str, word: &str) -> bool {
+    let before = &before[..before.len() - word.len()];
+    let near = before.ceil_char_boundary(before.len().saturating_sub(CLAUSE_BYTES));
+    let is_apart =
+        before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || "(\"“‘*".contains(c));
+    let other = before[near..].split_whitespace().next_back().map(bare_word);
+    is_long(word) && is_apart && other.is_none_or(|it| it.is_empty() || is_word(it))
+}
+
+/// Whether it is a word, and longer than the name of `x[1]`.
+fn is_long(word: &str) -> bool {
+    word.chars().nth(1).is_some() && word.chars().all(|c| is_of_word(c, ""))
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| is_of_word(c, "0123456789.,%"))
 }
 
 /// `word` without punctuation around it, and citations behind it.
@@ -272,15 +335,30 @@ fn is_of_word(c: char, others: &str) -> bool {
     c.is_alphabetic() || matches!(c, '-' | '\'' | '’') || others.contains(c)
 }
 
-/// Whether a clause or the line ends before `after`, or behind brackets that it begins with.
-fn begins_with_end(after: &str) -> bool {
+/// What stands behind brackets that `after` begins with, or that it makes a range with.
+fn behind_brackets(after: &str) -> &str {
     let mut after = after;
     for _ in 0..TOUCHING {
-        match after.strip_prefix('[').and_then(|it| it.find(']')) {
-            Some(end) => after = &after[end + 2..],
+        let next = after
+            .strip_prefix(DASHES)
+            .unwrap_or(after)
+            .strip_prefix('[');
+        match next.and_then(|it| Some(&it[it.find(']')? + 1..])) {
+            Some(next) => after = next,
             None => break,
         }
     }
+    after
+}
+
+/// Whether `after` goes on with another word.
+fn goes_on(after: &str) -> bool {
+    let next = after.strip_prefix(' ');
+    next.is_some_and(|it| it.starts_with(|c: char| c.is_alphanumeric() || "(\"“‘*–—".contains(c)))
+}
+
+/// Whether a clause or the line ends before `after`.
+fn begins_with_end(after: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || "\"'”’»)*_".contains(c);
     match after.strip_prefix([',', '.', ';', ':', '!', '?']) {
         Some(after) => after.is_empty() || after.starts_with(is_between),

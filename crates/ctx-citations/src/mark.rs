@@ -49,9 +49,11 @@ impl Verdict {
 #[non_exhaustive]
 pub struct Mark {
     /// Where it stands in the answer, in bytes: its id and its lines, without brackets and other
-    /// words between them.
+    /// words between them. Empty for what a range of ids leaves out (`2` of `[1-3]`): it is right
+    /// before the second end of that.
     pub range: Range<usize>,
-    /// The id, as it is written.
+    /// The id, as it is written, and in full where a range has the number alone (`doc-3` of
+    /// `[doc-1-3]`).
     pub id: String,
     /// The lines, where some are cited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +70,8 @@ pub struct Mark {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The answer, with a note behind each citation that is not sound: `[fil-000000: unknown]`.
+    /// The answer, with a note behind each citation that is not sound: `[fil-000000: unknown]`, and
+    /// `[1-3, 2: unknown]` for what a range leaves out.
     pub text: String,
     /// The ids of the sources cited, each once, in the order they are first cited.
     pub used: Vec<String>,

@@ -1,5 +1,6 @@
 //! The citations of an answer: found, and held against what was shown.
 
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
@@ -80,15 +81,22 @@ impl fmt::Debug for ResolveOptions<'_> {
 /// An id that is none of theirs is [`Verdict::Unknown`] where it is a label
 /// ([`is_label`](crate::is_label)) or has the shape of one of theirs: it is the same but for its
 /// numbers (`3` as `1`, `doc-7` or `Doc-7` as `doc-1`) or for the digits of its hexadecimal code
-/// (UUIDs, hashes). Other words between brackets are text; so is what is between round
-/// ones, but for labels that are theirs.
+/// (UUIDs, hashes). A number alone that has more digits than theirs, and than three, is text: a
+/// year. So are other words between brackets, and what is between round ones, but for labels that
+/// are theirs.
+///
+/// A range of ids that end in a number, `[1-3]`, `[doc-1–doc-3]` or `[1]–[3]`, cites each of them
+/// where its first is one of theirs. Of all ranges together as many ids are read, besides their
+/// ends, as the answer has bytes; one that goes beyond is text.
 ///
 /// Words that are quoted right before citations are of each of them where nothing but space,
 /// commas, semicolons and `and` stands between these, on one line and within 400 bytes.
 ///
 /// An id of letters, digits and `_` alone may be code as well. It is no citation in marks of code
-/// or a block of code, as a link (`[1](https://example.org)`), or right behind a name (`arr[1]`),
-/// unless a clause of at least four words ends there: `The tide follows the moon[1].`
+/// or a block of code, as a link (`[1](https://example.org)`), or right behind a name (`arr[1]`). It
+/// is one right behind a word that the source it cites has in prose (`the moon[1] is far`), or that
+/// a clause of at least four words ends with (`It follows the moon[1].`), unless code of the answer
+/// or of what is shown has that word as a name: in marks of code, or with an index.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_with(answer, citations, &ResolveOptions::default()).unwrap_or_default()
 }
@@ -107,10 +115,17 @@ pub fn resolve_with(
 
 fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -> Option<Resolved> {
     let is_known = |id: &str| known.of(id).is_some();
+    let indexed = OnceCell::new();
     let reader = Reader {
         text: answer,
         is_known: &is_known,
         has_shape,
+        is_indexed: &|name| {
+            let names = indexed.get_or_init(|| known.indexed_names(answer));
+            names.contains(name)
+        },
+        says: &|id, word| known.says(id, word),
+        room: Cell::new(answer.len()),
     };
     let mut resolved = Resolved::default();
     let mut used: BTreeSet<&str> = BTreeSet::new();
@@ -119,14 +134,14 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
             return None;
         }
         let is_quotable =
-            |it: &Cite<'_>| it.lines != Lines::Malformed && !it.is_more && is_known(it.id);
+            |it: &Cite<'_>| it.lines != Lines::Malformed && !it.is_more && is_known(&it.id);
         let quote = if run.cites.iter().any(is_quotable) {
             known.quote(&answer[..run.start])
         } else {
             Quote::Nothing
         };
         for cite in &run.cites {
-            if let Some(cited) = known.of(cite.id)
+            if let Some(cited) = known.of(&cite.id)
                 && used.insert(&cited.id)
             {
                 resolved.used.push(cited.id.clone());
@@ -144,13 +159,25 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
     (known.is_awaited)().then_some(resolved)
 }
 
-/// `answer` with a note behind each of `marks` that is not sound.
+/// `answer` with a note behind each of `marks` that is not sound. Those of ids between the ends of
+/// a range stand behind that, each with its id.
 fn annotated(answer: &str, marks: &[Mark]) -> String {
     let (mut text, mut from) = (String::with_capacity(answer.len()), 0);
-    for mark in marks.iter().filter(|it| it.verdict != Verdict::Sound) {
+    let mut between = String::new();
+    for mark in marks {
+        let (is_sound, note) = (mark.verdict == Verdict::Sound, mark.verdict.note());
+        if mark.range.is_empty() {
+            if !is_sound {
+                let _ = write!(between, ", {}: {note}", mark.id);
+            }
+            continue;
+        }
         text.push_str(&answer[from..mark.range.end]);
         from = mark.range.end;
-        let _ = write!(text, ": {}", mark.verdict.note());
+        if !is_sound {
+            let _ = write!(text, ": {note}");
+        }
+        text.push_str(&std::mem::take(&mut between));
     }
     text.push_str(&answer[from..]);
     text
@@ -160,7 +187,7 @@ fn annotated(answer: &str, marks: &[Mark]) -> String {
 fn mark(cite: &Cite<'_>, run: &Run<'_>, quote: Quote, known: &Known<'_>) -> Mark {
     Mark {
         range: cite.range.clone(),
-        id: cite.id.to_owned(),
+        id: cite.id.clone().into_owned(),
         lines: cite.lines.span().map(ends),
         verdict: verdict(cite, run, &quote, known),
         quote: match quote {
@@ -175,7 +202,7 @@ fn verdict(cite: &Cite<'_>, run: &Run<'_>, quote: &Quote, known: &Known<'_>) -> 
     if cite.lines == Lines::Malformed {
         return Verdict::Malformed;
     }
-    let Some(cited) = known.of(cite.id) else {
+    let Some(cited) = known.of(&cite.id) else {
         return Verdict::Unknown;
     };
     let span = cite.lines.span();
@@ -199,7 +226,7 @@ fn verdict(cite: &Cite<'_>, run: &Run<'_>, quote: &Quote, known: &Known<'_>) -> 
                 .filter_map(|it| it.lines.span())
                 .filter(|it| cited.shown.has(*it))
                 .collect();
-            known.verdict(cite.id, words, &lines)
+            known.verdict(&cite.id, words, &lines)
         }
     }
 }

@@ -255,6 +255,201 @@ fn an_id_is_unknown_where_it_has_the_shape_of_one_that_is_shown() {
 }
 
 #[test]
+fn a_number_that_is_longer_than_any_id_is_none() {
+    use Verdict::{Sound, Unknown};
+    let ids = &["1", "12"];
+    cites(ids, "[2024] [1000] [2019-2024] [12-2024]", &[]);
+    cites(ids, "[007] [404]", &[("007", Unknown), ("404", Unknown)]);
+    cites(
+        &["1001"],
+        "[1001] [2024]",
+        &[("1001", Sound), ("2024", Unknown)],
+    );
+    // With a name it is no year.
+    cites(&["doc-1"], "[doc-2024]", &[("doc-2024", Unknown)]);
+}
+
+#[test]
+fn a_range_of_ids_cites_each_of_them() {
+    use Verdict::{Malformed, Sound, Unknown};
+    let (a, b, c) = (("1", Sound), ("2", Sound), ("3", Sound));
+    let ids = &["1", "2", "3"];
+    for answer in [
+        "[1-3]",
+        "[1–3]",
+        "[1\u{2011}3]",
+        "[1 - 3]",
+        "【1-3】",
+        "[see 1-3]",
+        "[**1–3**]",
+        "[1]-[3]",
+        "[1]–[3]",
+        "The tide always follows the moon[1-3].",
+        "The tide always follows the moon[1]–[3].",
+    ] {
+        cites(ids, answer, &[a, b, c]);
+    }
+    cites(ids, "[1, 2-3] [2-3; 1]", &[a, b, c, b, c, a]);
+    cites(ids, "[1 and 2-3] [1], [2]–[3, 1]", &[a, b, c, a, b, c, a]);
+    // Of its ends, the first is shown.
+    cites(ids, "[2-4]", &[b, c, ("4", Unknown)]);
+    for answer in [
+        "[0-9]",
+        "[3-1]",
+        "[2-2]",
+        "[1-]",
+        "[-3]",
+        "[1-3-2]",
+        "[1-x]",
+        "[1-03]",
+        "[1—3]",
+        "`[1-3]`",
+        "arr[1-3]",
+        "[1-3](https://x.y)",
+        "(1-3)",
+        "[1-99999999999]",
+        "[1-999]",
+    ] {
+        cites(ids, answer, &[]);
+    }
+    cites(ids, "[1] - [3] [1]\n-[3]", &[a, c, a, c]);
+    cites(ids, "[1:x]-[3]", &[("1", Malformed), c]);
+    // What a range leaves out and the context does not show.
+    cites(&["1", "3"], "[1-3]", &[a, ("2", Unknown), c]);
+    let names = &[
+        "doc-1",
+        "doc-2",
+        "S08",
+        "S09",
+        "S10",
+        "docs/a.md#3",
+        "docs/a.md#4",
+    ];
+    for answer in [
+        "[doc-1-2]",
+        "[doc-1-doc-2]",
+        "[doc-1 – doc-2]",
+        "[doc-1]–[doc-2]",
+    ] {
+        cites(names, answer, &[("doc-1", Sound), ("doc-2", Sound)]);
+    }
+    cites(
+        names,
+        "[S08-S10]",
+        &[("S08", Sound), ("S09", Sound), ("S10", Sound)],
+    );
+    cites(
+        names,
+        "[S08-10]",
+        &[("S08", Sound), ("S09", Sound), ("S10", Sound)],
+    );
+    cites(names, "[S8-10] [S08-9] [doc-1-S10]", &[]);
+    cites(
+        names,
+        "[docs/a.md#3-4]",
+        &[("docs/a.md#3", Sound), ("docs/a.md#4", Sound)],
+    );
+    // An id may be written as a range is.
+    cites(
+        &["1", "2", "1-2"],
+        "[1-2] [1-3]",
+        &[("1-2", Sound), ("1-3", Unknown)],
+    );
+    cites(
+        &["fil-000001", "fil-000002"],
+        "[fil-000001-2]",
+        &[("fil-000001-2", Unknown)],
+    );
+}
+
+/// As models that were trained to search write them, and those whose sources were numbered so.
+#[test]
+fn an_id_is_read_behind_a_word_for_sources_and_before_a_dagger() {
+    use Verdict::{OutOfRange, Sound, Unknown};
+    let ids = &["1", "2", "3"];
+    let all = [("1", Sound), ("2", Sound), ("3", Sound)];
+    cites(ids, "[Document 1] [doc 2] [Passage: 3]", &all);
+    cites(ids, "[Documents 1-3]", &all);
+    cites(ids, "[Sources 1, 2 and 3]", &all);
+    cites(ids, "[1, 2, and 3]", &all);
+    cites(
+        ids,
+        "[document] [results of 1] [chapter 1] [1 document]",
+        &[],
+    );
+    cites(ids, "【1†source】【2†a.md】[3†…]", &all);
+    cites(
+        ids,
+        "【1†L3-L7】【9†source】",
+        &[("1", OutOfRange), ("9", Unknown)],
+    );
+    let lines = LineSpan::new(3, 7).unwrap();
+    let cited = [Cited::whole(
+        &Chunk::new("1", "a", Relevance::ONE).with_span(lines),
+    )];
+    let marks = resolve("【1†L3-L7】【1†source】", &cited).marks;
+    let places: Vec<_> = marks
+        .iter()
+        .map(|it| (it.lines, it.range.clone()))
+        .collect();
+    assert_eq!(places, [(Some((3, 7)), 3..12), (None, 18..19)]);
+}
+
+/// Of `[1-3]`, a note on what is between the ends has its id, and stands behind them.
+#[test]
+fn what_a_range_leaves_out_has_a_place_and_a_note() {
+    let shown = |id: &str| {
+        Cited::whole(&Chunk::new(
+            id,
+            format!("{id} of ten it is"),
+            Relevance::ONE,
+        ))
+    };
+    let resolved = resolve("So [1-4, 2].", &["1", "2", "4"].map(shown));
+    let places: Vec<_> = resolved
+        .marks
+        .iter()
+        .map(|it| (&*it.id, it.range.clone()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("1", 4..5),
+            ("2", 6..6),
+            ("3", 6..6),
+            ("4", 6..7),
+            ("2", 9..10)
+        ]
+    );
+    assert_eq!(resolved.text, "So [1-4, 3: unknown, 2].");
+    assert_eq!(resolved.used, ["1", "2", "4"]);
+    // A quotation is held to each.
+    let resolved = resolve("\"2 of ten\" [1]–[3]", &["1", "2"].map(shown));
+    assert_eq!(
+        resolved.text,
+        "\"2 of ten\" [1: not a quotation]–[3: unknown]"
+    );
+    let resolved = resolve("\"1 of ten\" [1-3]", &["1", "2"].map(shown));
+    assert_eq!(
+        resolved.text,
+        "\"1 of ten\" [1-3: unknown, 2: not a quotation]"
+    );
+}
+
+/// Ranges take no more than the answer does.
+#[test]
+fn ranges_cite_as_many_ids_as_the_answer_has_bytes_besides_their_ends() {
+    let ids: Vec<String> = (1..=900).map(|it| it.to_string()).collect();
+    let cited: Vec<Cited> = ids.iter().map(|it| source(it)).collect();
+    let answer = "[1-90]".repeat(100);
+    let marks = resolve(&answer, &cited).marks;
+    let (ends, between): (Vec<_>, Vec<_>) = marks.iter().partition(|it| !it.range.is_empty());
+    assert_eq!(between.len(), answer.len() / 88 * 88);
+    assert_eq!(ends.len(), answer.len() / 88 * 2);
+    cites(&["1", "2"], "[1-900]", &[]);
+}
+
+#[test]
 fn a_number_behind_lines_is_of_them_unless_it_is_an_id() {
     use Verdict::{OutOfRange, Sound, Unknown};
     let lines = LineSpan::new(1, 9).unwrap();
@@ -267,6 +462,11 @@ fn a_number_behind_lines_is_of_them_unless_it_is_an_id() {
         ("[1:3, 2]", &[("1", Sound), ("2", Sound)]),
         ("[1, 7]", &[("1", Sound), ("7", Unknown)]),
         ("[1, 7-8]", &[("1", Sound), ("1", Sound)]),
+        ("[1:3, 1-2]", &[("1", Sound), ("1", Sound)]),
+        (
+            "[1:3; see 1-2]",
+            &[("1", Sound), ("1", Sound), ("2", Sound)],
+        ),
     ] {
         let marks = resolve(answer, &cited).marks;
         let found: Vec<_> = marks.iter().map(|it| (&*it.id, it.verdict)).collect();
@@ -325,6 +525,57 @@ fn an_id_that_may_be_code_is_none_in_code() {
         "[doc-1](https://x.y)",
     ] {
         cites(ids, answer, &[("doc-1", Sound)]);
+    }
+}
+
+/// Of the brackets right behind a word, those of a name of code are an index.
+#[test]
+fn a_word_of_prose_is_told_from_a_name_of_code() {
+    let tide = Chunk::new("1", "The moon is far.", Relevance::ONE);
+    let code = Chunk::new(
+        "2",
+        "let sum = arr[0] + moons[1]; // of the sun",
+        Relevance::ONE,
+    )
+    .with_path("src/a.rs");
+    let docs = Chunk::new("3", "An arr of ten: arr[0]. It's Moon's.", Relevance::ONE)
+        .with_path("docs/a.md");
+    let cited = [tide, code, docs].map(|it| Cited::whole(&it));
+    for (answer, ids) in [
+        // Words of the source that is cited, wherever they stand.
+        ("the moon[1] is far", &["1"][..]),
+        ("Moon[1] (or so)", &["1"]),
+        ("- The moon[1].", &["1"]),
+        ("both the Moon[1][3] and", &["1", "3"]),
+        ("the moon[1][4] is", &["1"]),
+        ("of the moon[1-3] and of", &["1", "2", "3"]),
+        // Of another, of code, or of none.
+        ("the moon[2] and the sun[2] are", &[]),
+        ("the tide[1] is high", &[]),
+        // An index.
+        ("x = moon[1]", &[]),
+        ("moon[1] = 3, moon[1].x, a.moon[1] or", &[]),
+        ("moon[1]; moon[1](x)", &["1"]),
+        ("take arr[3] of it", &[]),
+        // A clause, and a name that code has.
+        ("The sum of it is kept in arr[1].", &[]),
+        ("The sum of it is kept in arr[1][2].", &[]),
+        ("The sum of it is kept in total[1].", &["1"]),
+        ("The sum of it is kept in total[1], so `total` is.", &[]),
+        ("The sum of it is kept in total[1], by `total[1] = 3`.", &[]),
+        (
+            "The sum of it is kept in total[1].\n```\ntotal[1] = 3\n```",
+            &[],
+        ),
+        (
+            "The sum of it is kept in total[1]: `the total of it`.",
+            &["1"],
+        ),
+        ("It is not far to the moon[1]. In code it is `moon`.", &[]),
+    ] {
+        let marks = resolve(answer, &cited).marks;
+        let found: Vec<&str> = marks.iter().map(|it| &*it.id).collect();
+        assert_eq!(found, ids, "{answer}");
     }
 }
 

@@ -1,12 +1,14 @@
 //! What holds of any answer.
 
+use std::fmt::Write as _;
+
 use ctx_citations::{Cited, StoredSource, Verdict, resolve};
 use ctx_model::{Chunk, LineSpan, Relevance};
 use proptest::prelude::*;
 
 /// What answers are made of here: ids that are known and are not, lines, marks of all kinds, words
 /// of the sources and others.
-const PIECES: [&str; 51] = [
+const PIECES: [&str; 57] = [
     "[",
     "]",
     "[a]",
@@ -58,6 +60,12 @@ const PIECES: [&str; 51] = [
     ")",
     ".",
     "\t",
+    "[1-3]",
+    "[1-4, 2]",
+    "[1]",
+    "–",
+    "[3]",
+    "four",
 ];
 
 fn sources() -> Vec<Cited> {
@@ -66,7 +74,9 @@ fn sources() -> Vec<Cited> {
         .with_span(LineSpan::new(1, 2).unwrap());
     let note = Chunk::new("b", "設定は一行に一つだけ", Relevance::ONE);
     let label = Chunk::new("chu-00000a", "one two three", Relevance::ONE);
-    [&file, &note, &label].map(Cited::whole).into()
+    let numbered = ["1", "3"].map(|id| Chunk::new(id, "two three four", Relevance::ONE));
+    let chunks = [file, note, label].into_iter().chain(numbered);
+    chunks.map(|it| Cited::whole(&it)).collect()
 }
 
 /// The note behind a citation.
@@ -91,13 +101,20 @@ proptest! {
         let (answer, cited) = (pieces.concat(), sources());
         let resolved = resolve(&answer, &cited);
         let (mut text, mut from) = (String::new(), 0);
+        let mut between = String::new();
         for mark in &resolved.marks {
             prop_assert!(from <= mark.range.start, "{:?}", resolved.marks);
             prop_assert!(!answer[mark.range.clone()].contains(['[', ']', '\n']));
             text.push_str(&answer[from..mark.range.end]);
-            text.push_str(note(mark.verdict));
             from = mark.range.end;
+            if !mark.range.is_empty() {
+                text.push_str(note(mark.verdict));
+                text.push_str(&std::mem::take(&mut between));
+            } else if mark.verdict != Verdict::Sound {
+                let _ = write!(between, ", {}{}", mark.id, note(mark.verdict));
+            }
         }
+        prop_assert_eq!(&between, "", "what a range leaves out is before its end");
         text.push_str(&answer[from..]);
         prop_assert_eq!(&resolved.text, &text);
         // Each source that is cited is used, once, whatever is wrong with the citation.
