@@ -102,7 +102,7 @@ pub async fn build(
     for failure in &primed.context.failures {
         tracing::warn!(source = ?failure.source, "a source has no say in a context");
     }
-    let built = for_request(&primed.context, &options, request.reserve);
+    let built = for_request(&primed.context, &options, request.reserve, job.most_tokens);
     Ok(Prime {
         context: primed.context,
         built,
@@ -136,9 +136,10 @@ fn for_request(
     context: &PrimeContext,
     options: &PrimeOptions,
     reserve: Reserve,
+    most: Tokens,
 ) -> Arc<BuiltContext> {
     let is_whole = context.unresolved.is_empty() && context.failures.is_empty();
-    let entering = |it: &Omitted| it.enters_at.map(|at| entry(at, options, reserve));
+    let entering = |it: &Omitted| it.enters_at.map(|at| entry(at, options, reserve, most));
     let is_told_so = |it: &Omitted| entering(it).is_none_or(|at| at == it.enters_at);
     if is_whole && context.built.omitted.iter().all(is_told_so) {
         return Arc::clone(&context.built);
@@ -170,10 +171,10 @@ fn for_request(
 }
 
 /// The budget at which a request includes an item that enters at `at` with the present reserve,
-/// unless a larger budget also finds more.
-fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve) -> Option<Tokens> {
+/// unless a larger budget also finds more, or is larger than a request may have, `most`.
+fn entry(at: Tokens, options: &PrimeOptions, reserve: Reserve, most: Tokens) -> Option<Tokens> {
     let budget = reserve.budget_like(at, options.build.reserve);
-    (budget <= options.largest_budget()).then_some(budget)
+    (budget <= options.largest_budget().min(most)).then_some(budget)
 }
 
 /// Counts a vote by its handle. Returns whether it counted: only the first vote on a file per

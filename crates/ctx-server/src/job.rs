@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_assemble::{Cancel, Control};
+use ctx_model::Tokens;
 use ctx_retrieve::TaskScope;
 use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct Job {
     pub patience: Duration,
     /// The token counters, by name.
     pub counters: Arc<Counters>,
+    /// The largest budget that the caller may ask for, and so the largest one to tell it of.
+    pub(crate) most_tokens: Tokens,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
@@ -47,6 +50,7 @@ impl Job {
             deadline,
             patience: deadline / 4,
             counters: Arc::default(),
+            most_tokens: Tokens::MAX,
             told: None,
         }
     }
@@ -69,6 +73,12 @@ impl Job {
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.counters = counters;
+        self
+    }
+
+    /// Sets the largest budget that the caller may ask for.
+    pub(crate) fn with_most_tokens(mut self, most: Tokens) -> Self {
+        self.most_tokens = most;
         self
     }
 

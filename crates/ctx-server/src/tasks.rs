@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_assemble::Cancel;
+use ctx_model::Tokens;
 use ctx_retrieve::{TaskFailed, TaskScope};
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
@@ -117,7 +118,8 @@ fn job(app: &App, slot: &Slot, cancel: Cancel, told: StageListener) -> Job {
     let job = Job::new(cancel, limit.mul_f64(0.75))
         .with_started(slot.since())
         .with_patience(patience)
-        .with_counters(Arc::clone(&app.counters));
+        .with_counters(Arc::clone(&app.counters))
+        .with_most_tokens(Tokens::new(app.limits.max_tokens));
     match told {
         Some(told) => job.with_progress(told),
         None => job,

@@ -216,11 +216,15 @@ pub(crate) async fn assemble(
         job.begin(Stage::Assemble)?;
         let started = Instant::now();
         let (control, counters) = (job.control(), Arc::clone(&job.counters));
+        let most = job.most_tokens;
         let assembling = move || {
             let (chunks, masked) = masked(chunks);
             let counter = counters.get(&options.counter)?;
             let mut built = ctx_assemble::assemble(&chunks, &options, &*counter, &control)?;
             built.warnings.extend(masked);
+            for omitted in &mut built.omitted {
+                omitted.enters_at = omitted.enters_at.filter(|it| *it <= most);
+            }
             Ok(built)
         };
         let built: Result<BuiltContext, AssembleError> = aside("assemble", assembling).await?;

@@ -1063,6 +1063,45 @@ fn a_budget_is_at_most_what_the_description_says() {
     }
 }
 
+/// A larger one would be refused.
+#[test]
+fn no_budget_is_told_that_is_larger_than_a_request_may_have() {
+    let tides = |n: usize| {
+        let lines = "    moon.pull(tide_height);\n".repeat(8 + n % 5);
+        format!("fn tide_height_{n}(moon: Moon) {{\n{lines}}}\n")
+    };
+    let texts: Vec<String> = (0..12).map(tides).collect();
+    let entries = |most: u32| {
+        let mut limits = patient();
+        limits.max_tokens = most;
+        let server = Running::with_limits(limits);
+        for (number, text) in texts.iter().enumerate() {
+            keep(&server, &format!("src/tide_{number}.rs"), text).data(200);
+        }
+        let options = json!({"maxTokens": 600, "reserve": 0});
+        let wanted = json!({"message": "tide_height of the moon", "options": options});
+        let chunks = texts.iter().enumerate();
+        let chunks = chunks
+            .map(|(id, text)| json!({"id": id.to_string(), "content": text, "relevance": 0.9}));
+        let given = json!({"chunks": chunks.collect::<Vec<_>>(), "options": options});
+        let answers = [
+            build(&server, &wanted),
+            server.post(ADA, "/v1/context/assemble", &given),
+        ];
+        answers.map(|answer| {
+            let data = answer.data(200);
+            let omitted = data["omitted"].as_array().unwrap();
+            let entries = omitted.iter().filter_map(|it| it["entersAt"].as_u64());
+            entries.collect::<Vec<u64>>()
+        })
+    };
+    let (of_any, of_few) = (entries(1_000_000), entries(700));
+    for (of_any, of_few) in of_any.iter().zip(&of_few) {
+        assert!(of_any.iter().any(|it| *it > 700), "{of_any:?}");
+        assert!(of_few.iter().all(|it| *it <= 700), "{of_few:?}");
+    }
+}
+
 /// Who reads it knows what to do.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
