@@ -17,7 +17,7 @@ use ctx::tokens::Counters;
 use ctx::tokens::TokenizerJson;
 use ctx_server::{
     Backend, Credentials, DatabaseLimits, Embedded, HostsError, Keeping, Limits, Options, Owner,
-    Postgres, Quota, Server, ServerError, check_database_url, raise_descriptors,
+    Postgres, Quota, Salvaged, Server, ServerError, check_database_url, raise_descriptors,
 };
 
 use self::log::{Log, tell_panics_by_place};
@@ -98,6 +98,11 @@ pub(crate) struct ServeArgs {
     /// Print a new token for OWNER and its line for --tokens, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
+    /// Salvage the threads, messages and votes of the data folder that are intact where others are
+    /// damaged, print how many of each were kept and lost, and do nothing else. A copy of what was
+    /// damaged stays beside them
+    #[arg(long, conflicts_with_all = ["database_url", "new_token"])]
+    salvage: bool,
 }
 
 /// Runs the verb until a signal stops it.
@@ -107,6 +112,9 @@ pub(crate) struct ServeArgs {
 pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     if let Some(owner) = &args.new_token {
         return new_token(owner);
+    }
+    if args.salvage {
+        return salvage(data_dir(args));
     }
     let is_open = args.tokens.is_none() || args.hosts.is_empty();
     if !args.addr.ip().is_loopback() && is_open {
@@ -259,11 +267,8 @@ fn database(args: &ServeArgs) -> Option<String> {
 async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match database(args) {
         None => {
-            let folder = args.data_dir.as_deref().unwrap_or(Path::new(DATA_DIR));
-            check_own(folder).map_err(|source| ServerError::DataFolder {
-                folder: folder.to_owned(),
-                source,
-            })?;
+            let folder = data_dir(args);
+            check_own(folder)?;
             Arc::new(Embedded::open(folder, quota(args))?)
         }
         Some(url) => {
@@ -277,14 +282,66 @@ async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend
     })
 }
 
+/// The data folder.
+fn data_dir(args: &ServeArgs) -> &Path {
+    args.data_dir.as_deref().unwrap_or(Path::new(DATA_DIR))
+}
+
 /// Checks that no link leads to `folder` if that is in the `.ctx` of the current folder, however it
 /// is spelled.
-fn check_own(folder: &Path) -> io::Result<()> {
-    let folder = absolute(folder)?;
-    if absolute(OWN).is_ok_and(|own| folder.starts_with(own)) {
-        check_no_link(Path::new(""), &folder)?;
-    }
-    Ok(())
+fn check_own(folder: &Path) -> Result<(), ServerError> {
+    let check = || -> io::Result<()> {
+        let folder = absolute(folder)?;
+        if absolute(OWN).is_ok_and(|own| folder.starts_with(own)) {
+            check_no_link(Path::new(""), &folder)?;
+        }
+        Ok(())
+    };
+    check().map_err(|source| ServerError::DataFolder {
+        folder: folder.to_owned(),
+        source,
+    })
+}
+
+/// Salvages what is damaged in `folder`, and says what came of it.
+fn salvage(folder: &Path) -> Result<(), Failure> {
+    let salvaged = check_own(folder).and_then(|()| Embedded::salvage(folder));
+    let salvaged = salvaged.map_err(refused)?;
+    emit::write(|out| {
+        if salvaged.is_empty() {
+            writeln!(out, "nothing is damaged in {}", folder.display())?;
+        }
+        salvaged
+            .iter()
+            .try_for_each(|it| writeln!(out, "{}", told(it)))
+    })
+}
+
+/// One line on what was salvaged of an owner.
+fn told(salvaged: &Salvaged) -> String {
+    let folder = salvaged.folder.display();
+    let Some(kept_as) = &salvaged.kept_as else {
+        return format!(
+            "{folder}: nothing can be read, and it was left as it is; restore it, or remove state.db and state.mark to begin anew"
+        );
+    };
+    let kept = salvaged.rows.iter().map(|it| match it.lost {
+        0 => format!("{} {}", it.kept, it.kind),
+        lost => format!("{} {} ({lost} lost)", it.kept, it.kind),
+    });
+    let kept = kept.collect::<Vec<_>>().join(", ");
+    let made = match salvaged.threads_made {
+        0 => String::new(),
+        made => {
+            format!("; {made} threads called \"salvaged\" hold messages whose own thread was lost")
+        }
+    };
+    let behind = if salvaged.is_behind {
+        "; what was written last is missing"
+    } else {
+        ""
+    };
+    format!("{folder}: kept {kept}{made}{behind}; what was damaged is {kept_as}")
 }
 
 /// How much one owner may store.

@@ -72,7 +72,7 @@ pub use ctx_model::BuildOptions;
 pub use ctx_postgres::{Limits as DatabaseLimits, check_address as check_database_url};
 pub use descriptors::raise_descriptors;
 #[cfg(feature = "embedded")]
-pub use embedded::Embedded;
+pub use embedded::{Embedded, Salvaged, SalvagedRows};
 pub use error::ServerError;
 pub use job::{Job, Stage, Timing};
 pub use limits::Limits;

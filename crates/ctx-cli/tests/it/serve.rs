@@ -868,6 +868,58 @@ fn a_server_that_cannot_start_gives_the_reason_and_a_hint() {
 }
 
 #[test]
+fn what_is_intact_of_a_damaged_folder_is_salvaged() {
+    let folder = Folder::new();
+    let salvage = || {
+        let mut program = run::program();
+        program.args(["serve", "--data-dir", "data", "--salvage"]);
+        run::Ran::of(program.current_dir(folder.path()).output().unwrap())
+    };
+    salvage().fails(1, &["use the data folder data"]);
+    assert!(!folder.path().join("data").exists());
+    let serving = Serving::start(&folder);
+    let token = serving.token.clone();
+    for (place, body) in [
+        ("threads", r#"{"id": "t"}"#),
+        (
+            "threads/t/messages",
+            r#"{"role": "user", "content": "the zebra of ada"}"#,
+        ),
+        (
+            "threads/t/messages",
+            r#"{"role": "user", "content": "the horse of ada"}"#,
+        ),
+    ] {
+        serving.ask(&format!("POST /v1/{place}"), &token, body);
+    }
+    salvage().fails(1, &["use the data folder data: process", "has it"]);
+    drop(serving);
+    assert_eq!(salvage().ok(), "nothing is damaged in data\n");
+    let owner = folder.path().join("data/owners");
+    let owner = owner.read_dir().unwrap().next().unwrap().unwrap();
+    let state = owner.path().join("state.db");
+    let mut bytes = std::fs::read(&state).unwrap();
+    let word = b"zebra of ada";
+    let at = bytes.windows(word.len()).position(|it| it == word);
+    bytes[at.unwrap()] ^= 1;
+    std::fs::write(&state, bytes).unwrap();
+    let name = owner.file_name();
+    assert_eq!(
+        salvage().ok(),
+        format!(
+            "data/owners/{}: kept 0 files, 1 threads, 1 messages (1 lost), 0 votes, 0 usage; what was damaged is state.db.damaged-1\n",
+            name.display()
+        )
+    );
+    let serving = Serving::start(&folder);
+    let answer = serving.ask("GET /v1/threads/t/messages", &serving.token, "");
+    assert!(
+        answer.contains("the horse of ada") && !answer.contains("ebra"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn an_invalid_database_address_is_a_usage_error_and_not_echoed() {
     let folder = Folder::new();
     for (url, said) in [

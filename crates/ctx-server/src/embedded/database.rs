@@ -117,6 +117,15 @@ impl Database {
     }
 }
 
+/// Checks the state in `folder`, as opening it does.
+///
+/// # Errors
+/// As for [`Database::open`].
+pub(super) fn check_state(folder: &Path) -> Result<()> {
+    let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
+    marked(folder, &state).map(|_| ())
+}
+
 /// Reads the mark of `state`, which is in `folder`, and brings it up to date.
 ///
 /// # Errors

@@ -21,6 +21,7 @@ mod recall;
 mod receipts;
 mod rows;
 mod salvage;
+mod salvage_state;
 mod schema;
 mod secret;
 mod shown;
@@ -42,7 +43,8 @@ use tokio_util::task::TaskTracker;
 
 use self::folders::{Folders, InUse};
 use self::lock::Lock;
-use self::store::Store;
+pub use self::salvage_state::{Salvaged, SalvagedRows};
+use self::store::{Store, check_no_links};
 use crate::backend::{
     Appended, Backend, BackendError, Ingested, KeptFile, Message, NewFile, NewMessage, NewThread,
     Opened, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
@@ -121,6 +123,41 @@ impl Embedded {
             behind: TaskTracker::new(),
             lock: Arc::new(lock),
         })
+    }
+
+    /// Salvages the state of every owner in `folder` whose state is damaged: threads with their
+    /// messages and pins, votes, and which files there are. What is intact takes the place of what
+    /// was damaged, of which a copy is kept. A file of which it is not known any more has to be
+    /// sent again. States that are not damaged stay as they are. O(bytes).
+    ///
+    /// Contexts need none of this: opening them salvages them.
+    ///
+    /// # Errors
+    /// [`ServerError::DataFolder`], and [`ServerError::Busy`] while a process has the folder.
+    /// Owners before the one whose folder cannot be read or written are salvaged.
+    pub fn salvage(folder: &Path) -> Result<Vec<Salvaged>, ServerError> {
+        let failed = |source| ServerError::DataFolder {
+            folder: folder.to_owned(),
+            source,
+        };
+        let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+        let _lock = lock::lock(folder, &dir)?;
+        let mut names = Vec::new();
+        for entry in dir.read_dir("owners").map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                names.push(entry.file_name());
+            }
+        }
+        names.sort();
+        let mut salvaged = Vec::new();
+        for name in names {
+            let owner = folder.join("owners").join(name);
+            check_no_links(&owner).map_err(failed)?;
+            let done = salvage_state::salvage(&owner);
+            salvaged.extend(done.map_err(|error| failed(std::io::Error::other(error)))?);
+        }
+        Ok(salvaged)
     }
 
     /// Returns the owner's folder, opened if necessary. A folder that is already in use is returned

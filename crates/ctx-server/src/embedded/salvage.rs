@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, Transaction};
@@ -51,24 +51,48 @@ fn salvage(file: &Path) -> Result<Left> {
     }
     transaction.commit().map_err(write_failed)?;
     to.close().map_err(|(_, error)| write_failed(error))?;
-    // The log of the old file must not be applied to the new one.
-    for end in ["-wal", "-shm"] {
-        let mut beside = file.as_os_str().to_owned();
-        beside.push(end);
-        remove(Path::new(&beside)).map_err(failed)?;
-    }
+    remove_logs(file).map_err(failed)?;
     fs::rename(&new, file).map_err(failed)?;
     Ok(left)
 }
 
+/// Removes the log of a database that another takes the place of: it must not be applied to that.
+pub(super) fn remove_logs(file: &Path) -> io::Result<()> {
+    remove(&log_of(file))?;
+    remove(&beside(file, "-shm"))
+}
+
+/// The write-ahead log of a database.
+pub(super) fn log_of(file: &Path) -> PathBuf {
+    beside(file, "-wal")
+}
+
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+/// Calls `each` with the rows of `table` that can be read: from either end of it, up to a page that
+/// cannot.
+pub(super) fn each_readable(table: &Table, from: &Connection, each: &mut dyn FnMut(&Row<'_>)) {
+    let number = table.columns.iter().find(|it| **it == "seq");
+    let key = number.unwrap_or(&table.columns[0]);
+    let mut read = |order: &str| -> rusqlite::Result<()> {
+        let mut all = from.prepare(&table.select(&format!("ORDER BY {key} {order}")))?;
+        let mut rows = all.query([])?;
+        while let Some(row) = rows.next()? {
+            each(row);
+        }
+        Ok(())
+    };
+    let _ = read("ASC").or_else(|_| read("DESC"));
+}
+
 impl Left {
-    /// Copies the readable rows of a table, up to the first page that cannot be read.
+    /// Copies the readable rows of a table.
     fn take(&mut self, table: &Table, from: &Connection, to: &Transaction<'_>) {
-        let Ok(mut all) = from.prepare(&table.select("")) else {
-            return;
-        };
-        let Ok(mut rows) = all.query([]) else { return };
-        while let Ok(Some(row)) = rows.next() {
+        each_readable(table, from, &mut |row| {
             let whole = table.whole(row).and_then(|row| table.values(row));
             match whole {
                 Ok(values) if table.put(to, &values).is_ok() => self.whole += 1,
@@ -78,7 +102,7 @@ impl Left {
                     let _ = gravestone(table, row).map(|it| table.put(to, &it));
                 }
             }
-        }
+        });
     }
 }
 
@@ -90,7 +114,7 @@ fn gravestone(table: &Table, row: &Row<'_>) -> Option<[Value; 3]> {
     Some([id.into(), seq.into(), String::new().into()])
 }
 
-fn remove(file: &Path) -> io::Result<()> {
+pub(super) fn remove(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

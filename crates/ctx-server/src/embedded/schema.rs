@@ -13,7 +13,7 @@ use crate::cause::Fact;
 pub(super) struct Schema {
     /// The current format.
     version: i64,
-    tables: &'static [&'static Table],
+    pub(super) tables: &'static [&'static Table],
     /// The SQL that creates tables and indexes.
     definitions: &'static str,
     earlier: &'static [Earlier],

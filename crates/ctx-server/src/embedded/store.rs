@@ -213,7 +213,7 @@ impl Store {
 
 /// Checks that nothing in an owner's folder that is opened by its path is a link, which might lead
 /// out of the data folder.
-fn check_no_links(folder: &Path) -> io::Result<()> {
+pub(super) fn check_no_links(folder: &Path) -> io::Result<()> {
     let names = ["index", STATE_FILE, BUILT_FILE, MARK_FILE];
     let mut paths = names.iter().map(|it| folder.join(it));
     paths.try_for_each(|path| ctx_source::check_no_link(folder, &path))

@@ -71,6 +71,62 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
 }
 
 #[test]
+fn what_is_intact_of_a_damaged_folder_is_salvaged_when_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Running::within(folder.path());
+    for token in [ADA, BOB] {
+        let files = json!({"files": [{"path": "a.rs", "content": "fn aardvark() {}\n"}]});
+        server.post(token, "/v1/files", &files).data(200);
+        server
+            .post(token, "/v1/threads", &json!({"id": "t"}))
+            .data(201);
+        for word in ["first", "zebra", "last"] {
+            let content = format!("the {word} message of {}", &token[..3]);
+            let message = json!({"role": "user", "content": content});
+            server
+                .post(token, "/v1/threads/t/messages", &message)
+                .data(201);
+        }
+    }
+    let busy = Embedded::salvage(folder.path());
+    assert!(matches!(busy, Err(ServerError::Busy { .. })), "{busy:?}");
+    server.join();
+    // What is no owner's folder is none of its business.
+    std::fs::write(folder.path().join("owners/notes.txt"), "").unwrap();
+    assert_eq!(Embedded::salvage(folder.path()).unwrap(), []);
+    std::fs::remove_file(folder.path().join("owners/notes.txt")).unwrap();
+    let flipped = flip(folder.path(), "state.db", b"zebra message of ada");
+    assert_eq!(flipped, 1);
+    let salvaged = Embedded::salvage(folder.path()).unwrap();
+    let [salvaged] = &salvaged[..] else {
+        panic!("{salvaged:?}");
+    };
+    let lost = salvaged.rows.iter().map(|it| (it.kind, it.kept, it.lost));
+    assert_eq!(
+        lost.collect::<Vec<_>>(),
+        [
+            ("files", 1, 0),
+            ("threads", 1, 0),
+            ("messages", 2, 1),
+            ("votes", 0, 0),
+            ("usage", 0, 0)
+        ]
+    );
+    let server = Running::within(folder.path());
+    let data = server.get(ADA, "/v1/threads/t/messages").data(200);
+    let told = data.as_array().unwrap().iter().map(|it| &it["content"]);
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        ["the first message of ada", "the last message of ada"]
+    );
+    let wanted = json!({"message": "what is aardvark?", "threadId": "t"});
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    assert!(built["context"].as_str().unwrap().contains("fn aardvark"));
+    let data = server.get(BOB, "/v1/threads/t/messages").data(200);
+    assert_eq!(data.as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::within(folder.path());
