@@ -1,6 +1,7 @@
 //! The two databases of one owner, and the connections to them.
 
 use std::fs::OpenOptions;
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::ledger::Ledger;
 use super::mark::Mark;
 use super::receipts::Unwritten;
 use super::rows::FILES;
-use super::salvage;
+use super::salvage::{self, log_of};
 use super::schema::{STATE, Schema, changes};
 use crate::backend::BackendError;
 use crate::cause::{Fact, cause};
@@ -187,7 +188,25 @@ fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     };
-    open().map_err(|error| classed("open a database", error))
+    open().map_err(|error| match refusal(&error, file) {
+        Some(refusal) => BackendError::failed("open a database", refusal),
+        None => classed("open a database", error),
+    })
+}
+
+/// What the system says of a file that `SQLite` cannot open, of which the library says no more than
+/// that: whether it may be opened later depends on it. `None` if it can be opened by now.
+fn refusal(error: &rusqlite::Error, file: &Path) -> Option<io::Error> {
+    if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
+        return None;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    let log = options.open(log_of(file)).err();
+    let log = log.filter(|it| it.kind() != io::ErrorKind::NotFound);
+    // SQLite creates it, too.
+    options.create(true).truncate(false);
+    options.open(file).err().or(log)
 }
 
 /// Reports damage of threads, messages, votes or file entries.
@@ -240,6 +259,23 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_opened_is_told_by_the_systems_reason() {
+        for name in [STATE_FILE, "state.db-wal", BUILT_FILE] {
+            let folder = tempfile::tempdir().unwrap();
+            drop(Database::open(folder.path()).unwrap());
+            let file = folder.path().join(name);
+            let _ = std::fs::remove_file(&file);
+            std::fs::create_dir(&file).unwrap();
+            // Asking again does not help: it was said to.
+            let Err(BackendError::Failed { source, .. }) = Database::open(folder.path()) else {
+                panic!("{name}");
+            };
+            let kind = source.downcast_ref().map(io::Error::kind);
+            assert_eq!(kind, Some(io::ErrorKind::IsADirectory), "{name}: {source}");
+        }
+    }
 
     /// No test can show what a power failure would undo; it can only check that a transaction waits
     /// for the disk.
