@@ -232,7 +232,7 @@ impl Run<'_> {
         let footer = self.options.footer.as_deref();
         match self.fill_by_weight(&mut plan) {
             Err(AssembleError::Budget(error @ BudgetError::TooSmall { .. }))
-                if !self.pricer.adds_up(footer) =>
+                if !self.pricer.adds_up(footer) || plan.candidates.spare_headings > 0 =>
             {
                 let built = self.fill_by_count(&mut plan)?;
                 built.ok_or(AssembleError::Budget(error))
@@ -369,8 +369,8 @@ impl Run<'_> {
         let footer = self.options.footer.as_deref();
         let confirmed = self.raised(refusal).and_then(|refusal| {
             // If the pieces do not add up, the tokens that were kept in reserve for that may not be
-            // needed.
-            if self.pricer.adds_up(footer) {
+            // needed; nor may those for the headings of groups that have several places.
+            if self.pricer.adds_up(footer) && self.options.previous.is_none() {
                 Ok(refusal)
             } else {
                 self.lowered(refusal)

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ctx_budget::{Capacity, Choice, Item, Outcome, Problem};
 use ctx_format::Group;
 use ctx_model::{BuildOptions, Chunk};
+use rapidhash::RapidHashSet;
 
 use crate::arrange::{Section, arrange, by_relevance};
 use crate::features::features;
@@ -37,6 +38,9 @@ pub(crate) struct Candidates<'u> {
     /// The heading of each section.
     pub(crate) groups: Vec<Option<Group<'u>>>,
     group_prices: Vec<Price>,
+    /// The weight of headings that may not be written although they are paid for: if nothing is
+    /// shown between two sections of one group, the second continues the first.
+    pub(crate) spare_headings: u64,
 }
 
 impl<'u> Candidates<'u> {
@@ -91,6 +95,7 @@ impl<'u> Candidates<'u> {
         Ok(Candidates {
             all: shown.into_iter().map(|(_, candidate)| candidate).collect(),
             order,
+            spare_headings: repeated(&groups, &group_prices),
             groups,
             group_prices,
         })
@@ -155,6 +160,16 @@ impl<'u> Candidates<'u> {
         let parts = pieces.map(piece).chain(groups);
         parts.fold(fixed.bytes(), usize::saturating_add)
     }
+}
+
+/// The weight of the headings of groups that have an earlier section.
+fn repeated(groups: &[Option<Group<'_>>], prices: &[Price]) -> u64 {
+    let mut seen = RapidHashSet::default();
+    let repeated = groups.iter().zip(prices);
+    let repeated = repeated.filter(|(group, _)| group.is_some_and(|it| !seen.insert(it)));
+    repeated
+        .map(|(_, price)| price.weight)
+        .fold(0, u64::saturating_add)
 }
 
 /// The weight of a showing, with a separator after each block.

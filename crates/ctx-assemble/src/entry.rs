@@ -1,6 +1,6 @@
 //! The budget at which each omitted chunk would be included.
 
-use ctx_budget::{Item, Problem};
+use ctx_budget::{BudgetError, Item, Problem};
 use ctx_model::{Selection, Tokens};
 use rapidhash::RapidHashSet;
 use smallvec::{SmallVec, smallvec};
@@ -175,7 +175,12 @@ fn try_out(
         slack: 0,
         max_items: None,
     };
-    let outcome = plan.select(&budget)?.outcome;
+    let outcome = match plan.select(&budget) {
+        // What is pinned may fit by its count and not by its prices, which are those with every
+        // heading.
+        Err(AssembleError::Budget(BudgetError::TooSmall { .. })) => return Ok(0),
+        selected => selected?.outcome,
+    };
     let candidates = plan.candidates.all.iter();
     for ((candidate, found), chosen) in candidates.zip(found).zip(&outcome.chosen) {
         if let Some(choice) = *chosen {

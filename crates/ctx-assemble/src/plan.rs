@@ -383,7 +383,8 @@ impl Plan<'_, '_> {
         let capacity = self.fixed.capacity(self.pricer, budget.limit, aside);
         Capacity {
             safe: capacity.safe.saturating_sub(budget.slack),
-            ..capacity
+            // What weighs more may fit if some headings are not written.
+            loose: capacity.loose.saturating_add(spare),
         }
     }
 
@@ -404,6 +405,7 @@ impl Plan<'_, '_> {
 
     /// Sets the cap of each item, by its relevance, the budget of its kind, and what it needs.
     fn cap(&mut self, limit: Tokens) {
+        let spare = self.candidates.spare_headings;
         let counter = self.pricer.counter;
         let items = self.candidates.all.iter().zip(&self.problem.items);
         let claims: Vec<Claim> = items

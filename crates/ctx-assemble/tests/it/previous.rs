@@ -149,6 +149,51 @@ fn a_heading_that_goes_on_is_paid_once() {
     assert_eq!((two.included.len(), exact.included.len()), (2, 2));
 }
 
+/// Where nothing is shown between two blocks of a file, its heading is not written again.
+#[test]
+fn a_heading_that_is_not_written_again_leaves_the_bound_true() {
+    let part = |id: &str, path: &str, relevance, start| {
+        let span = LineSpan::new(start, start + 1).unwrap();
+        let content = format!("{id} one\n{id} two");
+        chunk(id, relevance, &content)
+            .with_path(path)
+            .with_span(span)
+    };
+    let path = "src/a/file/with/a/long/path/for/its/heading.rs";
+    let mut chunks = [
+        part("a", path, 0.9, 1),
+        part("b", "b.rs", 0.1, 1),
+        part("c", path, 0.8, 11),
+    ];
+    let sent = Previous {
+        digest: "0".repeat(64),
+        ids: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        context: None,
+    };
+    let options = |tokens| {
+        let options = options(tokens).with_selection(Selection::Optimal);
+        options.with_notice(false).with_previous(Some(sent.clone()))
+    };
+    let both = build(&[chunks[0].clone(), chunks[2].clone()], &options(2_000));
+    let (enough, worth) = (both.tokens.total.get(), both.certificate.value);
+    let built = build(&chunks, &options(enough));
+    assert!(
+        built.certificate.upper_bound >= worth,
+        "{:?}",
+        built.certificate
+    );
+    // And what is pinned is shown where it fits.
+    for it in [0, 2] {
+        chunks[it].pinned = true;
+    }
+    assert_eq!(build(&chunks, &options(enough)).context, both.context);
+    let refused = try_build(&chunks, &options(enough - 1)).unwrap_err();
+    assert!(
+        refused.to_string().contains(&enough.to_string()),
+        "{refused}"
+    );
+}
+
 #[test]
 fn a_text_that_is_not_that_of_the_digest_is_refused() {
     let built = build(&files(2), &options(2_000));
