@@ -303,6 +303,9 @@ impl Run<'_> {
         draft: Draft<'u, '_>,
     ) -> Result<BuiltContext, AssembleError> {
         let outcome = &selected.outcome;
+        // Before other budgets are tried.
+        let declined = plan.declined(outcome).into_iter().map(str::to_owned);
+        let declined = declined.collect();
         let entries = if count_left_out(plan.candidates, &outcome.chosen) == 0 {
             no_entries(plan)
         } else {
@@ -316,6 +319,7 @@ impl Run<'_> {
             entries,
             outcome,
             granted: &selected.granted,
+            declined,
             shown: &draft.shown,
             limit,
             total: draft.total,

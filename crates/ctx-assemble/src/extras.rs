@@ -60,8 +60,9 @@ pub trait Policy: Debug + Send + Sync {
     /// The selection must have every pinned item, weigh at most `problem.capacity.safe` with the
     /// headings of its groups, and keep `problem.max_items` and the caps of the items; what does
     /// not is refused ([`BudgetError::Selection`](crate::BudgetError::Selection)). It may leave out
-    /// what would fit, which is then told as over the budget all the same. Equal arguments must
-    /// give equal selections.
+    /// what would fit, which is then omitted as
+    /// [`NotChosen`](ctx_model::OmittedReason::NotChosen). Equal arguments must give equal
+    /// selections.
     ///
     /// Call `poll` about every thousand steps: on [`Poll::Finish`] return the best selection so
     /// far, on [`Poll::Cancel`] any.

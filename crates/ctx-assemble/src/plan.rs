@@ -5,6 +5,7 @@ use ctx_budget::{
     kind_budget, proportional_caps,
 };
 use ctx_model::{BuildOptions, Chunk, Selection, Tokens};
+use rapidhash::RapidHashSet;
 use smallvec::SmallVec;
 
 use crate::candidates::{Candidate, Candidates};
@@ -227,6 +228,28 @@ impl Plan<'_, '_> {
             .notices(self.screened.least_out() + chunk_bound.all() - most)
     }
 
+    /// The ids of the parts of shown candidates that are left out although there is room for a
+    /// fuller showing with them. That is for the caller's policy to decide; a built-in policy leaves
+    /// them out for the sake of others.
+    pub(crate) fn declined(&self, outcome: &Outcome) -> RapidHashSet<&str> {
+        let mut declined = RapidHashSet::default();
+        if self.policy.is_none() {
+            return declined;
+        }
+        let left = self.problem.capacity.safe.saturating_sub(outcome.weight);
+        let items = self.problem.items.iter().zip(&self.candidates.all);
+        for ((item, candidate), choice) in items.zip(&outcome.chosen) {
+            let Some(choice) = *choice else { continue };
+            let room = item.choices[choice].weight.saturating_add(left);
+            let room = room.min(item.cap.unwrap_or(u64::MAX));
+            let fuller = item.choices.iter().zip(&candidate.variants).take(choice);
+            let fitting = fuller.filter(|(fuller, _)| fuller.weight <= room);
+            let pieces = fitting.flat_map(|(_, variant)| &variant.pieces);
+            declined.extend(pieces.flat_map(|it| &it.parts).map(|part| &*part.id));
+        }
+        declined
+    }
+
     /// How many chunks a reader does not find in the context if these are chosen.
     pub(crate) fn left_out(&self, chosen: &[Option<usize>]) -> usize {
         let shown = self.candidates.all.iter().zip(chosen);
@@ -381,6 +404,7 @@ impl Plan<'_, '_> {
 
     fn capacity(&self, budget: &Budget, aside: SetAside) -> Capacity {
         let capacity = self.fixed.capacity(self.pricer, budget.limit, aside);
+        let spare = self.candidates.spare_headings;
         Capacity {
             safe: capacity.safe.saturating_sub(budget.slack),
             // What weighs more may fit if some headings are not written.
@@ -405,7 +429,6 @@ impl Plan<'_, '_> {
 
     /// Sets the cap of each item, by its relevance, the budget of its kind, and what it needs.
     fn cap(&mut self, limit: Tokens) {
-        let spare = self.candidates.spare_headings;
         let counter = self.pricer.counter;
         let items = self.candidates.all.iter().zip(&self.problem.items);
         let claims: Vec<Claim> = items

@@ -29,6 +29,9 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) outcome: &'r Outcome,
     /// The claims that were granted.
     pub(crate) granted: &'r [Granted],
+    /// The ids of parts of shown candidates that a caller's policy left out although there was
+    /// room.
+    pub(crate) declined: RapidHashSet<String>,
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
     /// The `max_tokens` at which each part of each candidate is included, if known.
@@ -275,6 +278,9 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let left = self.total.saturating_sub(header);
         let footer = tokens(fixed.close).min(left);
         let left = left.saturating_sub(footer);
+                    None if self.declined.contains(&*part.id) => {
+                        left_out.push(out(part, *entry, OmittedReason::NotChosen));
+                    }
         let mut notices = notice(pricer, options, self.left_out, self.given)?;
         for (number, (_, piece)) in self.pieces().enumerate() {
             let before = if number == 0 {

@@ -31,8 +31,8 @@ pub struct Outcome {
     /// The selection has at least the value `value`, and nothing that weighs at most
     /// `capacity.loose` has a value above `upper_bound`.
     pub certificate: Certificate,
-    /// The reason for each item that was left out: [`OmittedReason::OverBudget`] or
-    /// [`OmittedReason::MaxChunks`].
+    /// The reason for each item that was left out: [`OmittedReason::OverBudget`],
+    /// [`OmittedReason::MaxChunks`], or, with a policy of the caller, [`OmittedReason::NotChosen`].
     pub reasons: Vec<Option<OmittedReason>>,
     /// Whether the policy ran to its end, and no deadline stopped it.
     pub finished: bool,
@@ -142,9 +142,25 @@ pub fn select_with(
         bound: None,
         finished,
     };
-    // Reasons are those of a policy that weighs values against prices.
+    // Reasons are those of a policy that weighs values against prices, but such a policy leaves out
+    // nothing that there is room for.
     let outcome = run.certified(answer, Selection::Optimal, &mut ticker);
-    outcome.map_err(|_| BudgetError::Cancelled)
+    let mut outcome = outcome.map_err(|_| BudgetError::Cancelled)?;
+    for item in had_room(problem, &outcome.chosen) {
+        outcome.reasons[item] = Some(OmittedReason::NotChosen);
+    }
+    Ok(outcome)
+}
+
+/// The items that are left out of `chosen` although there is room for one of their choices, its
+/// heading included, and a place.
+fn had_room(problem: &Problem, chosen: &[Option<usize>]) -> Vec<usize> {
+    let tally = Tally::of(problem, problem.capacity.safe, chosen.to_vec());
+    let fits = |&item: &usize| {
+        let mut choices = 0..problem.items[item].choices.len();
+        chosen[item].is_none() && choices.any(|choice| tally.weight_with(item, choice).is_some())
+    };
+    (0..chosen.len()).filter(fits).collect()
 }
 
 /// Refuses a selection that `problem` does not allow.

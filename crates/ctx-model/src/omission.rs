@@ -13,6 +13,8 @@ pub enum OmittedReason {
     OverBudget,
     /// The largest number of chunks was reached.
     MaxChunks,
+    /// There was room for it, but the caller's own policy did not choose it.
+    NotChosen,
     /// Its relevance is below `minRelevance`.
     BelowMinRelevance,
     /// It is a passage in which no sentence is likely enough to be part of the answer.

@@ -98,8 +98,8 @@ wire_words! {
     RenditionKind, "rendition": Full = "full", Excerpt = "excerpt", Skeleton = "skeleton", Signature = "signature", Mention = "mention";
     Exactness, "exactness": Exact = "exact", UpperBound = "upperBound", Estimate = "estimate";
     Category, "category": Code = "code", Documentation = "documentation", Conversation = "conversation", Other = "other";
-    OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", BelowMinRelevance = "below_min_relevance",
-        BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
+    OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", NotChosen = "not_chosen",
+        BelowMinRelevance = "below_min_relevance", BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
         Stale = "stale";
 }
 

@@ -623,8 +623,8 @@ pub(crate) struct Included {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Omitted {
     id: String,
-    /// `over_budget`, `max_chunks`, `below_min_relevance`, `below_min_chance`, `duplicate_of`,
-    /// `merged_into`, `unreadable`, `stale`.
+    /// `over_budget`, `max_chunks`, `not_chosen`, `below_min_relevance`, `below_min_chance`,
+    /// `duplicate_of`, `merged_into`, `unreadable`, `stale`.
     reason: String,
     /// A `maxTokens` at which it would be included, everything else being equal; left out if none
     /// is known. For a message, only budgets at which the search finds nothing more are considered,

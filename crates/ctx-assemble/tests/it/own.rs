@@ -8,8 +8,11 @@ use ctx_assemble::{
     AssembleError, BudgetError, Claims, Control, Extras, Formatter, Policy, Poll, Problem,
     TokenCounter, assemble_with,
 };
+use ctx_budget::Item;
 use ctx_format::{Block, FormatOptions, Group, Notice, Slot, formatter, neutralise};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, Selection, Tokens};
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, Format, Omitted, OmittedReason, Selection, Tokens,
+};
 use ctx_testkit::{generate, laws};
 use proptest::prelude::*;
 
@@ -264,6 +267,22 @@ impl Policy for Unready {
     }
 }
 
+/// Shows every item with as few tokens as it can.
+#[derive(Debug)]
+struct Least;
+
+impl Policy for Least {
+    fn choose(
+        &self,
+        problem: &Problem,
+        _: &[&Chunk],
+        _: &mut dyn FnMut() -> Poll,
+    ) -> Vec<Option<usize>> {
+        let least = |item: &Item| (0..item.choices.len()).min_by_key(|&it| item.choices[it].weight);
+        problem.items.iter().map(least).collect()
+    }
+}
+
 /// Chooses the same whatever is allowed.
 #[derive(Debug)]
 struct Stubborn(Option<usize>);
@@ -395,6 +414,9 @@ fn a_policy_of_ones_own_decides_though_everything_would_fit() {
     let built = with(&extras, &files(20), &options(100_000)).unwrap();
     let ids: Vec<&str> = built.included.iter().map(|it| &*it.id).collect();
     assert_eq!(ids, ["id0", "id1", "id2"]);
+    let is_declined = |it: &Omitted| it.reason == OmittedReason::NotChosen;
+    assert!(built.omitted.iter().all(is_declined), "{:?}", built.omitted);
+    assert!(!built.was_truncated, "there was room for all");
     let certificate = built.certificate;
     assert!(certificate.gap > 0.5, "{certificate:?}");
 }
@@ -472,6 +494,27 @@ proptest! {
                 Err(AssembleError::Budget(BudgetError::TooManyPins { .. }) | AssembleError::Format(_)) => {}
                 Err(error) => panic!("{error}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_a_policy_leaves_out_though_there_is_room_is_not_over_the_budget(
+        (_, chunks) in generate::chunks_of_files(),
+        options in generate::options(),
+        most in 0..12_usize,
+    ) {
+        let options = options
+            .with_caps(false)
+            .with_max_chunks(None)
+            .with_reserve(Tokens::ZERO)
+            .with_max_tokens(Tokens::new(10_000_000));
+        let first = First(most);
+        for policy in [&first as &dyn Policy, &Least] {
+            let Ok(built) = with(&Extras::default().with_policy(policy), &chunks, &options) else {
+                return Ok(());
+            };
+            let is_over = |it: &&Omitted| it.reason == OmittedReason::OverBudget;
+            prop_assert_eq!(built.omitted.iter().find(is_over), None);
         }
     }
 

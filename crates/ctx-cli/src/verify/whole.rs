@@ -171,7 +171,10 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     let is_missing = |it| {
         matches!(
             it,
-            OmittedReason::OverBudget | OmittedReason::MaxChunks | OmittedReason::BelowMinRelevance
+            OmittedReason::OverBudget
+                | OmittedReason::MaxChunks
+                | OmittedReason::NotChosen
+                | OmittedReason::BelowMinRelevance
         )
     };
     let (missing, twins) = (
