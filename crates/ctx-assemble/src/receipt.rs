@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use ctx_budget::Outcome;
-use ctx_format::{Block, Slot};
+use ctx_format::{Block, Slot, count_neutralised};
 use ctx_model::{
-    BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, RenditionKind,
-    TokenSplit, Tokens, Warning, WarningCode,
+    BuildOptions, BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason,
+    RenditionKind, TokenSplit, Tokens, Warning, WarningCode,
 };
 use ctx_tokens::TokenCounter;
 use rapidhash::{RapidHashMap, RapidHashSet};
@@ -50,6 +50,33 @@ struct Reading {
     parts: Vec<Hashes>,
     /// How many characters are shown as escapes.
     neutralised: usize,
+}
+
+/// How many characters of `block` are shown as escapes, in its text and beside it. O(bytes).
+fn neutralised(block: &Block<'_>, options: &BuildOptions) -> usize {
+    let text = |it: &str| count_neutralised(it, Slot::Text);
+    let line = |it: &str| count_neutralised(it, Slot::Line);
+    let title = block.title();
+    let mut count = text(block.body) + line(title);
+    // Most formats fold its lines into one instead of escaping their ends.
+    count += block.summary.map_or(0, text);
+    if options.include_imports {
+        count += block.imports.iter().map(|it| line(it)).sum::<usize>();
+    }
+    if options.include_relations {
+        let relations = block.relations.iter();
+        count += relations
+            .map(|it| line(&it.kind) + line(&it.target))
+            .sum::<usize>();
+    }
+    if (options.include_ids || options.include_metadata) && block.id != title {
+        count += line(block.id);
+    }
+    if options.include_metadata {
+        let name = block.name.filter(|name| *name != title);
+        count += line(block.kind.as_str()) + name.map_or(0, line);
+    }
+    count
 }
 
 /// The value that a candidate adds to the selection.
@@ -142,8 +169,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             Ok(Reading {
                 hashes: hashes(block)?,
                 parts: (parts.map(|it| hashes(&Block::full(it)))).collect::<Result<_, _>>()?,
-                neutralised: ctx_format::count_neutralised(block.body, Slot::Text)
-                    + ctx_format::count_neutralised(block.title(), Slot::Line),
+                neutralised: neutralised(block, self.plan.options),
             })
         })
     }

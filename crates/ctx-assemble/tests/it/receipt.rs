@@ -8,7 +8,7 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Exactness, Format, LineSpan, Omitted, OmittedReason,
-    Relevance, Selection, Tokens,
+    Relation, Relevance, Selection, Tokens,
 };
 
 use crate::support::{build, chunk, files, is_sound, options, try_build};
@@ -365,6 +365,37 @@ fn hidden_characters_are_shown_and_reported() {
     assert_eq!(built.warnings.len(), 1);
     assert_eq!(built.warnings[0].id.as_deref(), Some("trojan"));
     assert_eq!(built.warnings[0].code, "neutralised");
+}
+
+#[test]
+fn hidden_characters_beside_a_text_are_reported_where_they_are_shown() {
+    let mut hidden = chunk("id\u{200b}", 1.0, "plain")
+        .with_path("a.rs")
+        .with_summary("a\u{1}b");
+    hidden.imports = vec!["im\u{200b}port".to_owned()];
+    let (kind, target) = ("calls\u{7}".to_owned(), "\u{202e}f".to_owned());
+    hidden.relations = vec![Relation { kind, target }];
+    hidden.name = Some("na\u{feff}me".to_owned());
+    let told = |options: BuildOptions| {
+        let built = build(std::slice::from_ref(&hidden), &options);
+        let shown = built.context.matches("\\u{").count();
+        let told = built.warnings.first().map_or("", |it| &*it.detail);
+        assert!(
+            told.starts_with(&format!("{shown} ")),
+            "{told}: {}",
+            built.context
+        );
+        shown
+    };
+    let options = options(1_000);
+    assert_eq!(told(options.clone()), 1);
+    assert_eq!(told(options.clone().with_imports(true)), 2);
+    assert_eq!(told(options.clone().with_relations(true)), 3);
+    assert_eq!(told(options.clone().with_ids(true)), 2);
+    assert_eq!(
+        told(options.with_metadata(true).with_format(Format::Xml)),
+        3
+    );
 }
 
 #[test]
