@@ -36,7 +36,12 @@ impl Shown {
         }
         if !merged.is_empty() {
             let text = merged_text(chunk, merged);
+            // Of single lines without their ends, only a chunk that is not shown may have told how
+            // the lines of the file end.
+            let ended = || (!text.contains('\r')).then(|| text.replace('\n', "\r\n"));
             if is_it(&text) {
+                return Shown::whole(&text, span_of(citation));
+            } else if let Some(text) = ended().filter(|it| is_it(it)) {
                 return Shown::whole(&text, span_of(citation));
             }
         }

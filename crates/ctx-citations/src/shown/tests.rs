@@ -107,3 +107,26 @@ fn a_chunk_shown_without_its_text_has_no_lines() {
     let shown = Shown::of(&built.citations[0], &chunks[0], &[]);
     assert_eq!((&*shown.text, &shown.lines[..]), ("what ten is", &[][..]));
 }
+
+#[test]
+fn merged_lines_are_known_whichever_chunk_told_how_they_end() {
+    let chunk = |id: &str, relevance, first: u32, content: &str| {
+        let last = first + u32::try_from(ctx_model::lines(content).count()).expect("few") - 1;
+        Chunk::new(id, content, Relevance::clamped(relevance))
+            .with_path("a.txt")
+            .with_span(span(first, last))
+    };
+    let long = "three\r\n".to_owned() + &"and many more words\r\n".repeat(80);
+    let chunks = [
+        chunk("a", 0.9, 2, "two"),
+        chunk("b", 0.8, 3, "three"),
+        chunk("c", 0.1, 3, &long),
+    ];
+    let options = BuildOptions::default().with_max_tokens(Tokens::new(80));
+    let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default());
+    let built = built.expect("there is room");
+    let ends = (built.included[0].start_line, built.included[0].end_line);
+    assert_eq!((built.included.len(), ends), (1, (Some(2), Some(3))));
+    let shown = Shown::of(&built.citations[0], &chunks[0], &[&chunks[1]]);
+    assert_eq!(shown.rows().len(), 2, "{shown:?}");
+}
