@@ -159,12 +159,13 @@ pub struct BuiltContext {
     pub counter: String,
     /// The included chunks, in the order shown.
     pub included: Vec<Included>,
-    /// The omitted chunks with the reasons, in the order in which they would have been shown.
+    /// The omitted chunks with the reasons: those that competed for the budget first, the most
+    /// relevant first.
     pub omitted: Vec<Omitted>,
     /// The files shown, in order, each once.
     pub files: Vec<String>,
-    /// The mean relevance of the included chunks, where one that others are merged into counts
-    /// once, with the highest of theirs; 0 if there are none.
+    /// The mean relevance of the blocks: one of several chunks counts once, with the relevance of
+    /// the chunk whose id it has. 0 if there are none.
     pub average_relevance: f64,
     /// Whether a chunk was left out for lack of room, or is shown in part.
     pub was_truncated: bool,
