@@ -119,13 +119,13 @@ pub(crate) fn emit(
         writer.group(section.group);
         for (_, piece) in section.pieces() {
             pricer.control.check()?;
-            writer.block(&piece.block);
+            writer.block(&piece.block());
             block_ends.push(writer.position());
         }
     }
     if options.include_sources {
         let pieces = shown.iter().flat_map(Shown::pieces);
-        writer.sources(&mut pieces.map(|(_, piece)| piece.block));
+        writer.sources(&mut pieces.map(|(_, piece)| piece.block()));
     }
     if options.include_notice && notice.omitted > 0 {
         writer.notice(notice);

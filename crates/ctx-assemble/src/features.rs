@@ -138,7 +138,7 @@ fn lowered(variants: &[Variant<'_>], wanted: bool) -> Vec<String> {
         variant
             .pieces
             .iter()
-            .map(|piece| piece.block.body.to_lowercase())
+            .map(|piece| piece.block().body.to_lowercase())
             .collect()
     };
     variants.iter().map(text).collect()

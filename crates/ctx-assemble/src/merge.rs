@@ -52,7 +52,7 @@ pub(crate) fn merge<'a>(
         merge_slices(slices, &mut units, &mut warnings, control)?;
         for unit in &mut units[found..] {
             if let (Unit::Many(merged), Some(speaker)) = (unit, speaker) {
-                merged.let_speak(speaker);
+                merged.let_speak(speaker, sent.beside(speaker));
             }
         }
     }

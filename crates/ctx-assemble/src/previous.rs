@@ -1,8 +1,9 @@
 //! Finds the chunks that were in the previous context, so that new chunks do not change its blocks.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::iter;
-use std::rc::Rc;
 
 use ctx_format::{ParsedBlock, SHOWN_NOTHING, Slot, neutralise, parse_known};
 use ctx_model::merging::Fit;
@@ -11,6 +12,7 @@ use ctx_model::{
 };
 use rapidhash::{RapidHashMap, RapidHashSet};
 
+use crate::unit::Beside;
 use crate::{AssembleError, Control, Extras, survey};
 
 /// The previous context: the chunks under which its blocks were shown, and the lines of these
@@ -19,27 +21,20 @@ use crate::{AssembleError, Control, Extras, survey};
 pub(crate) struct PreviousBlocks<'a> {
     states: States<'a>,
     named: RapidHashSet<&'a str>,
-    /// Chunks whose blocks are known.
-    known: RapidHashSet<&'a str>,
-    files: RapidHashMap<File<'a>, Blocks<'a>>,
+    /// Chunks whose blocks are known, and what these state beside their lines.
+    known: RapidHashMap<&'a str, Beside>,
+    /// For each chunk that lies within the lines of a block that was sent, the chunk under which
+    /// that was shown.
+    within: RapidHashMap<&'a str, &'a str>,
 }
 
 /// A file in one of its versions: its path, and its hash if known.
 pub(crate) type File<'a> = (&'a str, Option<&'a str>);
 
-/// The blocks of one file.
-#[derive(Debug, Default)]
-struct Blocks<'a> {
-    /// Blocks that several chunks were merged into.
-    merged: Vec<Block<'a>>,
-    /// Blocks of one chunk, whatever others lie within it.
-    single: Vec<Block<'a>>,
-}
-
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Block<'a> {
     lines: LineSpan,
-    body: Rc<Body>,
+    body: Body,
     /// The id of the chunk under which it was shown.
     id: &'a str,
 }
@@ -75,35 +70,26 @@ impl<'a> PreviousBlocks<'a> {
         let Some(text) = text.filter(|_| extras.formatter.is_none()) else {
             return Ok(sent);
         };
+        let mut files: RapidHashMap<File<'a>, Vec<Block<'a>>> = RapidHashMap::default();
         for (chunk, block) in ids.iter().zip(blocks(text, options, &ids, control)?) {
             control.check()?;
-            let shown = chunk.and_then(|chunk| {
-                let expected = Expected::new(chunk, options);
-                let lines = expected.lines_in(&block)?;
-                Some((chunk, expected, lines))
-            });
-            if let Some((chunk, expected, lines)) = shown
+            let lines = chunk.and_then(|it| Expected::new(it, options).lines_in(&block));
+            if let Some((chunk, lines)) = chunk.zip(lines)
                 && let Some(file) = sent.states.file_of(chunk)
-                && sent.known.insert(&chunk.id)
+                && let Entry::Vacant(unknown) = sent.known.entry(&chunk.id)
             {
-                let blocks = sent.files.entry(file).or_default();
-                let is_single = chunk.span == Some(lines) || expected.texts[0] == block.body;
-                let list = if is_single {
-                    &mut blocks.single
-                } else {
-                    &mut blocks.merged
-                };
-                list.push(Block {
+                unknown.insert(Beside {
+                    imports: block.imports,
+                    relations: block.relations,
+                });
+                files.entry(file).or_default().push(Block {
                     lines,
-                    body: Rc::new(Body::new(block.body)),
+                    body: Body::new(block.body),
                     id: &chunk.id,
                 });
             }
         }
-        for blocks in sent.files.values_mut() {
-            widest_so_far(&mut blocks.merged);
-            widest_so_far(&mut blocks.single);
-        }
+        sent.find_chunks_within(&files, chunks, control)?;
         Ok(sent)
     }
 
@@ -122,27 +108,53 @@ impl<'a> PreviousBlocks<'a> {
         self.shows(chunk) || self.speaker(chunk).is_some()
     }
 
+    /// What the block that was shown under the chunk with this id states beside its lines. Empty if
+    /// that is not known.
+    pub(crate) fn beside(&self, id: &str) -> &Beside {
+        const NOTHING: &Beside = &Beside {
+            imports: Vec::new(),
+            relations: Vec::new(),
+        };
+        self.known.get(id).unwrap_or(NOTHING)
+    }
+
     /// The id of the chunk under which the block was shown that `chunk` belongs to or lies within:
     /// its own, or another. Chunks of different blocks must not be merged, nor with chunks in no
-    /// block. O(bytes of the chunk), and O(log n) for n blocks.
+    /// block.
     pub(crate) fn speaker(&self, chunk: &Chunk) -> Option<&'a str> {
-        if let Some(id) = self.known.get(&*chunk.id) {
+        if let Some((id, _)) = self.known.get_key_value(&*chunk.id) {
             return Some(id);
         }
-        if self.shows(chunk) {
-            return None;
+        self.within.get(&*chunk.id).copied()
+    }
+
+    /// Finds the chunks that lie within blocks of `files`. A chunk within several belongs to the
+    /// first: later ones were made without it, as it belonged to that one then, too.
+    fn find_chunks_within(
+        &mut self,
+        files: &RapidHashMap<File<'a>, Vec<Block<'a>>>,
+        chunks: &'a [Chunk],
+        control: &Control,
+    ) -> Result<(), AssembleError> {
+        let mut by_file: RapidHashMap<File<'a>, Vec<&'a Chunk>> = RapidHashMap::default();
+        for chunk in chunks.iter().filter(|it| !self.shows(it)) {
+            if let Some(file) = self.file_of(chunk).filter(|it| files.contains_key(it)) {
+                by_file.entry(file).or_default().push(chunk);
+            }
         }
-        let blocks = self.files.get(&self.file_of(chunk)?)?;
-        let within = |blocks: &[Block<'a>]| {
-            let span = chunk.span?;
-            let after = blocks.partition_point(|block| block.lines.start() <= span.start());
-            let widest = blocks.get(after.checked_sub(1)?)?;
-            let is_there = widest.lines.contains(span) && widest.body.says(chunk, widest.lines);
-            is_there.then_some(widest.id)
-        };
-        // Blocks of several chunks come first: without a chunk that was merged into it, such a
-        // block would change.
-        within(&blocks.merged).or_else(|| within(&blocks.single))
+        for (file, chunks) in by_file {
+            let blocks = &files[&file];
+            let lines: Vec<LineSpan> = blocks.iter().map(|it| it.lines).collect();
+            let spans: Vec<LineSpan> = chunks.iter().filter_map(|it| it.span).collect();
+            for (chunk, first) in chunks.into_iter().zip(first_around(&lines, &spans)) {
+                control.check()?;
+                let block = first.map(|it| &blocks[it]);
+                if let Some(block) = block.filter(|it| it.body.says(chunk, it.lines)) {
+                    self.within.insert(&chunk.id, block.id);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -208,15 +220,41 @@ fn is_of_own_lines(chunk: &Chunk, hash: &str) -> bool {
     ["", "\n", "\r\n"].into_iter().any(|end| ended(end) == hash)
 }
 
-/// Sorts `blocks` by their first line, and replaces each by the one, among it and those before,
-/// that ends last.
-fn widest_so_far(blocks: &mut [Block<'_>]) {
-    blocks.sort_unstable_by_key(|block| (block.lines, block.id));
-    for at in 1..blocks.len() {
-        if blocks[at - 1].lines.end() >= blocks[at].lines.end() {
-            blocks[at] = blocks[at - 1].clone();
+/// For each of `spans`, the index of the first of `blocks` that contains it. O((m + n) log m) for m
+/// blocks and n spans.
+fn first_around(blocks: &[LineSpan], spans: &[LineSpan]) -> Vec<Option<usize>> {
+    let mut ends: Vec<u32> = blocks.iter().map(|it| it.end()).collect();
+    ends.sort_unstable_by_key(|&end| Reverse(end));
+    ends.dedup();
+    // How many ends of blocks are not before `end`.
+    let reaching = |end: u32| ends.partition_point(|&it| it >= end);
+    let by_start = |of: &[LineSpan]| {
+        let mut indices: Vec<usize> = (0..of.len()).collect();
+        indices.sort_unstable_by_key(|&it| of[it].start());
+        indices
+    };
+    // A Fenwick tree over the ends, the last first: the first of the blocks that begin so far.
+    let mut firsts = vec![usize::MAX; ends.len() + 1];
+    let mut begun = by_start(blocks).into_iter().peekable();
+    let mut found = vec![None; spans.len()];
+    for index in by_start(spans) {
+        let span = spans[index];
+        while let Some(block) = begun.next_if(|&it| blocks[it].start() <= span.start()) {
+            let mut place = reaching(blocks[block].end());
+            while let Some(first) = firsts.get_mut(place) {
+                *first = block.min(*first);
+                place += place & place.wrapping_neg();
+            }
         }
+        let mut place = reaching(span.end());
+        let mut first = usize::MAX;
+        while place > 0 {
+            first = first.min(firsts[place]);
+            place &= place - 1;
+        }
+        found[index] = Some(first).filter(|&it| it < blocks.len());
     }
+    found
 }
 
 /// The text of a block, and the offset of each of its lines.
@@ -438,55 +476,53 @@ fn least(content: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use ctx_model::Previous;
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn a_part_within_several_blocks_is_found_in_the_widest() {
-        let span = |start, end| LineSpan::new(start, end).unwrap();
-        let text = |start: u32, end: u32| -> String {
-            let lines: Vec<String> = (start..=end).map(|it| it.to_string()).collect();
-            lines.join("\n")
-        };
-        let block = |start, end, id| Block {
-            lines: span(start, end),
-            body: Rc::new(Body::new(text(start, end))),
-            id,
-        };
-        let chunk = |id: &str, start, end| {
-            Chunk::new(id, text(start, end), ctx_model::Relevance::ONE)
-                .with_path("a")
-                .with_span(span(start, end))
-        };
-        let mut blocks = Blocks {
-            merged: vec![block(30, 40, "d")],
-            single: vec![block(1, 20, "a"), block(5, 8, "b"), block(15, 35, "c")],
-        };
-        widest_so_far(&mut blocks.single);
-        let sent = PreviousBlocks {
-            states: States::default(),
-            named: ["a", "b", "c", "d", "e"].into_iter().collect(),
-            known: ["a", "b", "c", "d"].into_iter().collect(),
-            files: [(("a", None), blocks)].into_iter().collect(),
-        };
-        for (id, start, end, expected) in [
-            ("a", 1, 20, Some("a")),
-            ("b", 5, 8, Some("b")),
-            ("e", 5, 8, None),
-            ("x", 6, 7, Some("a")),
-            ("x", 18, 21, Some("c")),
-            ("x", 31, 33, Some("d")),
-            ("x", 1, 21, None),
-            ("x", 41, 41, None),
-        ] {
-            let found = sent.speaker(&chunk(id, start, end));
-            assert_eq!(found, expected, "{id} {start}-{end}");
+    fn span() -> impl Strategy<Value = LineSpan> {
+        (1_u32..9, 0_u32..9).prop_map(|(start, more)| LineSpan::new(start, start + more).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn a_span_is_found_in_the_first_block_around_it(
+            blocks in prop::collection::vec(span(), 0..9),
+            spans in prop::collection::vec(span(), 0..9),
+        ) {
+            let first = |span: &LineSpan| blocks.iter().position(|it| it.contains(*span));
+            let firsts: Vec<Option<usize>> = spans.iter().map(first).collect();
+            prop_assert_eq!(first_around(&blocks, &spans), firsts);
         }
-        let mut other = chunk("x", 6, 7);
-        other.content = "6\nseven".to_owned();
-        assert_eq!(sent.speaker(&other), None);
-        other.content = "6\r\n7\r\n".to_owned();
-        assert_eq!(sent.speaker(&other), Some("a"));
+    }
+
+    #[test]
+    fn lines_are_found_in_a_block_if_it_has_their_text() {
+        let chunk = |id: &str, start, end, content: &str| {
+            Chunk::new(id, content, ctx_model::Relevance::ONE)
+                .with_path("a")
+                .with_span(LineSpan::new(start, end).unwrap())
+        };
+        let mut other = chunk("version", 6, 7, "6\n7");
         other.content_hash = Some("1".to_owned());
-        assert_eq!(sent.speaker(&other), None);
+        let chunks = [
+            chunk("a", 5, 8, "5\n6\n7\n8"),
+            chunk("within", 6, 7, "6\r\n7\r\n"),
+            chunk("text", 6, 7, "6\nseven"),
+            chunk("beyond", 8, 9, "8\n9"),
+            other,
+        ];
+        let options = BuildOptions::default();
+        let (extras, control) = (Extras::default(), Control::default());
+        let context = "### a\n\nLines 5-8\n\n```text\n5\n6\n7\n8\n```\n\n";
+        let options = options.with_previous(Some(Previous {
+            digest: String::new(),
+            ids: vec!["a".to_owned()],
+            context: Some(context.to_owned()),
+        }));
+        let sent = PreviousBlocks::new(&chunks, &options, &extras, &control).unwrap();
+        let found = chunks.each_ref().map(|it| sent.speaker(it));
+        assert_eq!(found, [Some("a"), Some("a"), None, None, None]);
     }
 }

@@ -125,13 +125,13 @@ impl Pricer<'_> {
             let mut variants = variants(unit, options);
             for piece in variants.iter_mut().flat_map(|it| &mut it.pieces) {
                 desk.text.clear();
-                self.formatter.block(&piece.block, &mut desk.text);
+                self.formatter.block(&piece.block(), &mut desk.text);
                 self.joints.look_at(&desk.text);
                 piece.price = self.block(&desk.text, &mut desk.heads)?;
                 piece.seal = seal.then(|| rapidhash_v3(desk.text.as_bytes()));
                 if options.include_sources {
                     desk.text.clear();
-                    self.formatter.source(&piece.block, &mut desk.text);
+                    self.formatter.source(&piece.block(), &mut desk.text);
                     self.joints.look_at(&desk.text);
                     piece.source = Price {
                         weight: self.counter.weigh_once(&desk.text),

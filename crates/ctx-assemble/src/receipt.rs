@@ -157,14 +157,14 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     /// Reads the text of each block. O(bytes shown), on several threads.
     fn readings(&self) -> Result<Vec<Reading>, AssembleError> {
         let pieces: Vec<&Piece<'_>> = self.pieces().map(|(_, piece)| piece).collect();
-        let bytes = pieces.iter().map(|piece| piece.block.body.len()).sum();
+        let bytes = pieces.iter().map(|piece| piece.block().body.len()).sum();
         let control = self.plan.pricer.control;
         let hashes = |block: &Block<'_>| {
             let content = parallel::hash(block.body, control)?;
             Ok::<_, AssembleError>(Hashes::of(block, content))
         };
         parallel::map(&pieces, bytes, control, |piece| {
-            let block = &piece.block;
+            let block = &piece.block();
             let parts = piece.parts.iter().filter(|_| piece.parts.len() > 1);
             Ok(Reading {
                 hashes: hashes(block)?,
@@ -190,11 +190,11 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let mut citations = Vec::new();
         for ((candidate, piece), reading) in self.pieces().zip(readings) {
             control.check()?;
-            let speaker = piece.parts[0];
-            let citation = ids.cite(speaker, &piece.block, reading.hashes);
+            let (speaker, block) = (piece.parts[0], piece.block());
+            let citation = ids.cite(speaker, &block, reading.hashes);
             let tokens = self.plan.pricer.counter.count_of(piece.price.weight);
             let rendition = if self.plan.options.include_content {
-                piece.block.rendition
+                block.rendition
             } else {
                 RenditionKind::Mention
             };
@@ -207,13 +207,13 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 self.why(candidate, piece, shown.value)
             };
             shown.file_path.clone_from(&speaker.path);
-            shown.start_line = piece.block.span.map(LineSpan::start);
-            shown.end_line = piece.block.span.map(LineSpan::end);
+            shown.start_line = block.span.map(LineSpan::start);
+            shown.end_line = block.span.map(LineSpan::end);
             included.push(shown);
             citations.push(citation);
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
                 control.check()?;
-                if part.id == speaker.id && part.span == piece.block.span {
+                if part.id == speaker.id && part.span == block.span {
                     // The citation of the block is that of this chunk.
                     continue;
                 }
@@ -278,6 +278,9 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 .collect();
             for (part, entry) in parts {
                 match speakers.get(&*part.id) {
+                    None if self.declined.contains(&*part.id) => {
+                        left_out.push(out(part, *entry, OmittedReason::NotChosen));
+                    }
                     None => left_out.push(out(part, *entry, OmittedReason::OverBudget)),
                     Some(speaker) if speaker.id == part.id => {}
                     Some(speaker) => left_out.push(
@@ -304,9 +307,6 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
         let left = self.total.saturating_sub(header);
         let footer = tokens(fixed.close).min(left);
         let left = left.saturating_sub(footer);
-                    None if self.declined.contains(&*part.id) => {
-                        left_out.push(out(part, *entry, OmittedReason::NotChosen));
-                    }
         let mut notices = notice(pricer, options, self.left_out, self.given)?;
         for (number, (_, piece)) in self.pieces().enumerate() {
             let before = if number == 0 {
@@ -330,7 +330,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     fn files(&self) -> Vec<String> {
         let mut seen = BTreeSet::new();
         self.pieces()
-            .filter_map(|(_, piece)| piece.block.path)
+            .filter_map(|(_, piece)| piece.block().path)
             .filter(|path| seen.insert(*path))
             .map(str::to_owned)
             .collect()
@@ -339,7 +339,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     fn average_relevance(&self) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
         for (_, piece) in self.pieces() {
-            sum += piece.block.relevance.get();
+            sum += piece.block().relevance.get();
             count += 1;
         }
         if count == 0 {
@@ -369,7 +369,8 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
                 1 => "1 invisible or control character is shown as an escape".to_owned(),
                 _ => format!("{changed} invisible or control characters are shown as escapes"),
             };
-            (changed > 0).then(|| Warning::new(WarningCode::Neutralised, detail).of(piece.block.id))
+            (changed > 0)
+                .then(|| Warning::new(WarningCode::Neutralised, detail).of(piece.block().id))
         }));
         warnings
     }

@@ -1,8 +1,10 @@
 //! The units of selection: a chunk, or several chunks whose lines overlap or touch.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use ctx_format::{Slot, neutralise};
 use ctx_model::merging::{Line, joined};
 use ctx_model::{Chunk, LineSpan, Relation, without_line_end};
 use smallvec::SmallVec;
@@ -27,8 +29,17 @@ pub(crate) struct Merged<'a> {
     /// The part whose id the block had in the previous context. It represents each run that
     /// includes it, even if another part is more relevant.
     speaker: Option<&'a Chunk>,
+    /// What that block stated beside its lines.
+    sent: Beside,
     /// The offset of each line in the content of `whole`.
     line_starts: Vec<usize>,
+}
+
+/// What a block states beside its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beside {
+    pub(crate) imports: Vec<String>,
+    pub(crate) relations: Vec<Relation>,
 }
 
 /// Consecutive lines of a merged chunk, and the parts in them.
@@ -86,6 +97,7 @@ impl<'a> Merged<'a> {
             whole,
             parts,
             speaker: None,
+            sent: Beside::default(),
             line_starts,
         }
     }
@@ -96,12 +108,13 @@ impl<'a> Merged<'a> {
     }
 
     /// Makes the part with this id, if there is one, represent the merged chunk, even if another is
-    /// more relevant.
-    pub(crate) fn let_speak(&mut self, id: &str) {
+    /// more relevant. Its block stated `sent` before.
+    pub(crate) fn let_speak(&mut self, id: &str, sent: &Beside) {
         let Some(&speaker) = self.parts.iter().find(|part| part.id == id) else {
             return;
         };
         self.speaker = Some(speaker);
+        self.sent = sent.clone();
         let whole = &mut self.whole;
         whole.id.clone_from(&speaker.id);
         whole.kind = speaker.kind.clone();
@@ -109,6 +122,21 @@ impl<'a> Merged<'a> {
         whole.name.clone_from(&speaker.name);
         whole.qualified_name.clone_from(&speaker.qualified_name);
         whole.language.clone_from(&speaker.language);
+    }
+
+    /// What a block of `parts` states beside its lines: the imports and relations of these parts,
+    /// each once, in the order of their lines. A block that was sent keeps to what it stated, in
+    /// the same order, so that a new part within it does not change it. O(n log n).
+    pub(crate) fn beside(&self, parts: &[&Chunk]) -> Beside {
+        let mut parts = parts.to_vec();
+        parts.sort_unstable_by_key(|part| (part.span, &*part.id));
+        let speaker = self
+            .speaker
+            .filter(|&it| parts.iter().any(|part| std::ptr::eq(*part, it)));
+        Beside {
+            imports: stated(&parts, speaker, &self.sent.imports, |it| &it.imports),
+            relations: stated(&parts, speaker, &self.sent.relations, |it| &it.relations),
+        }
     }
 
     /// The parts in the order in which they are shown as room grows: pinned parts, and then those
@@ -226,6 +254,56 @@ fn count_share(counted: &mut [bool], indices: Range<usize>) -> f64 {
     )]
     let share = new as f64 / all as f64;
     share
+}
+
+/// An item of a list that a block states.
+trait Stated: Clone + Ord {
+    /// The item as a block states it.
+    fn written(&self) -> Cow<'_, Self>;
+}
+
+impl Stated for String {
+    fn written(&self) -> Cow<'_, String> {
+        match neutralise(self, Slot::Line) {
+            Cow::Borrowed(_) => Cow::Borrowed(self),
+            Cow::Owned(written) => Cow::Owned(written),
+        }
+    }
+}
+
+impl Stated for Relation {
+    fn written(&self) -> Cow<'_, Relation> {
+        Cow::Owned(Relation {
+            kind: self.kind.written().into_owned(),
+            target: self.target.written().into_owned(),
+        })
+    }
+}
+
+/// What a block of `parts` states of the items that `of` returns. If it was sent under `speaker`,
+/// that is what it stated then (`sent`), as far as its parts still state it. A block that lacks an
+/// item of its own speaker was written with other options, and says nothing about the rest.
+fn stated<T: Stated>(
+    parts: &[&Chunk],
+    speaker: Option<&Chunk>,
+    sent: &[T],
+    of: impl Fn(&Chunk) -> &[T],
+) -> Vec<T> {
+    let all = each_once(parts.iter().flat_map(|part| of(part)));
+    let Some(speaker) = speaker else {
+        return all;
+    };
+    let all_sent: BTreeSet<&T> = sent.iter().collect();
+    let was_stated = |it: &T| all_sent.contains(&*it.written());
+    if !of(speaker).iter().all(was_stated) {
+        return all;
+    }
+    let written: BTreeMap<T, &T> = all
+        .iter()
+        .map(|it| (it.written().into_owned(), it))
+        .collect();
+    let kept = sent.iter().filter_map(|it| written.get(it));
+    kept.map(|&it| it.clone()).collect()
 }
 
 fn each_once<'t, T: Clone + Ord + 't>(items: impl Iterator<Item = &'t T>) -> Vec<T> {

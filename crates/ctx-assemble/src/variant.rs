@@ -5,7 +5,7 @@ use ctx_model::{BuildOptions, Chunk};
 use smallvec::{SmallVec, smallvec};
 
 use crate::price::Price;
-use crate::unit::{Merged, Run, Unit};
+use crate::unit::{Beside, Merged, Run, Unit};
 
 /// The ways to show a unit; usually one.
 pub(crate) type Variants<'u> = SmallVec<[Variant<'u>; 1]>;
@@ -19,7 +19,9 @@ pub(crate) struct Variant<'u> {
 /// One block, and the chunks in it.
 #[derive(Debug)]
 pub(crate) struct Piece<'u> {
-    pub(crate) block: Block<'u>,
+    block: Block<'u>,
+    /// What the block states beside its lines, if several chunks are in it.
+    beside: Option<Box<Beside>>,
     /// The chunks whose lines it shows: the one whose id the block has, and then the others, most
     /// relevant first.
     pub(crate) parts: SmallVec<[&'u Chunk; 1]>,
@@ -68,9 +70,22 @@ impl<'u> Variant<'u> {
 }
 
 impl<'u> Piece<'u> {
+    /// The block, as it is written.
+    pub(crate) fn block(&self) -> Block<'_> {
+        match &self.beside {
+            Some(beside) => Block {
+                imports: &beside.imports,
+                relations: &beside.relations,
+                ..self.block
+            },
+            None => self.block,
+        }
+    }
+
     fn new(block: Block<'u>, parts: SmallVec<[&'u Chunk; 1]>, value: f64) -> Self {
         Piece {
             block,
+            beside: None,
             parts,
             value,
             price: Price::default(),
@@ -150,20 +165,21 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Variants<'u> {
     variants.collect()
 }
 
-fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {
+fn piece<'u>(merged: &Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {
     let speaker = run.parts[0];
     // If the part has exactly these lines, the block shows all its own fields.
-    let block = if speaker.span == Some(run.span) {
-        Block::full(speaker)
-    } else {
-        Block {
-            span: Some(run.span),
-            body: run.text,
-            summary: None,
-            imports: &merged.whole.imports,
-            relations: &merged.whole.relations,
-            ..Block::full(speaker)
-        }
+    if speaker.span == Some(run.span) {
+        return Piece::new(Block::full(speaker), run.parts, run.value);
+    }
+    let block = Block {
+        span: Some(run.span),
+        body: run.text,
+        summary: None,
+        ..Block::full(speaker)
     };
-    Piece::new(block, run.parts, run.value)
+    let beside = merged.beside(&run.parts);
+    Piece {
+        beside: Some(Box::new(beside)),
+        ..Piece::new(block, run.parts, run.value)
+    }
 }

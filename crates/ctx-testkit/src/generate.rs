@@ -218,6 +218,9 @@ const HOSTILE: &[&str] = &[
     "\u{301}\u{301}\u{301}",
 ];
 
+/// What chunks of files import, ordinary or hostile.
+const IMPORTS: &[&str] = &["std::fmt", "./util.js", "a; b", "\"q\"", "", "<a>`b`"];
+
 /// Ordinary text of up to a few dozen words on a few lines; may be empty.
 pub fn text() -> impl Strategy<Value = String> + Clone {
     let gap = select(&[" ", " ", " ", "\n", "\n\n", "  ", "\t", ""][..]);
@@ -399,7 +402,8 @@ fn number(index: usize) -> String {
 
 /// Files with their texts, and chunks cut from them: runs of lines that often overlap or touch,
 /// with or without the last line ending. All line endings of a file are alike; its last line may
-/// have none. A few chunks have the lines around them as expanded context.
+/// have none. A few chunks have the lines around them as expanded context; many have imports and
+/// relations.
 pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
     let line = vec((select(WORDS), Just(" ")), 0..5).prop_map(|words| joined(words));
     let cut = (
@@ -409,6 +413,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
         relevance(),
         weighted(0.05),
         option::weighted(0.1, (0_usize..6, 0_usize..6)),
+        vec(select(IMPORTS), 0..3),
     );
     let file = (
         vec(line, 1..24),
@@ -436,7 +441,7 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                     line.push('.');
                 }
             }
-            for (start, length, has_end, relevance, is_pinned, around) in cuts {
+            for (start, length, has_end, relevance, is_pinned, around, imports) in cuts {
                 let start = start.index(lines.len());
                 let end = (start + length).min(lines.len());
                 let text = lines[start..end].concat();
@@ -456,6 +461,17 @@ pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec
                     chunk.content_hash = None;
                 }
                 chunk.matched_keywords = keywords.clone().into();
+                let relation = |(kind, target): (&str, &str)| Relation {
+                    kind: kind.to_owned(),
+                    target: target.to_owned(),
+                };
+                chunk.relations = imports
+                    .iter()
+                    .copied()
+                    .zip(IMPORTS.iter().copied())
+                    .map(relation)
+                    .collect();
+                chunk.imports = imports.into_iter().map(str::to_owned).collect();
                 chunks.push(chunk.with_path(path.clone()).with_span(span));
             }
             texts.insert(path, lines.concat());

@@ -2,8 +2,8 @@
 
 use ctx_assemble::{Control, assemble_each_line_once};
 use ctx_model::{
-    BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Rendition, RenditionKind, Selection,
-    Tokens,
+    BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Relation, Rendition, RenditionKind,
+    Selection, Tokens,
 };
 
 use crate::support::{build, chunk, is_sound, options};
@@ -150,6 +150,37 @@ fn parts_that_do_not_meet_are_separate_blocks() {
         .collect();
     let built = build(&chunks, &options(450));
     assert_eq!(spans(&built), [(1, 40), (81, 120)]);
+}
+
+#[test]
+fn a_block_states_the_imports_and_relations_of_the_chunks_in_it_alone() {
+    let part = |id: &str, relevance, start| {
+        let mut part = lines(id, relevance, start, start + 39);
+        part.imports = vec![format!("imported by {id}"), "shared".to_owned()];
+        let (kind, target) = ("calls".to_owned(), format!("called by {id}"));
+        part.relations = vec![Relation { kind, target }];
+        part
+    };
+    let chunks = [part("b", 0.9, 41), part("a", 0.8, 1), part("c", 0.1, 81)];
+    for (tokens, imports, relations) in [
+        (
+            10_000,
+            "imported by a; shared; imported by b; imported by c",
+            "calls called by a; calls called by b; calls called by c",
+        ),
+        (
+            500,
+            "imported by a; shared; imported by b",
+            "calls called by a; calls called by b",
+        ),
+        (300, "imported by b; shared", "calls called by b"),
+    ] {
+        let options = options(tokens).with_imports(true).with_relations(true);
+        let built = build(&chunks, &options);
+        assert_eq!(built.included.len(), 1);
+        let stated = format!("Imports: {imports}\nRelations: {relations}\n");
+        assert!(built.context.contains(&stated), "{}", built.context);
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, Format, GroupBy, LineSpan, Order, Previous, Selection,
-    Tokens,
+    BuildOptions, BuiltContext, Chunk, Format, GroupBy, LineSpan, Order, Previous, Relation,
+    Selection, Tokens,
 };
 use ctx_testkit::laws::linear;
 use ctx_tokens::{Additivity, TokenCounter};
@@ -333,6 +333,9 @@ fn nothing_new_changes_a_block_that_was_sent() {
         chunk.content = chunk
             .content
             .replace("of it", "of it, with some more to say");
+        chunk.imports = vec![format!("of {}", chunk.id), "; ".to_owned()];
+        let (kind, target) = ("calls".to_owned(), format!("\u{7}{}", chunk.id));
+        chunk.relations = vec![Relation { kind, target }];
         chunk
     };
     let mut first = files(3);
@@ -364,7 +367,9 @@ fn nothing_new_changes_a_block_that_was_sent() {
         for selection in [Selection::InOrder, Selection::Optimal] {
             let options = options(20_000)
                 .with_group_by(group_by)
-                .with_selection(selection);
+                .with_selection(selection)
+                .with_imports(true)
+                .with_relations(true);
             let one = build(&first, &options);
             for (what, hit) in &cases {
                 println!("{what}, {group_by:?}, {selection:?}");
@@ -381,6 +386,45 @@ fn nothing_new_changes_a_block_that_was_sent() {
             }
         }
     }
+}
+
+/// A block around one that was sent was made without the chunks of that.
+#[test]
+fn a_block_that_was_sent_keeps_its_chunks_when_a_later_one_is_around_it() {
+    let mut chunks = vec![slice("a", 0.5, (9, 10)), slice("b", 0.4, (10, 12))];
+    let mut before = build(&chunks, &options(2_000));
+    let around = [slice("c", 0.9, (2, 11)), slice("d", 0.8, (12, 16))];
+    for new in [
+        &around[..],
+        &[slice("e", 0.9, (30, 31))],
+        &[slice("f", 0.1, (11, 11))],
+    ] {
+        chunks.extend_from_slice(new);
+        let options = options(2_000).with_previous(Some(previous(&before)));
+        let next = build(&chunks, &options);
+        keeps_all_of(&before, &next);
+        before = next;
+    }
+    let ids: Vec<&str> = before.included.iter().map(|it| &*it.id).collect();
+    assert_eq!(ids, ["a", "c", "e"]);
+}
+
+/// A block that was written without imports says nothing about those of its chunks.
+#[test]
+fn imports_are_shown_of_a_block_that_was_sent_without_them() {
+    let mut chunks = vec![slice("a", 0.9, (1, 3)), slice("b", 0.5, (4, 6))];
+    for it in &mut chunks {
+        it.imports = vec![format!("of {}", it.id)];
+    }
+    let first = build(&chunks, &options(2_000));
+    chunks.push(slice("c", 0.1, (2, 5)));
+    let options = options(2_000).with_previous(Some(previous(&first)));
+    let next = build(&chunks, &options.with_imports(true));
+    assert!(
+        next.context.contains("Imports: of a; of b\n"),
+        "{}",
+        next.context
+    );
 }
 
 #[test]
