@@ -378,6 +378,55 @@ proptest! {
         }
     }
 
+    /// Whichever chunks are the most relevant in a turn.
+    #[test]
+    fn no_turn_of_a_session_changes_a_block_that_was_sent(
+        mut chunks in generate::chunks_of_files().prop_map(|(_, chunks)| chunks).prop_filter(
+            "all say something",
+            |chunks| chunks.iter().all(|it| !it.content.lines().any(|line| line.trim().is_empty())),
+        ),
+        options in generate::options(),
+        counts in prop::collection::vec(any::<Index>(), 3),
+        relevances in prop::collection::vec(0.1..=1.0_f64, 4 * 16),
+    ) {
+        let mut options = options
+            .with_max_tokens(Tokens::new(10_000_000))
+            .with_line_numbers(true)
+            .with_scores(false)
+            .with_relevance_power(1)
+            .with_max_chunks(None)
+            .with_min_relevance(None)
+            .with_caps(false)
+            .with_previous(None);
+        let mut counts: Vec<usize> = counts.iter().map(|it| it.index(chunks.len() + 1)).collect();
+        counts.sort_unstable();
+        counts.push(chunks.len());
+        let mut before: Option<BuiltContext> = None;
+        for (count, relevances) in counts.into_iter().zip(relevances.chunks(16)) {
+            for (chunk, relevance) in chunks.iter_mut().zip(relevances) {
+                chunk.relevance = Relevance::new(*relevance).unwrap();
+            }
+            let Ok(now) = build(&chunks[..count], &options) else {
+                return Ok(());
+            };
+            let shown: Vec<String> = now.included.iter().map(|it| it.id.clone()).collect();
+            if let Some(before) = before {
+                let sent: Vec<&String> = before.included.iter().map(|it| &it.id).collect();
+                prop_assert!(sent.iter().copied().eq(shown.iter().take(sent.len())));
+                if let Some(changed) = &now.shared_prefix.as_ref().unwrap().first_difference {
+                    let at = shown.iter().position(|it| it == changed).unwrap();
+                    prop_assert!(at >= sent.len(), "{:?}:\n{}\n{}", changed, before.context, now.context);
+                }
+            }
+            options.previous = Some(Previous {
+                digest: now.digest.clone(),
+                ids: shown,
+                context: Some(now.context.clone()),
+            });
+            before = Some(now);
+        }
+    }
+
     #[test]
     fn other_counters_are_kept_to_as_well(
         chunks in generate::chunks(0..12),
