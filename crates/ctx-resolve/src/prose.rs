@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ctx_model::{Chunk, ChunkKind, ELISION, LineSpan, Rendition, RenditionKind};
-use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
+use ctx_syntax::{is_encoded, is_headed_table, is_log, is_prose, is_table, language_name};
 
 use crate::pieces::{LONGEST, pieces};
 
@@ -11,14 +11,17 @@ use crate::pieces::{LONGEST, pieces};
 const LONGEST_HEADING: usize = 500;
 
 /// The byte ranges of the sentences in the content of a chunk; none if it is not prose. For tables
-/// and notebooks, these are the lines, except for encoded ones, which excerpts omit. A sentence of
-/// more than 1 KiB is given in pieces, since it may be too long to be shown: a transcript without
-/// full stops, a row with a document in it. A fenced block of code is cut only if one of its lines
-/// is that long. O(bytes).
+/// and notebooks, these are the lines, except for encoded ones, which excerpts omit; for logs the
+/// entries, each with the lines that belong to it. A sentence of more than 1 KiB is given in
+/// pieces, since it may be too long to be shown: a transcript without full stops, a row with a
+/// document in it. A fenced block of code is cut only if one of its lines is that long. O(bytes).
 pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     let path = chunk.path.as_deref().unwrap_or_default();
+    if is_log(path) {
+        return entries(&chunk.content);
+    }
     if is_table(path) {
-        return rows(&chunk.content);
+        return in_rows(&chunk.content, rows(&chunk.content));
     }
     let language = chunk.language.as_deref();
     let language = language.or_else(|| language_name(path, &chunk.content));
@@ -41,21 +44,54 @@ pub fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
     }
 }
 
-/// The lines with a letter or digit, except for encoded ones, without the white space around them;
-/// of long lines, the pieces of which the same is true.
+/// The lines that say anything, without the white space around them.
 fn rows(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
-    let says = |it: &Range<usize>| {
-        let row = &text[it.clone()];
-        row.contains(char::is_alphanumeric) && !is_encoded(row)
-    };
     let rows = text.split_inclusive('\n').map(|line| {
         let start = at + line.len() - line.trim_start().len();
         at += line.len();
         start..start + line.trim().len()
     });
-    let pieces = rows.filter(says).flat_map(|it| pieces(text, it));
-    pieces.filter(says).collect()
+    rows.filter(|it| says(&text[it.clone()])).collect()
+}
+
+/// Whether `row` has a letter or digit, and is not encoded.
+fn says(row: &str) -> bool {
+    row.contains(char::is_alphanumeric) && !is_encoded(row)
+}
+
+/// The pieces of `rows` that say anything.
+fn in_rows(text: &str, rows: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let pieces = rows.into_iter().flat_map(|it| pieces(text, it));
+    pieces.filter(|it| says(&text[it.clone()])).collect()
+}
+
+/// The entries of a log. Where most lines begin with a date or a bracket, each such line begins an
+/// entry, else each line that is not indented: the calls of a stack trace, and often its message,
+/// belong to the line above.
+fn entries(text: &str) -> Vec<Range<usize>> {
+    let rows = rows(text);
+    let is_outer = |it: &Range<usize>| it.start == 0 || text[..it.start].ends_with('\n');
+    let is_dated = |it: &Range<usize>| {
+        is_outer(it) && text[it.start..].starts_with(|c: char| c.is_ascii_digit() || c == '[')
+    };
+    let are_dated = 2 * rows.iter().filter(|it| is_dated(it)).count() > rows.len();
+    let mut entries: Vec<Range<usize>> = Vec::new();
+    for row in rows {
+        let is_first = if are_dated {
+            is_dated(&row)
+        } else {
+            is_outer(&row)
+        };
+        match entries.last_mut() {
+            // Encoded lines between two rows belong to neither.
+            Some(last) if !is_first && text[last.end..row.start].trim().is_empty() => {
+                last.end = row.end;
+            }
+            _ => entries.push(row),
+        }
+    }
+    in_rows(text, entries)
 }
 
 /// The pieces of the sentence at `range` of `text`.
@@ -252,6 +288,43 @@ mod tests {
                 assert_eq!(told, ["id,city", "1,Oslo", "2,Rome", "3,Bern"]);
                 let all = excerpts(&chunk, &found, &[0.5; 4], 0.1);
                 assert!(!all[0].text().contains("iVBOR"));
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_log_has_the_lines_that_belong_to_it() {
+        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no";
+        let image = "iVBORw0KGgo".repeat(100);
+        for (content, expected) in [
+            (
+                format!("2024 one\n2024 two\n{trace}\n2024 three\n2024 four\n[5] five\n"),
+                vec![
+                    "2024 one".to_owned(),
+                    format!("2024 two\n{trace}"),
+                    "2024 three".to_owned(),
+                    "2024 four".to_owned(),
+                    "[5] five".to_owned(),
+                ],
+            ),
+            (
+                "INFO one\r\nERROR two\r\n    at a.b(c)\r\n\r\n    at d\r\nINFO three".to_owned(),
+                vec![
+                    "INFO one".to_owned(),
+                    "ERROR two\r\n    at a.b(c)\r\n\r\n    at d".to_owned(),
+                    "INFO three".to_owned(),
+                ],
+            ),
+            (
+                format!("  at the end of another\n{image}\n  INFO one"),
+                vec!["at the end of another".to_owned(), "INFO one".to_owned()],
+            ),
+        ] {
+            for path in ["a.log", "logs/a.log.1"] {
+                let chunk = Chunk::new("a", &*content, Relevance::ONE).with_path(path);
+                let found = sentences(&chunk);
+                let told: Vec<&str> = found.iter().map(|it| &content[it.clone()]).collect();
+                assert_eq!(told, expected);
             }
         }
     }

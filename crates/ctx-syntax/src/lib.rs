@@ -25,7 +25,9 @@ pub use ctx_tokens::TokenCounter;
 pub use language::Language;
 pub use limits::Limits;
 pub use lines::{Line, Lines, beginning, is_mark};
-pub use names::{is_encoded, is_headed_table, is_prose, is_table, language_name, without_encoded};
+pub use names::{
+    is_encoded, is_headed_table, is_log, is_prose, is_table, language_name, without_encoded,
+};
 pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol};
 pub use packed::Outlines;
 pub use pieces::{Piece, lines, pieces};

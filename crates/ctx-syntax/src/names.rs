@@ -92,8 +92,8 @@ const NAMES: &[(&str, &str)] = &[
 /// Languages that are written for people to read.
 const PROSE: &[&str] = &["asciidoc", "latex", "markdown", "mdx", "org", "rst", "text"];
 
-/// Extensions of tables and notebooks. Sorted.
-const TABLES: &[&str] = &["csv", "ipynb", "jsonl", "ndjson", "tsv"];
+/// Extensions of tables, notebooks and logs. Sorted.
+const TABLES: &[&str] = &["csv", "ipynb", "jsonl", "log", "ndjson", "tsv"];
 
 /// Extensions of tables whose first line names the columns. Sorted.
 const HEADED: &[&str] = &["csv", "tsv"];
@@ -121,10 +121,15 @@ pub fn is_prose(path: &str, language: Option<&str>) -> bool {
     PROSE.contains(&language)
 }
 
-/// Whether the file at `path` is a table or a notebook: a text whose lines are independent of each
-/// other.
+/// Whether the file at `path` is a table, a notebook or a log: a text whose lines are independent of
+/// each other.
 pub fn is_table(path: &str) -> bool {
     has_extension(path, TABLES)
+}
+
+/// Whether the file at `path` is a log, in which lines may belong to the entry before them.
+pub fn is_log(path: &str) -> bool {
+    has_extension(path, &["log"])
 }
 
 /// Whether the first line of the file at `path` names the columns of a table.
@@ -134,6 +139,8 @@ pub fn is_headed_table(path: &str) -> bool {
 
 fn has_extension(path: &str, sorted: &[&str]) -> bool {
     let name = file_name(path).to_ascii_lowercase();
+    // A log that was rotated has a number or a date after its extension.
+    let name = name.trim_end_matches(|it: char| it.is_ascii_digit() || "-_.".contains(it));
     let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
     sorted.binary_search(&extension).is_ok()
 }
@@ -182,6 +189,26 @@ mod tests {
                 !ROWS.iter().any(|row| row.extensions.contains(extension)),
                 "{extension}"
             );
+        }
+    }
+
+    #[test]
+    fn tables_and_logs_are_known_by_their_extensions() {
+        for path in [
+            "a/b.csv",
+            "B.TSV",
+            "n.ipynb",
+            "x.log",
+            "x.log.1",
+            "x.LOG.2024-05-01",
+        ] {
+            assert!(is_table(path), "{path}");
+            assert_eq!(is_log(path), path.starts_with('x'), "{path}");
+        }
+        for path in [
+            "log", "a.log.gz", "catalog", "log.rs", "csv/a.py", "v1.2", "",
+        ] {
+            assert!(!is_table(path) && !is_log(path), "{path}");
         }
     }
 

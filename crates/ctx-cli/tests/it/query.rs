@@ -1984,6 +1984,29 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
 }
 
 #[test]
+fn the_entry_of_a_log_that_answers_is_shown_with_its_trace() {
+    let entry = |n: u32| {
+        format!(
+            "2024-05-01T12:{:02}:{:02}Z INFO request id={n}\n",
+            n / 60,
+            n % 60
+        )
+    };
+    let entries = |from: u32| (from..from + 1_000).map(entry).collect::<String>();
+    let failure = "2024-05-01T12:16:40Z ERROR PaymentDeclined: the card was declined by the gateway\n    at com.acme.pay.Gateway.charge(Gateway.java:88)\n";
+    let log = format!("{}{failure}{}", entries(0), entries(1_000));
+    for name in ["server.log", "server.log.1"] {
+        let folder = Folder::of([(name, log.as_bytes())]);
+        for question in ["PaymentDeclined", "card was declined by gateway"] {
+            let ran = folder.run(["query", question, "-t", "300"]);
+            let context = ran.ok();
+            assert!(context.contains(failure), "{context}");
+            assert!(!context.contains("id=77\n"), "{context}");
+        }
+    }
+}
+
+#[test]
 fn a_line_behind_the_end_of_its_file_is_told() {
     for flags in [&[][..], &["-v"]] {
         let args = [&["query", "what is src/budget.rs:9000?"], flags].concat();

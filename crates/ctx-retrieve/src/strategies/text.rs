@@ -12,9 +12,52 @@ const COVERED: usize = 24;
 /// The most files whose parts are searched.
 const FILES: usize = 20;
 /// Extensions of files whose lines are independent of each other.
-const TABLES: [&str; 5] = ["csv", "ipynb", "jsonl", "ndjson", "tsv"];
+const TABLES: [&str; 6] = ["csv", "ipynb", "jsonl", "log", "ndjson", "tsv"];
 /// The number of best files whose parts are all taken, matching or not.
 const WHOLE: usize = 8;
+/// How many times deeper each further search for parts of the wanted kinds goes, and the most parts
+/// that it requests.
+const DEEPER: usize = 5;
+const DEEPEST: usize = 10_000;
+
+/// How many parts are requested from a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Depth {
+    /// The most parts of any kind.
+    pub(crate) wide: usize,
+    /// The kinds that are wanted; all if empty.
+    pub(crate) kinds: Vec<String>,
+    /// How many parts of these kinds are enough.
+    pub(crate) enough: usize,
+}
+
+impl Depth {
+    /// The parts that match `wanted` best. If there are too few of the wanted kinds among them,
+    /// those that deeper searches find follow: parts of a rare kind may rank behind hundreds of
+    /// others, and would all be missed.
+    async fn passages(&self, search: &dyn FileSearch, wanted: TextQuery) -> PortResult<Vec<Hit>> {
+        let mut hits = search.passages(&wanted).await?;
+        if self.kinds.is_empty() {
+            return Ok(hits);
+        }
+        let is_wanted = |it: &Hit| self.kinds.contains(&it.kind);
+        let deepest = DEEPEST.min(search.longest_list());
+        let (mut wanted, mut answered) = (wanted, hits.len());
+        // A store may leave some out whose scores equal the last, but not half of a list.
+        while wanted.limit < deepest
+            && answered >= wanted.limit / 2
+            && hits.iter().filter(|&it| is_wanted(it)).count() < self.enough
+        {
+            wanted.limit = (wanted.limit * DEEPER).min(deepest);
+            let mut deeper = search.passages(&wanted).await?;
+            answered = deeper.len();
+            let known: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
+            deeper.retain(|it| is_wanted(it) && !known.contains(&it.place()));
+            hits.extend(deeper);
+        }
+        Ok(hits)
+    }
+}
 
 /// Finds parts of files by their text: by the whole question, and by its first line, which has its
 /// topic.
@@ -121,10 +164,12 @@ pub(crate) async fn files(
 }
 
 /// Whether the parts of the file at `path` depend on each other: a passage of a document that
-/// shares no word with the question is unrelated to it, and so is a row of a table or a cell of a
-/// notebook.
+/// shares no word with the question is unrelated to it, and so is a row of a table, a cell of a
+/// notebook or an entry of a log.
 fn is_code(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    // A log that was rotated has a number or a date after its extension.
+    let name = path.trim_end_matches(|it: char| it.is_ascii_digit() || "-_.".contains(it));
+    let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
     let is_table = TABLES.iter().any(|it| it.eq_ignore_ascii_case(extension));
     !is_table && Role::of(path) != Role::Documentation
 }
@@ -134,16 +179,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_notebooks_and_documents_are_no_code() {
+    fn tables_notebooks_logs_and_documents_are_no_code() {
         for path in [
             "a/orders.csv",
             "a.TSV",
             "log.jsonl",
             "plot.ipynb",
+            "server.log",
+            "server.log.1",
             "notes.md",
         ] {
             assert!(!is_code(path), "{path}");
         }
-        assert!(is_code("src/csv.rs") && is_code("Makefile"));
+        assert!(is_code("src/csv.rs") && is_code("Makefile") && is_code("src/log.rs"));
     }
 }
