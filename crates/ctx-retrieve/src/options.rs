@@ -7,7 +7,7 @@ use ctx_model::{PartKind, Tokens, UnixSeconds};
 use ctx_rank::{Place, Profile, Query, Role};
 
 use crate::ports::Field;
-use crate::strategies::may_name_files;
+use crate::strategies::{Depth, may_name_files};
 
 /// A way to search. Strategies run in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -294,7 +294,9 @@ pub struct Options {
     /// left out, and so are passages without a likelier one. 0 leaves none out, and fills the
     /// budget.
     pub min_chance: f64,
-    /// The kinds of parts to return; all kinds if empty. Parts are found, never whole files.
+    /// The kinds of parts to return; all kinds if empty. Parts are found, never whole files. If the
+    /// best parts that a search by text finds are mostly of other kinds, it goes deeper, up to
+    /// 10,000 parts.
     pub kinds: Vec<PartKind>,
     /// The time limit of each strategy.
     pub deadline: Duration,
@@ -338,8 +340,12 @@ impl Options {
     /// The number of parts requested from each search: more than are usually wanted, since parts
     /// that several searches find should win over the first ones of a single search.
     /// `docs/record/eval.md` shows the effect of fewer.
-    pub(crate) fn wide(&self) -> usize {
-        self.most().saturating_mul(6).clamp(300, 400)
+    pub(crate) fn depth(&self) -> Depth {
+        Depth {
+            wide: self.most().saturating_mul(6).clamp(300, 400),
+            kinds: self.kinds.clone(),
+            enough: self.most(),
+        }
     }
 
     /// The options with the weights of names, files, documents and users adjusted to `query`, and

@@ -247,14 +247,14 @@ impl Retriever {
     ) -> PortCall<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
-        let (weights, wide) = (Arc::clone(weights), options.wide());
+        let (weights, depth) = (Arc::clone(weights), options.depth());
         let noted = Arc::clone(noted);
         call_port(options.deadline, async move {
             let search = &*search;
             match strategy {
-                Strategy::Text => strategies::text(search, &query, &weights, wide).await,
-                Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
-                Strategy::Files => strategies::files(search, &query, &weights, wide).await,
+                Strategy::Text => strategies::text(search, &query, &weights, &depth).await,
+                Strategy::Coverage => strategies::coverage(search, &query, &weights, &depth).await,
+                Strategy::Files => strategies::files(search, &query, &weights, &depth).await,
                 Strategy::Names => strategies::names(search, &query).await,
                 Strategy::Places => strategies::places(search, &query, &noted).await,
                 Strategy::Similar => strategies::similar(search, &query).await,

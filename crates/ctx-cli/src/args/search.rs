@@ -131,7 +131,8 @@ pub(crate) struct Search {
     #[arg(long, value_name = "NAMES", value_parser = Strategies::read)]
     pub(crate) strategies: Option<Strategies>,
     /// Find only parts of these types: function, method, class, struct, enum, interface, impl,
-    /// module, type, constant, field, macro, section, lines [default: all]
+    /// module, type, constant, field, macro, section, lines; constants, fields and types of fewer
+    /// than 15 lines are in lines, or with what they are in [default: all]
     #[arg(long, value_name = "KINDS", value_parser = Kinds::read)]
     pub(crate) types: Option<Kinds>,
     /// Omit parts with less than this share of the best score, from 0 to 1 [default: 0]

@@ -26,7 +26,7 @@ pub(crate) use self::places::{Named, Noted, places};
 pub(crate) use self::relations::{SEEDS, relations, users};
 pub(crate) use self::semantic::semantic;
 pub(crate) use self::similar::{misspelt, similar};
-pub(crate) use self::text::{coverage, files, text};
+pub(crate) use self::text::{Depth, coverage, files, text};
 use crate::keys::ByPlace;
 use crate::options::Strategy;
 use crate::ports::{FileSearch, Hit, Part, PartQuery, PortError, PortResult};

@@ -65,15 +65,16 @@ pub(crate) async fn text(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
-    wide: usize,
+    depth: &Depth,
 ) -> PortResult<Vec<Hit>> {
-    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), wide);
+    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), depth.wide);
     let whole = wanted(terms(query));
     let searches = if is_alike(&query.terms, &query.title) {
-        vec![(search.passages(&whole).await?, 1.0 + weights.title)]
+        vec![(depth.passages(search, whole).await?, 1.0 + weights.title)]
     } else {
         let first = wanted(weighted(&query.title));
-        let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
+        let (whole, first) = (depth.passages(search, whole), depth.passages(search, first));
+        let (all, title) = tokio::try_join!(whole, first)?;
         vec![(all, 1.0), (title, weights.title)]
     };
     let mut found = Sum::default();
@@ -107,11 +108,11 @@ pub(crate) async fn coverage(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
-    wide: usize,
+    depth: &Depth,
 ) -> PortResult<Vec<Hit>> {
     let heaviest = &query.terms[..query.terms.len().min(COVERED)];
-    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), wide);
-    search.passages(&wanted.by_presence()).await
+    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), depth.wide);
+    depth.passages(search, wanted.by_presence()).await
 }
 
 /// Finds the best files, their best-matching parts, and all parts of the very best files: a
@@ -121,9 +122,9 @@ pub(crate) async fn files(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
-    wide: usize,
+    depth: &Depth,
 ) -> PortResult<Vec<Hit>> {
-    let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), wide);
+    let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), depth.wide);
     let files = search.files(&wanted).await?;
     let best: Vec<String> = (files.iter().take(FILES))
         .map(|it| it.path.clone())
@@ -137,9 +138,9 @@ pub(crate) async fn files(
         .take(WHOLE)
         .map(PartQuery::new)
         .collect();
-    let within = TextQuery::new(terms(query), weights.fields.clone(), wide).within(best);
+    let within = TextQuery::new(terms(query), weights.fields.clone(), depth.wide).within(best);
     let (mut hits, all) = tokio::try_join!(
-        search.passages(&within),
+        depth.passages(search, within),
         search.parts_of(&whole_files, WIDE)
     )?;
     let all = of_each("files", &whole_files, all)?;

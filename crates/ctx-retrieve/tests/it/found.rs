@@ -357,6 +357,30 @@ async fn only_the_kinds_that_are_wanted_are_found() {
 }
 
 #[tokio::test]
+async fn parts_of_a_rare_kind_are_found_behind_hundreds_of_others() {
+    let paths_of: Vec<String> = (0..3_000).map(|it| format!("src/{it:04}.py")).collect();
+    let function = |it| (it, 1, "function", "take", "take a connection from the pool");
+    let mut parts: Vec<_> = paths_of.iter().map(|it| function(it.as_str())).collect();
+    parts.push(("src/pool.py", 1, "class", "Many", "many things and a pool"));
+    let mut options = options();
+    options.strategies = vec![Strategy::Text, Strategy::Coverage, Strategy::Files];
+    options.kinds = vec!["class".to_owned()];
+    let retrieved = ask(Store::of(&parts), "connection pool", &options).await;
+    assert_eq!(paths(&retrieved), ["src/pool.py"]);
+    let found = report(&retrieved, Strategy::Text).found;
+    assert!((300..=401).contains(&found), "{found}");
+    // Where enough are among the first, no search goes deeper.
+    let store = Store::of(&parts);
+    let calls = Arc::clone(&store.calls);
+    options.kinds = vec!["function".to_owned()];
+    let retrieved = ask(store, "connection pool", &options).await;
+    assert_eq!(
+        (retrieved.found.len(), calls.load(Ordering::Relaxed)),
+        (100, 5)
+    );
+}
+
+#[tokio::test]
 async fn only_the_strategies_that_are_wanted_run() {
     let mut options = options();
     options.strategies = vec![Strategy::Places, Strategy::Text];
