@@ -25,13 +25,19 @@ pub(crate) struct Strategies(pub(crate) Vec<Strategy>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(pub(crate) Vec<PartKind>);
 
+/// The item that stands for all strategies, or all kinds.
+const ALL: &str = "all";
+
 impl Value for Strategies {
     fn read(word: &str) -> Result<Self, String> {
         let all = || joined(Strategy::ALL, ", ");
         let mut strategies: Vec<Strategy> = Vec::new();
-        for word in items(word) {
+        for word in items(word).filter(|it| *it != ALL) {
             let strategy = word.parse();
             strategies.push(strategy.map_err(|_| format!("{word:?} is none of {}", all()))?);
+        }
+        if items(word).any(|it| it == ALL) {
+            strategies = Strategy::ALL.to_vec();
         }
         if strategies.is_empty() {
             return Err(format!("name at least one of {}", all()));
@@ -52,8 +58,8 @@ impl Value for Strategies {
 
 impl Value for Kinds {
     fn read(word: &str) -> Result<Self, String> {
+        // Whole files are searched, but only their parts are found.
         let of = |word: &str| {
-            // Whole files are searched, but only their parts are found.
             let kind = word.parse::<PartKind>().ok();
             let kind = kind.filter(|it| *it != PartKind::File);
             kind.ok_or_else(|| {
@@ -61,12 +67,17 @@ impl Value for Kinds {
                 format!("{word:?} is none of {known}")
             })
         };
-        items(word).map(of).collect::<Result<_, _>>().map(Kinds)
+        let named = items(word).filter(|it| *it != ALL).map(of);
+        let mut kinds = named.collect::<Result<Vec<_>, _>>()?;
+        if items(word).any(|it| it == ALL) {
+            kinds.clear();
+        }
+        Ok(Kinds(kinds))
     }
 
     fn tell(&self) -> String {
         if self.0.is_empty() {
-            "all".to_owned()
+            ALL.to_owned()
         } else {
             joined(&self.0, ",")
         }
@@ -221,6 +232,7 @@ mod tests {
     fn a_value_is_told_as_it_is_read() {
         comes_back::<Strategies>("text,relations");
         comes_back::<Kinds>("function,lines");
+        comes_back::<Kinds>("all");
         comes_back::<Tokens>("8000");
         comes_back::<usize>("7");
         comes_back::<f64>("0.25");
@@ -234,6 +246,18 @@ mod tests {
             comes_back::<Selection>(word);
         }
         comes_back::<CounterName>("cl100k_base");
+    }
+
+    #[test]
+    fn all_stands_for_every_strategy_and_for_every_kind() {
+        let all = Strategies::read("all").unwrap();
+        assert_eq!(all.0, Strategy::ALL);
+        assert_eq!(Strategies::read(&all.tell()).unwrap(), all);
+        assert_eq!(Strategies::read("text, all").unwrap(), all);
+        for word in ["all", "", "class,all"] {
+            assert_eq!(Kinds::read(word).unwrap(), Kinds::default(), "{word}");
+        }
+        assert!(Kinds::read("al").is_err() && Kinds::read("all,al").is_err());
     }
 
     #[test]

@@ -993,6 +993,8 @@ fn a_search_can_be_narrowed() {
     let text = asked.run(&["query", "budget", "--strategies", "text", "--json"]);
     let strategies = &text.json()["retrieval"]["strategies"];
     assert_eq!(strategies.as_array().unwrap().len(), 1);
+    let any = ["query", "token budget pause", "--types", "all", "--json"];
+    assert_eq!(paths(&asked.run(&any).json()), paths(&all));
     let none = asked.run(&["query", "budget", "--types", "macro"]);
     assert_eq!(none.ok(), "");
     assert!(none.stderr.contains("not of the types macro"), "{none:?}");
