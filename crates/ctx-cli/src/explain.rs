@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use ctx::model::{BuiltContext, Included, Omitted, SharedPrefix};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::emit::{Counts, counted, exactness, grouped};
 use crate::report::clean;
@@ -206,10 +207,12 @@ pub(crate) fn aligned<const N: usize>(
     for row in head.into_iter().chain(rows) {
         let start = out.len();
         for (at, (cell, widest)) in row.iter().zip(widths).enumerate() {
+            // The padding of `write!` counts characters, and some take two columns or none.
+            let blank = widest.saturating_sub(width(cell));
             let _ = if at == 0 {
-                write!(out, "  {cell:>widest$}")
+                write!(out, "  {:blank$}{cell}", "")
             } else {
-                write!(out, "  {cell:<widest$}")
+                write!(out, "  {cell}{:blank$}", "")
             };
         }
         let end = start + out[start..].trim_end().len();
@@ -218,8 +221,9 @@ pub(crate) fn aligned<const N: usize>(
     }
 }
 
+/// The columns that `cell` takes on a terminal.
 fn width(cell: &str) -> usize {
-    cell.chars().count()
+    cell.width()
 }
 
 #[cfg(test)]
@@ -234,6 +238,20 @@ mod tests {
         let rows = [["1", "a", "x"], ["1,000", "bb", "y"]].map(|row| row.map(str::to_owned));
         aligned(&mut out, ["n", "name", ""], rows.into_iter());
         assert_eq!(out, "      n  name\n      1  a     x\n  1,000  bb    y\n");
+    }
+
+    #[test]
+    fn columns_line_up_whatever_the_width_of_characters() {
+        let mut out = String::new();
+        let rows = [
+            ["1", "日本.py", "x"],
+            ["2", "e\u{301}.py", "y"],
+            ["3", "a.py", "z"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        aligned(&mut out, ["n", "file", ""], rows.into_iter());
+        let starts = out.lines().skip(1).map(|it| it[..it.len() - 1].width());
+        assert!(starts.eq([14; 3]), "{out}");
     }
 
     #[test]

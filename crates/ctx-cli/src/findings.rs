@@ -25,8 +25,10 @@ const TERMS: usize = 16;
 /// The signal that can only be computed from the text of a part.
 const KEYWORD_MATCH: &str = "keywordMatch";
 
-/// How `worth` comes of `score`, and `value` of `worth`.
+/// How `score` comes of `for`, `worth` of `score`, and `value` of `worth`.
 const WORTH: &str = "  \
+  score: the sum of `for`, except `names` times the weight of the role, and a share of the best of its file;
+         more at the head of a file and for documents that lead; divided by the best
   worth: 0.4 × score ÷ rank^0.9 × (lines ÷ 25)^0.45; of prose, by its sentences; more for what is quoted
   value: worth to the --relevance-power, times the share of the part that is shown
 ";

@@ -48,9 +48,10 @@ their words.
 --json writes one value: what `ctx assemble --json` writes (context, tokens, included, omitted and
 more) and \"retrieval\": query (terms, names, places, frames (path?, line?, function?, found),
 folders, fileNames, patterns, phrases, options), settings (key, value, origin), strategies (name,
-found, tookMs, failure?), items (path, startLine, endLine, kind, name?, role, score, contributions,
-signals, shown, snippet?), leftOut and tookMs. A snippet is the line, or two, of an item that
-answers best: line, text and matches (bytes of text); none is where no word of the question stands.
+found, tookMs, failure?), items (path, startLine, endLine, kind, name?, role, score, worth?,
+raised?, contributions, signals, shown, snippet?), leftOut and tookMs. A snippet is the line, or
+two, of an item that answers best: line, text and matches (bytes of text); none is where no word
+of the question stands.
 Nothing found is an empty context, a warning and exit code 0.
 
 Examples:
