@@ -93,8 +93,8 @@ fn look(
 ) -> Result<(), Failure> {
     let folder = place::index_folder(root)?;
     match Index::inspect(root, &folder, options).map_err(|it| indexing::failure(&it))? {
-        Inspected::Nothing => tell_none(root, &folder, json),
-        Inspected::Damaged(why) => tell_damaged(root, &folder, &why, json),
+        Inspected::Nothing => tell_none(root, &folder, options, json),
+        Inspected::Damaged(why) => tell_damaged(root, &folder, options, &why, json),
         Inspected::Whole(index) => {
             if let Some(loss) = index.loss() {
                 report::warning(loss);
@@ -286,14 +286,19 @@ struct PassedJson {
 }
 
 impl<'t> StatusJson<'t> {
-    /// The state if nothing is known of the index.
-    fn of_none(root: &Path, folder: &Path) -> Self {
+    /// The state if nothing is known of the index: it would be begun with `options`.
+    fn of_none(root: &Path, folder: &Path, options: Options) -> Self {
+        let by_default = settings::DEFAULT_FILE_SIZE;
         StatusJson {
             root: shown(root),
             folder: shown(folder),
             indexed: false,
             damaged: None,
-            totals: Totals::default(),
+            totals: Totals {
+                include_generated: options.include_generated.unwrap_or_default(),
+                max_file_bytes: options.max_file_bytes.unwrap_or(by_default),
+                ..Totals::default()
+            },
             pending: None,
             updated: None,
         }
@@ -316,7 +321,7 @@ impl<'t> StatusJson<'t> {
                 changes_failure: None,
                 written_at: status.written_at.map(UnixSeconds::get),
             },
-            ..StatusJson::of_none(&status.root, &status.folder)
+            ..StatusJson::of_none(&status.root, &status.folder, Options::default())
         }
     }
 
@@ -360,19 +365,25 @@ impl<'t> StatusJson<'t> {
     }
 }
 
-fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
+fn tell_none(root: &Path, folder: &Path, options: Options, json: bool) -> Result<(), Failure> {
     if json {
-        return emit::json(&StatusJson::of_none(root, folder));
+        return emit::json(&StatusJson::of_none(root, folder, options));
     }
     let (root, folder) = (shown(root), shown(folder));
     let (root, folder) = (clean(&root), clean(&folder));
     emit::write(|out| writeln!(out, "{root} is not indexed; its index would be {folder}"))
 }
 
-fn tell_damaged(root: &Path, folder: &Path, why: &str, json: bool) -> Result<(), Failure> {
+fn tell_damaged(
+    root: &Path,
+    folder: &Path,
+    options: Options,
+    why: &str,
+    json: bool,
+) -> Result<(), Failure> {
     let why = format!("failed to {why}");
     if json {
-        let mut told = StatusJson::of_none(root, folder);
+        let mut told = StatusJson::of_none(root, folder, options);
         told.damaged = Some(&why);
         return emit::json(&told);
     }

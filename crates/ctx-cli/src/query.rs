@@ -62,6 +62,9 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
     }
+    if args.search.no_index_update && !has_index(&place::index_folder(&root)?) {
+        return Err(not_indexed(&root));
+    }
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
@@ -283,12 +286,18 @@ fn hint_at_repository(root: &Path, report: Report) {
     }
 }
 
+/// Refuses an index that was begun and never written.
 fn refuse_empty(index: &Index) -> Result<(), Failure> {
-    if status(index)?.files > 0 {
+    let status = status(index)?;
+    if status.files > 0 || status.written_at.is_some() {
         return Ok(());
     }
-    let root = shown(index.root());
-    Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
+    Err(not_indexed(index.root()))
+}
+
+fn not_indexed(root: &Path) -> Failure {
+    let root = shown(root);
+    Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out")
 }
 
 /// Indexes changed files, and reports what is not searched. If the update fails, the index is used

@@ -25,7 +25,7 @@ pub(crate) const MAX_FILE_SIZE: &str = "max-file-size";
 /// Where values come from that the index remembers.
 const KEPT: &str = "the index, as a flag said before";
 /// The size of the largest file that is indexed where nothing is said.
-const DEFAULT_FILE_SIZE: u64 = 1 << 20;
+pub(crate) const DEFAULT_FILE_SIZE: u64 = 1 << 20;
 /// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_mins(1);
 

@@ -328,6 +328,7 @@ fn the_index_tells_what_there_is() {
         (&none["indexed"], &none["files"]),
         (&false.into(), &0.into())
     );
+    assert_eq!(none["maxFileBytes"], 1 << 20, "as it would be indexed");
     let made = asked.run(&["index"]);
     assert!(
         made.ok()

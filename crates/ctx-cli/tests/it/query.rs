@@ -578,12 +578,24 @@ fn without_an_update_the_index_answers_as_it_is() {
     asked
         .run(&["query", "budget", "--no-index-update"])
         .fails(3, &["is not indexed"]);
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
     asked.run(&["index"]).ok();
     asked.root.write("late.rs", b"pub fn budget_late() {}\n");
     let run = asked.run(&["query", "budget", "--no-index-update", "--json"]);
     assert!(!paths(&run.json()).contains(&"late.rs"));
     let run = asked.run(&["query", "budget", "--json"]);
     assert!(paths(&run.json()).contains(&"late.rs"));
+}
+
+#[test]
+fn an_indexed_folder_without_files_is_answered_without_an_update() {
+    let asked = Asked::of([("budget.rs", BUDGET)]);
+    asked.run(&["index"]).ok();
+    fs::remove_file(asked.root.path().join("budget.rs")).unwrap();
+    asked.run(&["index"]).ok();
+    let run = asked.run(&["query", "budget", "--no-index-update"]);
+    assert_eq!(run.ok(), "");
+    assert!(run.stderr.contains("nothing in"), "{run:?}");
 }
 
 #[test]
