@@ -39,6 +39,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Near>, Failure> {
     hits(&text(path, &name)?, &name)
 }
 
+/// Makes paths relative that begin with one of the names of the searched folder: many tools give
+/// whole paths.
+pub(crate) fn below(roots: [&Path; 2], near: &mut [Near]) {
+    for it in near {
+        let path = Path::new(&it.path);
+        let rest = roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        // Elsewhere than in the root the path stays as it is.
+        if let Some(rest) = rest.filter(|_| path.is_absolute()).and_then(Path::to_str) {
+            it.path = rest.replace(std::path::MAIN_SEPARATOR, "/");
+        }
+    }
+}
+
 /// Warns of those of `near` whose files are not indexed.
 pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
     let unknown: Vec<&Near> = near.iter().filter(|it| !is_indexed(&it.path)).collect();
@@ -140,6 +153,23 @@ mod tests {
             (it.path, span, it.score)
         };
         hits(text, "h").unwrap().into_iter().map(place).collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_whole_path_below_the_folder_is_relative_to_it() {
+        let roots = ["/a/real", "/a/link"].map(Path::new);
+        for (path, expected) in [
+            ("/a/real/src/b.rs", "src/b.rs"),
+            ("/a/link/b c.rs", "b c.rs"),
+            ("/a/really/b.rs", "/a/really/b.rs"),
+            ("src/b.rs", "src/b.rs"),
+            ("a/real/b.rs", "a/real/b.rs"),
+        ] {
+            let mut near = [Near::new(path, None, 1.0)];
+            below(roots, &mut near);
+            assert_eq!(near[0].path, expected);
+        }
     }
 
     #[test]

@@ -42,9 +42,12 @@ use crate::walk::shown;
 /// Any of those in the list of exit codes. An empty result is no error, and neither is a failed
 /// strategy if another one succeeded: both are warnings.
 pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
-    let (question, hits) = input(args, report)?;
-    let hits = hits.map(Arc::new);
+    let (question, mut hits) = input(args, report)?;
     let root = indexing::root(&args.search.root)?;
+    if let Some(hits) = &mut hits {
+        hits::below([&*root, &*args.search.root], hits);
+    }
+    let hits = hits.map(Arc::new);
     hint_at_folder(&args.text, &root, report);
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
