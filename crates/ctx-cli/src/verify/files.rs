@@ -10,6 +10,7 @@ use ctx::model::{BuiltContext, Citation, LineSpan, RenditionKind};
 use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
 
 use super::{Check, Shown, part};
+use crate::emit::counted;
 use crate::walk::hidden_by;
 
 /// What to do where no file that is cited is there.
@@ -83,7 +84,7 @@ pub(super) fn compared(receipt: &BuiltContext, shown: &[Shown<'_>], files: &File
         .map(|it| (it.entry.citation.id.as_str(), it))
         .collect();
     let mut failures = Vec::new();
-    let (mut compared, mut in_part, mut passed_over, mut missing) = (0, 0, 0, 0);
+    let (mut compared, mut in_part, mut passed_over, mut missing) = (0_u64, 0, 0, 0_u64);
     for (number, citation) in receipt.citations.iter().enumerate() {
         let shown = by_citation.get(citation.id.as_str()).copied();
         match compare_with_file(citation, shown, files) {
@@ -98,13 +99,13 @@ pub(super) fn compared(receipt: &BuiltContext, shown: &[Shown<'_>], files: &File
                     is_missing,
                 }) = fault
                 {
-                    missing += usize::from(is_missing);
+                    missing += u64::from(is_missing);
                     failures.push(format!("citations[{number}] ({at}): {why}"));
                 }
             }
         }
     }
-    let mut detail = format!("{compared} citations compared");
+    let mut detail = format!("{} compared", counted(compared, "citation"));
     if in_part > 0 {
         let _ = write!(detail, ", {in_part} of them shown in part");
     }
