@@ -1,5 +1,6 @@
 //! Parts and files by their text.
 
+use ctx_model::PartKind;
 use ctx_rank::{Query, Role, Term};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
@@ -26,7 +27,7 @@ pub(crate) struct Depth {
     /// The most parts of any kind.
     pub(crate) wide: usize,
     /// The kinds that are wanted; all if empty.
-    pub(crate) kinds: Vec<String>,
+    pub(crate) kinds: Vec<PartKind>,
     /// How many parts of these kinds are enough.
     pub(crate) enough: usize,
 }

@@ -364,7 +364,7 @@ async fn parts_of_a_rare_kind_are_found_behind_hundreds_of_others() {
     parts.push(("src/pool.py", 1, "class", "Many", "many things and a pool"));
     let mut options = options();
     options.strategies = vec![Strategy::Text, Strategy::Coverage, Strategy::Files];
-    options.kinds = vec!["class".to_owned()];
+    options.kinds = vec!["class".parse().unwrap()];
     let retrieved = ask(Store::of(&parts), "connection pool", &options).await;
     assert_eq!(paths(&retrieved), ["src/pool.py"]);
     let found = report(&retrieved, Strategy::Text).found;
@@ -372,7 +372,7 @@ async fn parts_of_a_rare_kind_are_found_behind_hundreds_of_others() {
     // Where enough are among the first, no search goes deeper.
     let store = Store::of(&parts);
     let calls = Arc::clone(&store.calls);
-    options.kinds = vec!["function".to_owned()];
+    options.kinds = vec!["function".parse().unwrap()];
     let retrieved = ask(store, "connection pool", &options).await;
     assert_eq!(
         (retrieved.found.len(), calls.load(Ordering::Relaxed)),
