@@ -8,7 +8,7 @@ use crate::embedded::Quota;
 use crate::embedded::database::Database;
 use crate::embedded::rows::{MESSAGES, USAGE, VOTES};
 use crate::embedded::tests::{each_flip, empty};
-use crate::paging::Page;
+use crate::paging::MessagePage;
 
 /// Writes three threads with twelve messages each, and eight rows of each other kind.
 fn fill(database: &Database) {
@@ -148,12 +148,12 @@ fn messages_outlive_the_row_of_their_thread() {
     assert_eq!((salvaged.threads_made, salvaged.is_behind), (1, false));
     assert_eq!(salvaged.kept_as.as_deref(), Some("state.db.damaged-1"));
     let database = Database::open(folder.path()).unwrap();
-    let threads = database.threads(&Page::default()).unwrap().items;
+    let threads = database.threads(&MessagePage::default()).unwrap().items;
     let made = threads.iter().find(|it| it.title.is_some()).unwrap();
     assert_eq!(made.title.as_deref(), Some("salvaged"));
-    let count = |id: &str| database.messages(id, &Page::default()).unwrap().items.len();
+    let count = |id: &str| database.messages(id, &MessagePage::default()).unwrap().items.len();
     assert_eq!((count("a"), count(&made.id), count("c")), (12, 12, 11));
-    assert!(database.messages("b", &Page::default()).is_err());
+    assert!(database.messages("b", &MessagePage::default()).is_err());
     drop(database);
     // Another time, another name.
     change(folder.path(), "UPDATE votes SET useful = 0 WHERE seq = 3");
