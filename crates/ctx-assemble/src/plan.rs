@@ -229,8 +229,8 @@ impl Plan<'_, '_> {
     }
 
     /// The ids of the parts of shown candidates that are left out although there is room for a
-    /// fuller showing with them. That is for the caller's policy to decide; a built-in policy leaves
-    /// them out for the sake of others.
+    /// fuller showing with them. That is for the caller's policy to decide; a built-in policy
+    /// leaves them out for the sake of others.
     pub(crate) fn declined(&self, outcome: &Outcome) -> RapidHashSet<&str> {
         let mut declined = RapidHashSet::default();
         if self.policy.is_none() {

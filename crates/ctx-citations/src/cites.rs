@@ -445,7 +445,8 @@ fn with_lines(range: Range<usize>, id: &str, lines: Option<&str>) -> Range<usize
 }
 
 /// The id that `text` is or begins with, and what is behind it. What `is_id` may have the marks in
-/// it that lines follow. Behind a dagger there are lines, or a name that is passed over: `1†source`.
+/// it that lines follow. Behind a dagger there are lines, or a name that is passed over:
+/// `1†source`.
 fn taken_apart(text: &str, is_id: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
     let marks = [':', '#'];
     if is_id(text) {

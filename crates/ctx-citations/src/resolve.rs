@@ -93,10 +93,10 @@ impl fmt::Debug for ResolveOptions<'_> {
 /// commas, semicolons and `and` stands between these, on one line and within 400 bytes.
 ///
 /// An id of letters, digits and `_` alone may be code as well. It is no citation in marks of code
-/// or a block of code, as a link (`[1](https://example.org)`), or right behind a name (`arr[1]`). It
-/// is one right behind a word that the source it cites has in prose (`the moon[1] is far`), or that
-/// a clause of at least four words ends with (`It follows the moon[1].`), unless code of the answer
-/// or of what is shown has that word as a name: in marks of code, or with an index.
+/// or a block of code, as a link (`[1](https://example.org)`), or right behind a name (`arr[1]`).
+/// It is one right behind a word that the source it cites has in prose (`the moon[1] is far`), or
+/// that a clause of at least four words ends with (`It follows the moon[1].`), unless code of the
+/// answer or of what is shown has that word as a name: in marks of code, or with an index.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_with(answer, citations, &ResolveOptions::default()).unwrap_or_default()
 }

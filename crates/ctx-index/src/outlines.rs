@@ -23,8 +23,8 @@ impl Outlines for Index {
 }
 
 impl Index {
-    /// The hash ([`ctx_source::Text::unmasked_hash`]) of the indexed text of `path`, to which the line
-    /// numbers of its parts refer. `None` if the file is not indexed. All zeros if the text is
+    /// The hash ([`ctx_source::Text::unmasked_hash`]) of the indexed text of `path`, to which the
+    /// line numbers of its parts refer. `None` if the file is not indexed. All zeros if the text is
     /// uncertain: an update is writing it or was interrupted, or another process has written a
     /// newer text than the one that this index answers from.
     pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {

@@ -13,8 +13,8 @@ use serde::de::{
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The deserializer that reads JSON of callers: chunks, options, requests, receipts. A whole number
-/// is one however it is written (`59.0`), and a struct must be an object. `serde_json` by itself also reads an array as
-/// the fields in their order, and refuses `59.0` as an integer.
+/// is one however it is written (`59.0`), and a struct must be an object. `serde_json` by itself
+/// also reads an array as the fields in their order, and refuses `59.0` as an integer.
 ///
 /// ```
 /// use ctx_model::{Relation, Wire};

@@ -37,8 +37,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 8 connections; one second for reads, 30 seconds for writes and a minute for files; 32 terms, 1,000 candidates,
-    /// 1,000 rows; files and messages of 1 MiB; a cache of 256 MiB; 6 retries.
+    /// 8 connections; one second for reads, 30 seconds for writes and a minute for files; 32 terms,
+    /// 1,000 candidates, 1,000 rows; files and messages of 1 MiB; a cache of 256 MiB; 6 retries.
     fn default() -> Self {
         Limits {
             connections: 8,

@@ -8,8 +8,8 @@ use ctx_model::{Chunk, LineSpan, Origin};
 use ctx_source::{Text, is_hash};
 use ctx_syntax::{Outline, Piece, lines, pieces};
 
-/// Returns the hash ([`Text::unmasked_hash`]) of the text of a file that a store has indexed, if known.
-/// Without such a function, hits are taken to refer to the present file.
+/// Returns the hash ([`Text::unmasked_hash`]) of the text of a file that a store has indexed, if
+/// known. Without such a function, hits are taken to refer to the present file.
 #[derive(Clone, Default)]
 pub(crate) struct Indexed(Option<Arc<HashOf>>);
 

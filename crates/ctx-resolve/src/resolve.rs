@@ -51,8 +51,8 @@ pub struct Resolved {
     /// Differences from what the hits said, with reasons: `moved`, `stale`, `moved_or_deleted`, and
     /// `unverified` where these are unknown. And differences from the files: `masked`.
     pub warnings: Vec<Warning>,
-    /// The hash ([`ctx_source::Text::unmasked_hash`]) of each file that was read, by path: to detect later
-    /// whether it has changed.
+    /// The hash ([`ctx_source::Text::unmasked_hash`]) of each file that was read, by path: to
+    /// detect later whether it has changed.
     pub files: BTreeMap<String, [u8; 32]>,
     /// Files that could not be read for a transient reason ([`SourceError::is_transient`]):
     /// resolving again soon may show more.
@@ -196,10 +196,10 @@ impl Resolver {
         self
     }
 
-    /// Sets a function that returns the hash ([`Text::unmasked_hash`]) of the indexed text of a file, to
-    /// which hits by lines alone refer. If the file has changed since, the definition that the hit
-    /// names is looked for in it, and the hit is omitted as stale if it is not there. `None` means
-    /// unknown: then the lines are taken as they are.
+    /// Sets a function that returns the hash ([`Text::unmasked_hash`]) of the indexed text of a
+    /// file, to which hits by lines alone refer. If the file has changed since, the definition that
+    /// the hit names is looked for in it, and the hit is omitted as stale if it is not there.
+    /// `None` means unknown: then the lines are taken as they are.
     #[must_use]
     pub fn with_indexed(
         mut self,

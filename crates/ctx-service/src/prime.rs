@@ -125,11 +125,11 @@ impl Request<'_> {
 
 impl Service {
     /// The best context for `message` in `thread`, or in none: what the message and the thread's
-    /// pins name, what a search finds, earlier messages, and recently shown files. All sources are queried
-    /// concurrently, each within the deadline; their results are scored and selected within the
-    /// budget. A source that fails or is late is reported and contributes nothing; but pins, and
-    /// the references of the options, must be in the context. The times at which files were shown
-    /// are recorded in the background, unless the keeper of the contexts records them
+    /// pins name, what a search finds, earlier messages, and recently shown files. All sources are
+    /// queried concurrently, each within the deadline; their results are scored and selected within
+    /// the budget. A source that fails or is late is reported and contributes nothing; but pins,
+    /// and the references of the options, must be in the context. The times at which files were
+    /// shown are recorded in the background, unless the keeper of the contexts records them
     /// ([`Service::without_recording`]). A thread without a name is none.
     ///
     /// What `message` names after an `@`, such as `@src/tide.rs:10-20`, must be in the context as

@@ -121,8 +121,8 @@ pub fn is_prose(path: &str, language: Option<&str>) -> bool {
     PROSE.contains(&language)
 }
 
-/// Whether the file at `path` is a table, a notebook or a log: a text whose lines are independent of
-/// each other.
+/// Whether the file at `path` is a table, a notebook or a log: a text whose lines are independent
+/// of each other.
 pub fn is_table(path: &str) -> bool {
     has_extension(path, TABLES)
 }

@@ -1,6 +1,6 @@
-//! Salvage of a damaged state, when whoever runs the server asks for it. Threads, messages and votes
-//! cannot be made again, so nothing of them is given up unasked: a damaged state closes its owner's
-//! folder. Here its intact rows become a new state, and what was damaged is kept beside it.
+//! Salvage of a damaged state, when whoever runs the server asks for it. Threads, messages and
+//! votes cannot be made again, so nothing of them is given up unasked: a damaged state closes its
+//! owner's folder. Here its intact rows become a new state, and what was damaged is kept beside it.
 
 use std::fs::{self, File};
 use std::io;
