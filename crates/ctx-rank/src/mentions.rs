@@ -52,6 +52,11 @@ const EXTENSIONS: &[&str] = &[
     "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
+/// Extensions of other files that questions name: of modules, of tables. Sorted.
+const NAMED: &[&str] = &[
+    "cjs", "csv", "cts", "jsonl", "kts", "mts", "ndjson", "sass", "tsv",
+];
+
 /// Whether files with this `extension`, in lower case, are written by hand.
 pub(crate) fn is_written(extension: &str) -> bool {
     EXTENSIONS.binary_search(&extension).is_ok()
@@ -77,7 +82,11 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     let path = path.trim_start_matches("./").trim_start_matches("../");
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;
-    let is_known = is_written(&extension.to_lowercase());
+    let extension = extension.to_lowercase();
+    // Reports name logs that are elsewhere, but seldom a line of one.
+    let is_line_of_log = extension == "log" && lines.is_some();
+    let is_known =
+        is_written(&extension) || NAMED.binary_search(&&*extension).is_ok() || is_line_of_log;
     let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
     // `console.c` cannot be told from a file, and is taken for one; with a single letter before the
     // dot, as in `e.c`, it is not.
@@ -462,6 +471,6 @@ mod tests {
 
     #[test]
     fn extensions_are_sorted() {
-        assert!(EXTENSIONS.is_sorted());
+        assert!(EXTENSIONS.is_sorted() && NAMED.is_sorted());
     }
 }

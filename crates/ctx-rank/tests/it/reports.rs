@@ -902,6 +902,25 @@ fn frames_of_dotnet() {
 }
 
 #[test]
+fn lines_of_modules_tables_and_logs_are_places() {
+    places("what is at vite.config.mts:3?", &[("vite.config.mts", 3)]);
+    places(
+        "lib/index.cjs:40 and a.d.cts",
+        &[("lib/index.cjs", 40), ("a.d.cts", 0)],
+    );
+    places("see build.gradle.kts", &[("build.gradle.kts", 0)]);
+    places(
+        "why is data/orders.csv:501 wrong",
+        &[("data/orders.csv", 501)],
+    );
+    places("Events.JSONL#L7", &[("Events.JSONL", 7)]);
+    places("what failed at server.log:13001", &[("server.log", 13_001)]);
+    // Only a line of a log is asked for.
+    places("the whole output is in /tmp/build-325.log", &[]);
+    places("console.log and this.catalog:3", &[]);
+}
+
+#[test]
 fn a_path_as_editors_open_it_is_a_place() {
     for (text, line) in [
         ("file:///home/ada/app/src/pool.rs:300", Some(300)),
