@@ -483,8 +483,8 @@ pub(crate) struct MessagesQuery {
     /// The `next` that came with the previous page, which had the same `order`.
     #[param(value_type = Option<i64>, minimum = 0)]
     pub(crate) after: Option<String>,
-    /// Which messages come first, on each page and among pages.
-    #[param(inline, value_type = Option<schema::MessageOrder>, default = "oldest")]
+    /// Which messages come first, on each page and among pages: if left out, the oldest.
+    #[param(inline, value_type = Option<schema::MessageOrder>)]
     pub(crate) order: Option<String>,
 }
 

@@ -200,6 +200,19 @@ fn every_option_is_described_with_its_default() {
     }
 }
 
+#[test]
+fn the_orders_of_messages_are_described() {
+    let openapi = described(&Running::embedded());
+    let parameters = &openapi["paths"]["/v1/threads/{id}/messages"]["get"]["parameters"];
+    let mut parameters = parameters.as_array().unwrap().iter();
+    let order = parameters.find(|it| it["name"] == "order").unwrap();
+    assert_eq!(order["required"], false);
+    // Nothing but one of the words is asked for.
+    let schema = order["schema"].to_string();
+    assert!(schema.contains(r#""enum":["oldest","latest"]"#), "{schema}");
+    assert!(!schema.contains("object"), "{schema}");
+}
+
 /// Of what the description says in other words than descriptions.
 #[test]
 fn people_see_what_is_required_allowed_and_default() {
