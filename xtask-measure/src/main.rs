@@ -81,11 +81,5 @@ fn run(verb: Verb) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().verb) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("\nerror: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    xtask::end(run(Arguments::parse().verb))
 }

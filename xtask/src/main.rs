@@ -51,11 +51,5 @@ fn main() -> ExitCode {
         Verb::Postgres => postgres::run(&workspace),
         Verb::Measure(verb) => measure::run(&verb),
     });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("\nerror: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    xtask::end(outcome)
 }
