@@ -151,7 +151,13 @@ fn messages_outlive_the_row_of_their_thread() {
     let threads = database.threads(&Page::default()).unwrap().items;
     let made = threads.iter().find(|it| it.title.is_some()).unwrap();
     assert_eq!(made.title.as_deref(), Some("salvaged"));
-    let count = |id: &str| database.messages(id, &MessagePage::default()).unwrap().items.len();
+    let count = |id: &str| {
+        database
+            .messages(id, &MessagePage::default())
+            .unwrap()
+            .items
+            .len()
+    };
     assert_eq!((count("a"), count(&made.id), count("c")), (12, 12, 11));
     assert!(database.messages("b", &MessagePage::default()).is_err());
     drop(database);
