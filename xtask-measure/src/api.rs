@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::bench::machine;
 use crate::served::{self, Served, Store};
 use crate::{python, record};
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 const TOOL: &str = "schemathesis==4.32.5";
 /// The phases: the described examples, the edges of every type, random requests, and requests that

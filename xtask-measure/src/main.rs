@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The allocator of `ctx`, so that measurements apply to its users; peers in this process use it
 /// too.
@@ -81,5 +81,5 @@ fn run(verb: Verb) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    xtask::end(run(Arguments::parse().verb))
+    xtask_call::end(run(Arguments::parse().verb))
 }

@@ -7,8 +7,8 @@ use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::python;
-use xtask::command::{Call, cargo};
-use xtask::workspace::Workspace;
+use xtask_call::command::{Call, cargo};
+use xtask_call::workspace::Workspace;
 
 /// The packages of the client.
 const PACKAGES: [&str; 2] = ["mcp==2.3.0", "tiktoken==0.14.0"];

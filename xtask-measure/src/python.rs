@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use xtask::command::Call;
+use xtask_call::command::Call;
 
 /// The folder with the programs of the environment in `folder`, which has `packages` in the given
 /// versions. It is created if necessary, which needs `python3` and a package index.

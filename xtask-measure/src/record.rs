@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 const PAGE: &str = "docs/record/server.md";
 const HEAD: &str =

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::bench::machine;
 use crate::record;
 use crate::served::{self, Client, Keeps, Owner, Reply, Served, get, post};
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 const THREADS: usize = 3;

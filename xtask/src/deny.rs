@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The version that is installed if there is none.
 const VERSION: &str = "0.20.2";

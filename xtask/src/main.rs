@@ -15,7 +15,7 @@ mod tidy;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -51,5 +51,5 @@ fn main() -> ExitCode {
         Verb::Postgres => postgres::run(&workspace),
         Verb::Measure(verb) => measure::run(&verb),
     });
-    xtask::end(outcome)
+    xtask_call::end(outcome)
 }

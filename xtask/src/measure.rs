@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use xtask::command::Call;
+use xtask_call::command::Call;
 
 /// What to measure.
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@
 use anyhow::Result;
 use ctx_testkit::postgres;
 
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// Installs PostgreSQL where that is wanted, and prints whether it is there.
 #[expect(clippy::unnecessary_wraps, reason = "it is called as every chore is")]

@@ -10,8 +10,8 @@ use clap::Args;
 use ctx_testkit::skip;
 
 use crate::{deny, layers, postgres, tidy};
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// How thorough to be.
 #[derive(Debug, Args)]

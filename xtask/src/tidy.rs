@@ -8,12 +8,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The most columns of a comment, as of code.
 const COLUMNS: usize = 100;
 /// The folders with sources.
-const FOLDERS: [&str; 3] = ["crates", "xtask", "xtask-measure"];
+const FOLDERS: [&str; 4] = ["crates", "xtask", "xtask-call", "xtask-measure"];
 
 /// Names each comment that is too wide.
 ///

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{CargoOpt, MetadataCommand};
 
-use xtask::command::cargo;
-use xtask::workspace::Workspace;
+use xtask_call::command::cargo;
+use xtask_call::workspace::Workspace;
 
 const LARGEST_FILE: u64 = 512 * 1024;
 

@@ -9,8 +9,8 @@ use cargo_metadata::{Package, Target, TargetKind};
 use serde::Deserialize;
 
 use super::Options;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The result of one bench.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use std::thread::available_parallelism;
 use anyhow::Result;
 
 use super::figures;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// One line: date, commit, processor, memory, compiler.
 pub(crate) fn describe(workspace: &Workspace) -> Result<String> {

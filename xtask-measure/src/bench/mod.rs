@@ -20,7 +20,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 pub(crate) use search::Worker;
 

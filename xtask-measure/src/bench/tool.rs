@@ -13,8 +13,8 @@ use super::corpus::{self, Corpus};
 use super::figures::median;
 use super::peers::{self, Packer};
 use super::{Options, Part};
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// GNU time, which reports a process's peak memory.
 const GNU_TIME: &str = "/usr/bin/time";

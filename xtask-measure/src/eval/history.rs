@@ -13,7 +13,7 @@ use ctx::syntax::{Language, is_prose, language_name};
 
 use super::code::{self, BUDGETS, Instance, Out, Places, Shown, git_folder, mean};
 use super::{History, stable, work};
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The least bytes of a question: a headline alone is no report.
 const SHORTEST: usize = 160;

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// Which evaluation.
 #[derive(Debug, Subcommand)]

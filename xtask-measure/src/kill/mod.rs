@@ -22,7 +22,7 @@ use self::write::{Acknowledged, Counts, Kind as What, Writer};
 use crate::bench::machine;
 use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Owner, Served, Store};
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The owners who write: each of them threads, messages to one thread, files, and votes.
 const OWNERS: [&str; 2] = ["ada", "bob"];

@@ -23,7 +23,7 @@ use self::sweep::Sweep;
 use self::workload::Corpus;
 use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Served, Store};
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// The share of questions in the second sweep that were asked a moment ago.
 const REPEATS: f64 = 0.3;

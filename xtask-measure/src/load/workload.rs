@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::bench::corpus;
 use crate::served::{Client, Owner, Request, post};
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The number of threads per owner, each with `TURNS` earlier turns.
 const THREADS: usize = 8;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 
 use super::Store;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// An owner who may send requests.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use std::fs;
 use anyhow::{Context, Result};
 
 use super::table::Table;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The system that crates are counted for, whatever this one is.
 const SYSTEM: &str = "x86_64-unknown-linux-gnu";

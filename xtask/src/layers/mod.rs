@@ -23,8 +23,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use graph::Graph;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// How much to check.
 #[derive(Debug, Default, Args)]

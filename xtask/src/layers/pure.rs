@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::table::Table;
-use xtask::workspace::Workspace;
+use xtask_call::workspace::Workspace;
 
 /// Where a crate that may not reaches for the world outside, tests aside, as `path:line: word`.
 pub(super) fn check(workspace: &Workspace, table: &Table) -> Result<Vec<String>> {

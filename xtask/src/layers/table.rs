@@ -70,8 +70,8 @@ pub(super) const TABLE: Table = Table {
         row("protocol", &["ctx-server", "ctx-mcp"]),
         row("tool", &["ctx-cli"]),
         row("laws", &["ctx-testkit"]),
-        row("chores", &["xtask"]),
-        row("measurements", &["xtask-measure"]),
+        row("calls of chores", &["xtask-call"]),
+        row("chores", &["xtask", "xtask-measure"]),
     ],
     core: &[
         "ctx-model",

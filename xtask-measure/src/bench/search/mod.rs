@@ -24,8 +24,8 @@ pub(super) use query::{Asked, Spread};
 
 use super::corpus::{self, Corpus};
 use super::{Options, Part};
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The results.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use super::super::figures::median;
 use super::super::tool::{self, build};
 use super::bare;
 use super::questions::Material;
-use xtask::command::Call;
-use xtask::workspace::Workspace;
+use xtask_call::command::Call;
+use xtask_call::workspace::Workspace;
 
 /// The results; memory in bytes, if it could be measured.
 #[derive(Debug)]
