@@ -37,7 +37,6 @@ pub(super) fn open(folder: &Path) -> Result<Connection> {
 
 /// Replaces `file` by one that contains its intact rows.
 fn salvage(file: &Path) -> Result<Left> {
-    let failed = |error: io::Error| BackendError::failed("write a database", error);
     let new = file.with_extension("new");
     remove(&new).map_err(failed)?;
     let mut to = Connection::open(&new).map_err(write_failed)?;
@@ -54,6 +53,11 @@ fn salvage(file: &Path) -> Result<Left> {
     remove_logs(file).map_err(failed)?;
     fs::rename(&new, file).map_err(failed)?;
     Ok(left)
+}
+
+/// A file of a database that cannot be written, or read as it is copied.
+pub(super) fn failed(error: io::Error) -> BackendError {
+    BackendError::failed("write a database", error)
 }
 
 /// Removes the log of a database that another takes the place of: it must not be applied to that.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, Transaction};
 use super::database::{Result, STATE_FILE, check_state, read_failed, write_failed};
 use super::mark::Mark;
 use super::rows::{FILES, THREADS, Table};
-use super::salvage::{each_readable, log_of, remove, remove_logs};
+use super::salvage::{each_readable, failed, log_of, remove, remove_logs};
 use super::schema::{STATE, changes};
 use crate::backend::BackendError;
 use crate::random::random_id;
@@ -98,10 +98,6 @@ pub(super) fn salvage(folder: &Path) -> Result<Option<Salvaged>> {
     fs::rename(&new, &file).map_err(failed)?;
     sync(folder).map_err(failed)?;
     Ok(Some(salvaged))
-}
-
-fn failed(error: io::Error) -> BackendError {
-    BackendError::failed("write a database", error)
 }
 
 /// Copies `file`, and its log if there is one, to a name that is free. Returns that.

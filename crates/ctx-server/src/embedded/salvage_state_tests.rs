@@ -3,29 +3,16 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 
 use super::*;
-use crate::backend::{NewMessage, NewThread};
+use crate::backend::NewThread;
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
 use crate::embedded::rows::{MESSAGES, USAGE, VOTES};
-use crate::embedded::tests::{each_flip, empty};
+use crate::embedded::tests::{each_flip, empty, write_threads};
 use crate::paging::{MessagePage, Page};
 
 /// Writes three threads with twelve messages each, and eight rows of each other kind.
 fn fill(database: &Database) {
-    let quota = Quota::default();
-    for thread in ["a", "b", "c"] {
-        let new = NewThread::default();
-        database.create_thread(thread.into(), new, &quota).unwrap();
-        for number in 0..12 {
-            let message = NewMessage {
-                id: None,
-                role: "user".to_owned(),
-                content: format!("message {number} of {thread}, {}", "and so on ".repeat(20)),
-            };
-            let id = format!("msg-{thread}-{number}");
-            database.append(thread, id, message, &quota).unwrap();
-        }
-    }
+    write_threads(database, &NewThread::default());
     let filled = database.change(|transaction| {
         for number in 1..=8_i64 {
             let path = Value::from(format!("src/file-{number}.rs"));

@@ -9,7 +9,7 @@ use super::*;
 use crate::backend::{NewMessage, NewThread};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
-use crate::embedded::tests::{each_flip, empty};
+use crate::embedded::tests::{each_flip, empty, write_threads};
 use crate::paging::{MessagePage, Page};
 
 fn fill(folder: &Path) {
@@ -17,23 +17,11 @@ fn fill(folder: &Path) {
 }
 
 fn fill_open(database: &Database) {
-    let quota = Quota::default();
-    for thread in ["a", "b", "c"] {
-        let new = NewThread {
-            pinned: vec!["src/a.rs".to_owned()],
-            ..NewThread::default()
-        };
-        database.create_thread(thread.into(), new, &quota).unwrap();
-        for number in 0..12 {
-            let message = NewMessage {
-                id: None,
-                role: "user".to_owned(),
-                content: format!("message {number} of {thread}, {}", "and so on ".repeat(20)),
-            };
-            let id = format!("msg-{thread}-{number}");
-            database.append(thread, id, message, &quota).unwrap();
-        }
-    }
+    let pinned = NewThread {
+        pinned: vec!["src/a.rs".to_owned()],
+        ..NewThread::default()
+    };
+    write_threads(database, &pinned);
     let filled = database.change(|transaction| {
         for number in 0..8_i64 {
             let path = format!("src/file-{number}.rs");

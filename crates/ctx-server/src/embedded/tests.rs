@@ -5,6 +5,7 @@ use ctx_assemble::Cancel;
 use ctx_model::BuildOptions;
 use tempfile::TempDir;
 
+use super::database::Database;
 use super::receipts::{MOST_UNWRITTEN, keep_behind};
 use super::rows::SHOWN;
 use super::*;
@@ -32,6 +33,24 @@ pub(super) fn each_flip(
 
 pub(super) fn empty() -> TempDir {
     tempfile::tempdir().unwrap()
+}
+
+/// Writes three threads like `thread`, each with twelve messages.
+pub(super) fn write_threads(database: &Database, thread: &NewThread) {
+    let quota = Quota::default();
+    for id in ["a", "b", "c"] {
+        let new = thread.clone();
+        database.create_thread(id.into(), new, &quota).unwrap();
+        for number in 0..12 {
+            let message = NewMessage {
+                id: None,
+                role: "user".to_owned(),
+                content: format!("message {number} of {id}, {}", "and so on ".repeat(20)),
+            };
+            let name = format!("msg-{id}-{number}");
+            database.append(id, name, message, &quota).unwrap();
+        }
+    }
 }
 
 #[cfg(unix)]
