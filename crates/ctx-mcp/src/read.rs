@@ -24,6 +24,7 @@ const MOST_OTHERS: usize = 5;
 
 /// A file's text and its outline.
 struct File {
+    path: String,
     text: Arc<Text>,
     language: Option<Language>,
     outline: Arc<Outline>,
@@ -42,6 +43,7 @@ impl File {
             .then(|| "Secrets in the file are shown as so many asterisks.".to_owned());
         let notes = converted.into_iter().chain(masked).collect();
         Ok(File {
+            path: path.to_owned(),
             text,
             language,
             outline: Arc::new(outline),
@@ -50,7 +52,7 @@ impl File {
     }
 
     fn source(&self) -> Source<'_> {
-        Source::with_outline(self.language, self.text.as_str(), Arc::clone(&self.outline))
+        Source::with_outline(&self.path, self.text.as_str(), Arc::clone(&self.outline))
     }
 
     fn language(&self) -> &'static str {

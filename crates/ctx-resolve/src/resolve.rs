@@ -619,7 +619,7 @@ fn of_file(
     let is_of_another = resolver.indexed.is_of_another(&path, text);
     let changed = is_of_another.then(|| Changed::new(text.as_str(), &outline));
     let mut found: Vec<Found> = look_up(changed.as_ref());
-    let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
+    let source = Source::with_outline(&path, text.as_str(), Arc::clone(&outline));
     if resolver.awaited.is_so()
         && let Some(chunk) = best_of(&mut found)
     {

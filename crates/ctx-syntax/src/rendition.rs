@@ -5,14 +5,14 @@ use std::sync::Arc;
 use ctx_model::{LineSpan, RenditionKind};
 
 use crate::lines::{Line, Lines, Shown, beginning, indentation, mark};
-use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, pieces};
+use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, language_name, pieces};
 
 /// The number of lines that an excerpt shows before and after each match.
 pub const CONTEXT_LINES: u32 = 2;
 
-/// A declaration of more lines, of which a skeleton leaves nothing out, has an excerpt that leaves
-/// out what is not about its matches.
-const LONG_DECLARATION: u32 = 20;
+/// Of a span of more lines, of which a skeleton leaves nothing out, an excerpt leaves out what is
+/// not about its matches. It may be a table, settings, constants; prose is read in order.
+const LONG: u32 = 20;
 
 /// Which marks are shown for lines that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) enum Marks {
 #[derive(Clone, Debug)]
 pub struct Source<'t> {
     language: Option<Language>,
+    /// Whether it is, or may be, written for people to read.
+    is_prose: bool,
     lines: Vec<&'t str>,
     outline: Arc<Outline>,
 }
@@ -37,19 +39,18 @@ impl<'t> Source<'t> {
     /// Reads `text`, whose language is recognised by its path and first lines. Time: that of
     /// [`Outline::of`].
     pub fn new(path: &str, text: &'t str, limits: &Limits) -> Self {
-        let language = Language::of(path, text);
-        let outline = Outline::of(text, language, limits);
-        Source::with_outline(language, text, outline)
+        let outline = Outline::of(text, Language::of(path, text), limits);
+        Source::with_outline(path, text, outline)
     }
 
-    /// A text whose outline is known.
-    pub fn with_outline(
-        language: Option<Language>,
-        text: &'t str,
-        outline: impl Into<Arc<Outline>>,
-    ) -> Self {
+    /// The text at `path`, whose outline is known. O(bytes).
+    pub fn with_outline(path: &str, text: &'t str, outline: impl Into<Arc<Outline>>) -> Self {
+        let language = Language::of(path, text);
+        let name = language.map(Language::name);
+        let name = name.or_else(|| language_name(path, text));
         Source {
             language,
+            is_prose: name.is_none_or(|it| is_prose(path, Some(it))),
             lines: pieces::lines(text),
             outline: outline.into(),
         }
@@ -116,10 +117,8 @@ impl<'t> Source<'t> {
     fn marks(&self, kind: RenditionKind) -> Marks {
         match kind {
             RenditionKind::Full | RenditionKind::Excerpt => Marks::All,
-            RenditionKind::Skeleton | RenditionKind::Signature => match self.language {
-                Some(language) if !is_prose("", Some(language.name())) => Marks::AllAndCut,
-                _ => Marks::All,
-            },
+            RenditionKind::Skeleton | RenditionKind::Signature if self.is_prose => Marks::All,
+            RenditionKind::Skeleton | RenditionKind::Signature => Marks::AllAndCut,
             RenditionKind::Mention => Marks::Cut,
         }
     }
@@ -182,12 +181,10 @@ impl<'t> Source<'t> {
 
     fn excerpt(&self, span: LineSpan, matches: &[u32]) -> Shown {
         let mut shown = self.skeleton(span);
-        if span.line_count() > LONG_DECLARATION
-            && shown.numbers(false).next().is_none()
-            && self.is_of_one(span)
-        {
+        let is_whole = |shown: &Shown| !shown.numbers(false).any(|it| self.says(it));
+        if span.line_count() > LONG && !self.is_prose && is_whole(&shown) {
             shown = self.signature(Shown::none(span), span);
-            if shown.numbers(false).next().is_none() {
+            if is_whole(&shown) {
                 shown = self.mention(Shown::none(span), span);
             }
         }
@@ -200,18 +197,6 @@ impl<'t> Source<'t> {
             }
         }
         shown
-    }
-
-    /// Whether `span` is of one declaration, which is no section of a document.
-    fn is_of_one(&self, span: LineSpan) -> bool {
-        let first = (span.start()..=span.end()).find(|&it| self.says(it));
-        let first = first.unwrap_or(span.start());
-        let holds = |it: &Symbol| {
-            it.kind != SymbolKind::Section
-                && it.span_with_doc().start() <= first
-                && span.end() <= it.span.end()
-        };
-        self.begun_by(span.end()).iter().any(holds)
     }
 
     fn skeleton(&self, span: LineSpan) -> Shown {

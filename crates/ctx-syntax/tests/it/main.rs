@@ -14,7 +14,7 @@ mod renditions;
 mod truncation;
 
 use ctx_model::RenditionKind;
-use ctx_syntax::{Lines, Source};
+use ctx_syntax::{Lines, Source, beginning};
 
 /// Every line with a number is the source's line of that number.
 #[track_caller]
@@ -36,14 +36,13 @@ fn is_verbatim(text: &str, lines: &Lines<'_>) {
 #[track_caller]
 fn is_nested(text: &str, source: &Source<'_>, span: ctx_model::LineSpan, matches: &[u32]) {
     let mut above: Option<Vec<u32>> = None;
-    let mut full: Option<Vec<u32>> = None;
     for kind in RenditionKind::ALL {
         let lines = source.render(span, kind, matches);
         is_verbatim(text, &lines);
         let numbers: Vec<u32> = lines.numbers().collect();
-        // Of a declaration that a skeleton shows whole the excerpt may have less.
-        let is_whole = kind == RenditionKind::Skeleton && Some(&numbers) == full.as_ref();
-        full = full.or_else(|| Some(numbers.clone()));
+        // If a skeleton leaves no more out than blank lines and the ends of long ones, the excerpt
+        // may show less.
+        let is_whole = kind == RenditionKind::Skeleton && leaves_nothing_out(source, span, &lines);
         if let Some(above) = above.filter(|_| !is_whole) {
             let is_there = |number: &u32| above.binary_search(number).is_ok();
             assert!(
@@ -61,6 +60,15 @@ fn is_nested(text: &str, source: &Source<'_>, span: ctx_model::LineSpan, matches
         }
         above = Some(numbers);
     }
+}
+
+/// Whether every line of `span` that is not blank is in `lines`, as a whole or by its beginning.
+fn leaves_nothing_out(source: &Source<'_>, span: ctx_model::LineSpan, lines: &Lines<'_>) -> bool {
+    let mut shown = lines.as_slice().iter().filter(|it| left_out(it).is_none());
+    let mut said = source.lines(span).filter(|(_, it)| !it.trim().is_empty());
+    said.all(|(number, line)| {
+        shown.any(|it| it.number == Some(number) || beginning(line) == Some(&*it.text))
+    })
 }
 
 fn left_out(line: &ctx_syntax::Line<'_>) -> Option<usize> {

@@ -186,7 +186,7 @@ fn symbols_that_are_in_none_are_outermost() {
         let lines = ctx_syntax::lines(text);
         assert!(!ctx_syntax::pieces(&lines, &changed).is_empty());
         changed.pack();
-        let source = Source::with_outline(None, text, changed);
+        let source = Source::with_outline("a", text, changed);
         for kind in RenditionKind::ALL {
             let shown = source.render(source.whole(), kind, &[]);
             assert!(shown.numbers().next().is_some(), "{kind}");
@@ -328,6 +328,40 @@ fn the_excerpt_of_a_long_table_is_what_names_it_and_the_lines_asked_about() {
             assert_eq!(numbers, expected, "{path}");
             crate::is_nested(&text, &source, span, &[middle]);
         }
+    }
+}
+
+#[test]
+fn the_excerpt_of_many_settings_is_the_first_and_the_lines_asked_about() {
+    let flat: [(&str, fn(u32) -> String); 7] = [
+        ("a.toml", |n| format!("setting_{n} = {n}\n")),
+        ("a.yaml", |n| format!("setting_{n}: {n}\n")),
+        ("a.py", |n| format!("SETTING_{n} = {n}\n")),
+        ("a.rs", |n| format!("const SETTING_{n}: u32 = {n};\n")),
+        ("a.sh", |n| format!("export SETTING_{n}={n}\n")),
+        ("a.ini", |n| format!("setting_{n} = {n}\n")),
+        ("a.ini", |n| {
+            format!("setting_{n} = {}\n", "long ".repeat(50))
+        }),
+    ];
+    let excerpt = |path: &str, text: &str| {
+        let source = Source::new(path, text, &Limits::default());
+        crate::is_nested(text, &source, source.whole(), &[10]);
+        let shown = source.render(source.whole(), RenditionKind::Excerpt, &[10]);
+        shown.numbers().collect::<Vec<_>>()
+    };
+    for (path, line) in flat {
+        let text = |count| (1..=count).map(line).collect::<String>();
+        assert!(excerpt(path, &text(15)).len() >= 15, "{path}");
+        assert_eq!(excerpt(path, &text(45)), [1, 8, 9, 10, 11, 12], "{path}");
+        // A blank line is no line that a skeleton leaves out.
+        let parted = format!("{}\n{}", text(12), text(32));
+        assert_eq!(excerpt(path, &parted), [1, 8, 9, 10, 11, 12], "{path}");
+    }
+    // Of what is, or may be, written to be read everything is read.
+    for path in ["a.md", "a.txt", "notes"] {
+        let text: String = (1..=45).map(|n| format!("This is line {n}.\n")).collect();
+        assert!(excerpt(path, &text).len() >= 45, "{path}");
     }
 }
 
