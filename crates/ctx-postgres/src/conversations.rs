@@ -1,5 +1,5 @@
 //! Threads as a service lists them: begun explicitly, with titles, and listed in the order in which
-//! they began.
+//! they began, or were last active.
 
 use std::time::Duration;
 
@@ -26,6 +26,11 @@ pub struct StoredThread {
     pub pinned: Vec<String>,
     /// When it began, in milliseconds since 1970.
     pub begun_at: i64,
+    /// When it began or got its last message, in milliseconds since 1970.
+    pub active_at: i64,
+    /// The number of that among all beginnings and messages of its owner, in the order in which
+    /// they came.
+    pub activity: i64,
 }
 
 /// A message of a thread.
@@ -106,8 +111,8 @@ const BEGIN: &str = "
         INSERT INTO ctx.said AS s (owner) VALUES ($1)
         ON CONFLICT (owner) DO UPDATE SET owner = s.owner RETURNING threads < $6::bigint AS has
     ), it AS (
-        INSERT INTO ctx.threads (owner, thread, title, pins, begun_at, changed_at)
-        SELECT $1, $2, $3, cardinality($4::text[]), $5::bigint, $5::bigint / 1000 FROM room WHERE room.has
+        INSERT INTO ctx.threads (owner, thread, title, pins, begun_at, active_at)
+        SELECT $1, $2, $3, cardinality($4::text[]), $5::bigint, $5::bigint FROM room WHERE room.has
         ON CONFLICT (owner, thread) DO NOTHING RETURNING thread
     ), pins AS (
         INSERT INTO ctx.pinned (owner, thread, number, what)
@@ -124,7 +129,7 @@ const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 F
 const PIN: &str = "
     WITH it AS (
         UPDATE ctx.threads SET pins = pins + cardinality($3::text[]) WHERE owner = $1 AND thread = $2
-        RETURNING thread, number, title, begun_at, pins - cardinality($3::text[]) AS before
+        RETURNING thread, number, title, begun_at, active_at, activity, pins - cardinality($3::text[]) AS before
     ), gone AS (
         DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what <> ALL ($3::text[])
     ), new AS (
@@ -132,7 +137,12 @@ const PIN: &str = "
         SELECT $1, it.thread, it.before + p.number, p.what FROM it, unnest($3::text[]) WITH ORDINALITY AS p (what, number)
         ON CONFLICT (owner, thread, what) DO UPDATE SET number = excluded.number
     )
-    SELECT number, title, begun_at FROM it";
+    SELECT number, thread, title, begun_at, $3::text[], active_at, activity FROM it";
+
+/// The columns of a [`StoredThread`], of a row `t` of the owner `$1`.
+const COLUMNS: &str = "t.number, t.thread, t.title, t.begun_at, ARRAY(
+        SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
+    ), t.active_at, t.activity";
 
 /// Messages of an owner are counted one transaction at a time: the one that has found room keeps
 /// the lock until its message is added. A transaction that finds no room at first, or the message
@@ -153,32 +163,41 @@ const ADD: &str = "
         SELECT $1, $2, turn.last + 1, $3, $4, $5, $6::bigint, $7::smallint FROM turn, room WHERE room.has
         ON CONFLICT (owner, thread, id) DO NOTHING RETURNING number
     ), moved AS (
-        UPDATE ctx.threads SET last = new.number, changed_at = greatest(changed_at, $6::bigint) FROM new
+        UPDATE ctx.threads SET last = new.number,
+            active_at = greatest(active_at, $6::bigint * 1000 + $7::smallint) FROM new
         WHERE owner = $1 AND thread = $2
     )
     SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false)
             OR EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3),
         EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
 
+/// A thread that is being forgotten is waited for, and one that is not forgotten stays until the
+/// context is kept: that goes with it.
+///
 /// No part of a statement sees what another part writes, so this computes which other contexts to
 /// remove: as many of the oldest as make room for this one, and all up to the latest that is too
 /// old. At most 64 at a time.
 const KEEP: &str = "
-    WITH kept AS (
-        INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
-        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT, kept_at = now()
+    WITH its AS MATERIALIZED (
+        SELECT FROM ctx.threads WHERE owner = $1 AND thread = $6::text FOR KEY SHARE
+    ), kept AS (
+        INSERT INTO ctx.contexts (owner, id, receipt, thread)
+        SELECT $1, $2, $3, $6::text WHERE $6::text IS NULL OR EXISTS (SELECT FROM its)
+        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT, kept_at = now() RETURNING 1
     ), over AS (
         SELECT coalesce((SELECT bytes FROM ctx.kept WHERE owner = $1), 0) - $5::bigint + octet_length($3)
             - coalesce((SELECT bytes FROM ctx.contexts WHERE owner = $1 AND id = $2), 0) AS bytes
     ), oldest AS (
         SELECT number, bytes, kept_at FROM ctx.contexts WHERE owner = $1 AND id <> $2 ORDER BY number LIMIT 64
+    ), gone AS (
+        DELETE FROM ctx.contexts WHERE owner = $1 AND id <> $2 AND number <= (
+            SELECT max(it.number) FROM over, (
+                SELECT number, kept_at, sum(bytes) OVER (ORDER BY number) - bytes AS before FROM oldest
+            ) it
+            WHERE it.before < over.bytes OR it.kept_at < now() - make_interval(secs => $4::float8)
+        )
     )
-    DELETE FROM ctx.contexts WHERE owner = $1 AND id <> $2 AND number <= (
-        SELECT max(it.number) FROM over, (
-            SELECT number, kept_at, sum(bytes) OVER (ORDER BY number) - bytes AS before FROM oldest
-        ) it
-        WHERE it.before < over.bytes OR it.kept_at < now() - make_interval(secs => $4::float8)
-    )";
+    SELECT EXISTS (SELECT FROM kept)";
 
 impl OwnedStore {
     /// Begins `thread` at `at`, in milliseconds since 1970, unless it exists or the owner has
@@ -196,9 +215,7 @@ impl OwnedStore {
         most: u64,
     ) -> Result<Added, StoreError> {
         check_key("the name of the thread", thread)?;
-        if let Some(title) = title.filter(|it| !it.is_empty()) {
-            check_key("the title of the thread", title)?;
-        }
+        check_title(title)?;
         for what in pinned {
             check_key("the reference", what)?;
         }
@@ -265,13 +282,33 @@ impl OwnedStore {
             .of(transaction.query_one(&pin, &[&owner, &thread, &pinned]))
             .await?;
         waiting.of(transaction.commit()).await?;
-        Ok(Some(StoredThread {
-            number: row.get(0),
-            thread: thread.to_owned(),
-            title: row.get(1),
-            pinned: pinned.to_vec(),
-            begun_at: row.get(2),
-        }))
+        Ok(Some(stored_thread(&row)))
+    }
+
+    /// Gives `thread` this title, or none. Returns the thread, or `None` if there is none. The
+    /// title is on the server's disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a title that is longer than 1,024 bytes or contains a NUL; those
+    /// of the database.
+    pub async fn set_title(
+        &self,
+        thread: &str,
+        title: Option<&str>,
+    ) -> Result<Option<StoredThread>, StoreError> {
+        check_key("the name of the thread", thread)?;
+        check_title(title)?;
+        let sql = format!(
+            "WITH t AS (
+                 UPDATE ctx.threads SET title = $3 WHERE owner = $1 AND thread = $2
+                 RETURNING number, thread, title, begun_at, active_at, activity
+             )
+             SELECT {COLUMNS} FROM t"
+        );
+        let values: [&(dyn ToSql + Sync); 2] = [&thread, &title];
+        let rows = self.write_rows("name a thread", Mode::Writes, &sql, &values);
+        let rows = rows.await?;
+        Ok(rows.first().map(stored_thread))
     }
 
     /// Whether `thread` was begun.
@@ -301,14 +338,15 @@ impl OwnedStore {
         if thread.contains('\0') {
             return Ok(None);
         }
-        let sql = "SELECT number, thread, title, begun_at, ARRAY(
-                       SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
-                   ), (SELECT count(*) FROM ctx.messages m WHERE m.owner = $1 AND m.thread = t.thread)
-                   FROM ctx.threads t WHERE owner = $1 AND thread = $2";
+        let sql = format!(
+            "SELECT {COLUMNS},
+                 (SELECT count(*) FROM ctx.messages m WHERE m.owner = $1 AND m.thread = t.thread)
+             FROM ctx.threads t WHERE owner = $1 AND thread = $2"
+        );
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &thread];
-        let rows = self.read("read a thread", sql, &values).await?;
+        let rows = self.read("read a thread", &sql, &values).await?;
         let found = rows.first();
-        Ok(found.map(|row| (stored_thread(row), row.get::<_, i64>(5).cast_unsigned())))
+        Ok(found.map(|row| (stored_thread(row), row.get::<_, i64>(7).cast_unsigned())))
     }
 
     /// The threads that began before the one with number `before`, the latest first.
@@ -320,12 +358,37 @@ impl OwnedStore {
         before: Option<i64>,
         limit: usize,
     ) -> Result<Vec<StoredThread>, StoreError> {
-        let sql = "SELECT number, thread, title, begun_at, ARRAY(
-                       SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
-                   ) FROM ctx.threads t WHERE owner = $1 AND number < $2 ORDER BY number DESC LIMIT $3::int";
+        self.threads_in("number", before, limit).await
+    }
+
+    /// The threads whose last activity was before the one with number `before`, the latest first.
+    /// A thread that is active while it is listed moves to the beginning of the list, which was
+    /// read before: no thread is listed twice.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn active_threads(
+        &self,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<StoredThread>, StoreError> {
+        self.threads_in("activity", before, limit).await
+    }
+
+    /// At most `limit` threads before the one that has `before` in this column, the latest first.
+    async fn threads_in(
+        &self,
+        column: &'static str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<StoredThread>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM ctx.threads t WHERE owner = $1 AND {column} < $2
+             ORDER BY {column} DESC LIMIT $3::int"
+        );
         let (before, limit) = (before.unwrap_or(i64::MAX), self.limits().rows(limit));
         let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &before, &limit];
-        let rows = self.read("list threads", sql, &values).await?;
+        let rows = self.read("list threads", &sql, &values).await?;
         Ok(rows.iter().map(stored_thread).collect())
     }
 
@@ -461,23 +524,40 @@ impl OwnedStore {
     /// Keeps `receipt` as that of the context `id`, and removes others that `keeping` no longer
     /// allows: those that are too old, and the oldest while all take too many bytes. If these are
     /// many, some are removed with each call. A context that is kept already becomes the latest.
-    /// Returns before the data is on the disk, since a context can be built again.
+    /// One of a thread is forgotten with that, and is not kept if there is none: returns whether it
+    /// is kept. Returns before the data is on the disk, since a context can be built again.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for an invalid id, or a NUL; those of the database.
+    /// [`StoreError::Invalid`] for an invalid id or name of a thread, or a NUL; those of the
+    /// database.
     pub async fn keep_context(
         &self,
         id: &str,
         receipt: &str,
+        thread: Option<&str>,
         keeping: Retention,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;
+        if let Some(thread) = thread {
+            check_key("the name of the thread", thread)?;
+        }
         let (age, bytes) = keeping.values();
-        let values: [&(dyn ToSql + Sync); 4] = [&id, &receipt, &age, &bytes];
-        self.write_in("keep a context", Mode::Notes, KEEP, &values)
-            .await?;
-        Ok(())
+        let values: [&(dyn ToSql + Sync); 5] = [&id, &receipt, &age, &bytes, &thread];
+        let kept = self.write_rows("keep a context", Mode::Notes, KEEP, &values);
+        Ok(kept.await?.first().is_some_and(|row| row.get(0)))
+    }
+
+    /// Removes the context `id`. Returns whether it was kept.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn forget_context(&self, id: &str) -> Result<bool, StoreError> {
+        if id.contains('\0') {
+            return Ok(false);
+        }
+        let sql = "DELETE FROM ctx.contexts WHERE owner = $1 AND id = $2";
+        Ok(self.write_one("forget a context", sql, &[&id]).await? > 0)
     }
 
     /// The receipt of the context `id`, while it is kept.
@@ -538,5 +618,13 @@ fn stored_thread(row: &Row) -> StoredThread {
         title: row.get(2),
         begun_at: row.get(3),
         pinned: row.get(4),
+        active_at: row.get(5),
+        activity: row.get(6),
     }
+}
+
+/// Checks that `title` can be that of a thread; it may be empty.
+fn check_title(title: Option<&str>) -> Result<(), StoreError> {
+    let title = title.filter(|it| !it.is_empty());
+    title.map_or(Ok(()), |it| check_key("the title of the thread", it))
 }

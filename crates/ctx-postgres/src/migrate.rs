@@ -12,7 +12,7 @@ use crate::error::said;
 use crate::transaction::Waiting;
 
 /// The steps, in order. A released step is never changed: every change is a further step.
-const STEPS: [&str; 18] = [
+const STEPS: [&str; 20] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -31,6 +31,8 @@ const STEPS: [&str; 18] = [
     include_str!("../migrations/0016_vectors.sql"),
     include_str!("../migrations/0017_threads.sql"),
     include_str!("../migrations/0018_usage.sql"),
+    include_str!("../migrations/0019_activity.sql"),
+    include_str!("../migrations/0020_contexts.sql"),
 ];
 
 /// The version that this program needs.

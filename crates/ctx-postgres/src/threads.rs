@@ -21,9 +21,9 @@ pub(crate) fn check_key(what: &'static str, key: &str) -> Result<(), StoreError>
 
 /// Gives the number of the next message of a thread, and creates the thread if it is new.
 const NEXT: &str = "
-    INSERT INTO ctx.threads AS t (owner, thread, last, changed_at) VALUES ($1, $2, 1, $3)
+    INSERT INTO ctx.threads AS t (owner, thread, last, active_at) VALUES ($1, $2, 1, $3)
     ON CONFLICT (owner, thread) DO UPDATE
-        SET last = t.last + 1, changed_at = greatest(t.changed_at, excluded.changed_at)
+        SET last = t.last + 1, active_at = greatest(t.active_at, excluded.active_at)
     RETURNING last";
 const ADD: &str = "
     INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at)
@@ -54,7 +54,7 @@ impl OwnedStore {
         let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
         let next = waiting.of(transaction.prepare_cached(NEXT)).await?;
-        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.sent_at.get()];
+        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.sent_at.as_millis()];
         let row = waiting.of(transaction.query_one(&next, &values)).await?;
         let add = waiting.of(transaction.prepare_cached(ADD)).await?;
         let number: i64 = row.get(0);
@@ -74,7 +74,7 @@ impl OwnedStore {
         }
     }
 
-    /// Removes `thread` with all its messages and references. Returns whether it existed.
+    /// Removes `thread` with all its messages, references and contexts. Returns whether it existed.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a name that is empty, longer than 1,024 bytes or contains a NUL;

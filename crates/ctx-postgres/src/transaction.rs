@@ -321,11 +321,23 @@ impl OwnedStore {
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, StoreError> {
+        let mut rows = self.write_rows(doing, Mode::Writes, sql, values).await?;
+        Ok(rows.pop().expect("each of these statements has one row"))
+    }
+
+    /// Runs one statement that writes in this mode, whose first parameter is the owner, and returns
+    /// the rows of its result.
+    pub(crate) async fn write_rows(
+        &self,
+        doing: &'static str,
+        mode: Mode,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
         let owner = self.owner();
         let all = with_owner(&owner, values);
-        let once = || self.at_once(doing, Mode::Writes, sql, &all, Wanted::Rows);
-        let mut rows = self.retried(once).await?.rows;
-        Ok(rows.pop().expect("each of these statements has one row"))
+        let once = || self.at_once(doing, mode, sql, &all, Wanted::Rows);
+        Ok(self.retried(once).await?.rows)
     }
 
     /// Repeats `work`, each time after a wait, while it gives way to another transaction or gets a

@@ -11,9 +11,9 @@ use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::cause::is_away;
+use crate::cause::{Fact, is_away};
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, MessagePage, Page};
+use crate::paging::{FilePage, Listing, MessagePage, ThreadPage};
 use crate::reserve::Reserve;
 use crate::{Keeping, Owner};
 
@@ -64,18 +64,34 @@ pub trait Backend: Send + Sync {
         page: FilePage,
     ) -> Result<Listing<KeptFile, String>, BackendError>;
 
+    /// Returns the file at this path and its text.
+    async fn file(&self, owner: &Owner, path: &str) -> Result<FileText, BackendError>;
+
     /// Creates a thread.
     async fn create_thread(&self, owner: &Owner, thread: NewThread)
     -> Result<Thread, BackendError>;
 
-    /// Lists the threads, latest first.
-    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
+    /// Lists the threads.
+    async fn threads(
+        &self,
+        owner: &Owner,
+        page: ThreadPage,
+    ) -> Result<Listing<Thread>, BackendError>;
 
     /// Returns a thread, and how many messages it has.
     async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
 
-    /// Removes a thread with its messages and pins, and returns what it was.
+    /// Removes a thread with its messages, pins and receipts, and returns what it was. None of its
+    /// contexts stays in a cache.
     async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
+
+    /// Gives a thread this title, or none.
+    async fn set_title(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        title: Option<String>,
+    ) -> Result<Thread, BackendError>;
 
     /// Replaces the pins of a thread by `pinned`, which has no duplicates.
     async fn pin(
@@ -108,6 +124,10 @@ pub trait Backend: Send + Sync {
 
     /// Returns the receipt of an earlier context, as long as it is kept.
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError>;
+
+    /// Removes the receipt of an earlier context, and the context from caches. Returns whether it
+    /// was kept.
+    async fn remove_receipt(&self, owner: &Owner, id: &str) -> Result<bool, BackendError>;
 
     /// Waits until everything that was answered is stored. This is the last call to a store, when
     /// no more requests come; data that stores write behind their answers would otherwise be lost
@@ -402,6 +422,49 @@ pub struct KeptFile {
     pub bytes: u64,
 }
 
+/// A stored file with its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileText {
+    /// The file.
+    #[serde(flatten)]
+    pub file: KeptFile,
+    /// Its stored text, in which secrets are masked.
+    pub content: String,
+}
+
+impl FileText {
+    /// The file at `path` with this content, if that has this hash. O(bytes).
+    ///
+    /// # Errors
+    /// [`BackendError::Damaged`] if it has not.
+    pub fn checked(path: &str, content: String, hash: [u8; 32]) -> Result<Self, BackendError> {
+        if *blake3::hash(content.as_bytes()).as_bytes() != hash {
+            return Err(BackendError::Damaged {
+                what: "the file",
+                source: Fact("its text is not as it was stored").into(),
+            });
+        }
+        Ok(FileText {
+            file: KeptFile {
+                path: path.to_owned(),
+                hash: blake3::Hash::from_bytes(hash).to_hex().to_string(),
+                bytes: content.len() as u64,
+            },
+            content,
+        })
+    }
+
+    /// There is no file at `path`.
+    pub fn not_found(path: &str) -> BackendError {
+        BackendError::NotFound {
+            what: "file",
+            field: "path",
+            id: path.to_owned(),
+        }
+    }
+}
+
 /// A thread to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewThread {
@@ -427,6 +490,8 @@ pub struct Thread {
     pub pinned: Vec<String>,
     /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
+    /// When it was created or got its last message, whichever is later, in milliseconds since 1970.
+    pub active_at: i64,
 }
 
 /// A thread, and how many messages it has.

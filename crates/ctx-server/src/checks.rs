@@ -13,8 +13,16 @@ pub(crate) fn check_thread(
     pinned: &[String],
 ) -> Result<(), BackendError> {
     check("id", id, LONGEST_NAME)?;
-    check("title", title.unwrap_or_default(), LONGEST_NAME)?;
+    check_title(title)?;
     check_pinned(pinned)
+}
+
+/// Checks that a thread can have this title.
+///
+/// # Errors
+/// [`BackendError::Invalid`], which names the field.
+pub(crate) fn check_title(title: Option<&str>) -> Result<(), BackendError> {
+    check("title", title.unwrap_or_default(), LONGEST_NAME)
 }
 
 /// Checks that these references can be pinned to a thread.

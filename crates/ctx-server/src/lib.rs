@@ -60,7 +60,7 @@ pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 /// The version of axum whose types [`Routes`] returns.
 pub use axum;
 pub use backend::{
-    Appended, Backend, BackendError, Ingested, IngestedFile, KeptFile, Message, NewFile,
+    Appended, Backend, BackendError, FileText, Ingested, IngestedFile, KeptFile, Message, NewFile,
     NewMessage, NewThread, Opened, Prime, PrimeRequest, Receipt, Removed, RemovedFile, Scored,
     Signal, Stats, Thread, ThreadInfo, Vote,
 };
@@ -78,7 +78,9 @@ pub use job::{Job, Stage, Timing};
 pub use limits::Limits;
 pub use nest::Routes;
 pub use owner::Owner;
-pub use paging::{FilePage, Listing, MessageOrder, MessagePage, Page, PageLimit};
+pub use paging::{
+    FilePage, Listing, MessageOrder, MessagePage, PageLimit, ThreadOrder, ThreadPage,
+};
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::{Breakdown, Fault, Faults, Problem, Shortfall};

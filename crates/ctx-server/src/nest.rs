@@ -29,7 +29,7 @@ const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The methods and headers that pages of allowed sites may use.
 const CORS: Cors = Cors {
-    methods: "GET, POST, PUT, DELETE",
+    methods: "GET, POST, PUT, PATCH, DELETE",
     headers: "Authorization, Content-Type",
     readable: "X-Request-Id, Retry-After",
 };

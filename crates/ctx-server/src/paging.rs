@@ -1,12 +1,26 @@
 //! Pages of lists.
 
-/// Which page of a list to return.
+/// Which page of the threads to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct ThreadPage {
     /// The most entries of the page.
     pub limit: PageLimit,
     /// Where the previous page ended: the `next` that came with it.
     pub after: Option<i64>,
+    /// Which threads come first, on each page and among pages.
+    pub order: ThreadOrder,
+}
+
+/// In which order threads are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThreadOrder {
+    /// The last created first.
+    #[default]
+    Created,
+    /// The last active first: those that were created, or got a message, last. A thread that
+    /// becomes active between two pages moves to the beginning: no thread is listed twice, and
+    /// every thread that stays as it is is listed.
+    Active,
 }
 
 /// Which page of the messages of a thread to return.
@@ -73,14 +87,6 @@ pub struct Listing<T, N = i64> {
     pub items: Vec<T>,
     /// Where the next page begins, if there is one.
     pub next: Option<N>,
-}
-
-impl<T> Listing<T> {
-    /// The page that `page` requests, of `rows` with their numbers. One row more than the limit
-    /// shows that there is a next page.
-    pub fn of(rows: Vec<(i64, T)>, page: &Page) -> Self {
-        Listing::within(rows, page.limit)
-    }
 }
 
 impl<T, N: Clone> Listing<T, N> {

@@ -86,7 +86,7 @@ pub struct Shortfall {
     pub needed: u32,
     /// The tokens that are available: the budget less its reserve.
     pub available: u32,
-    /// The smallest `maxTokens` that works; left out if none does.
+    /// The smallest `maxTokens` that works; left out if none does that a request may have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_max_tokens: Option<u32>,
     /// The parts of `needed`.
@@ -105,6 +105,21 @@ pub struct Breakdown {
     pub notices: u32,
     /// The chunks that must be shown, each at its cheapest.
     pub pinned: u32,
+}
+
+impl Problem {
+    /// The problem of a request that may have a budget of at most `most` tokens: a larger one is
+    /// not named as one that works.
+    pub(crate) fn within(mut self, most: u32) -> Self {
+        if let Some(shortfall) = &mut self.shortfall
+            && shortfall.smallest_max_tokens.is_some_and(|it| it > most)
+        {
+            shortfall.smallest_max_tokens = None;
+            let limit = format!(", and a request may have at most {most}: none works here");
+            self.detail.push_str(&limit);
+        }
+        self
+    }
 }
 
 impl Shortfall {

@@ -339,6 +339,14 @@ pub(crate) enum Format {
     Plain,
 }
 
+/// In which order threads are listed.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThreadOrder {
+    Created,
+    Active,
+}
+
 /// In which order messages are listed.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -483,7 +491,7 @@ pub(crate) struct Metadata {
     #[schema(nullable = false)]
     path: Option<String>,
     /// When the message was sent, when the file last changed or, for a recently shown file, when it
-    /// was shown: milliseconds since 1970.
+    /// was shown, rounded down to whole seconds: milliseconds since 1970.
     #[schema(nullable = false)]
     created_at: Option<i64>,
     /// The words of the question that it contains, as written in the question; in the item they may
@@ -711,7 +719,8 @@ pub(crate) struct Problem {
     /// The tokens that are available: `maxTokens` less its reserve.
     #[schema(nullable = false)]
     available: Option<u32>,
-    /// The smallest `maxTokens` that works, everything else being equal; left out if none does.
+    /// The smallest `maxTokens` that works, everything else being equal; left out if none does, or
+    /// only one that is larger than a request may have, as `detail` then says.
     #[schema(nullable = false)]
     smallest_max_tokens: Option<u32>,
     /// The parts of `needed`.

@@ -143,7 +143,7 @@ fn answer<T>(
             tracing::error!(status = 500, cause, "work ended without an answer");
             Err(Problem::internal())
         }
-        Ok(Ok(done)) => done.map_err(Problem::from),
+        Ok(Ok(done)) => done.map_err(|error| Problem::from(error).within(app.limits.max_tokens)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ctx_model::{BuildOptions, Chunk, UncheckedChunk, UncheckedOptions};
 use ctx_service::PrimeOptions;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
@@ -364,13 +364,55 @@ impl Input for ThreadRequest {
                 return Err(Problem::unprocessable("id", detail));
             }
         }
-        let title = self.title.as_deref().unwrap_or_default();
-        if is_longer(title, TITLE_CHARS) {
-            let detail = format!("it has at most {TITLE_CHARS} characters");
-            return Err(Problem::invalid("title", detail));
-        }
+        check_title(self.title.as_deref())?;
         check_references("pinned", &self.pinned, limits)
     }
+}
+
+/// What is to change of a thread.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"title": "How prices are rounded, and where"}))]
+pub(crate) struct ThreadChange {
+    /// Its new title, without a NUL character. Null removes the title, and if left out it stays.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 256)]
+    pub(crate) title: Change,
+}
+
+/// What is to become of a text that there may be.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Change {
+    /// It stays as it is.
+    #[default]
+    None,
+    /// It becomes this, or is removed.
+    To(Option<String>),
+}
+
+impl<'de> Deserialize<'de> for Change {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        Option::deserialize(json).map(Change::To)
+    }
+}
+
+impl Input for ThreadChange {
+    type Sent = Self;
+
+    fn check(&self, _: &Limits) -> Result<(), Problem> {
+        match &self.title {
+            Change::None => Ok(()),
+            Change::To(title) => check_title(title.as_deref()),
+        }
+    }
+}
+
+fn check_title(title: Option<&str>) -> Result<(), Problem> {
+    if is_longer(title.unwrap_or_default(), TITLE_CHARS) {
+        let detail = format!("it has at most {TITLE_CHARS} characters");
+        return Err(Problem::invalid("title", detail));
+    }
+    Ok(())
 }
 
 /// What is to be pinned to a thread.
@@ -459,17 +501,21 @@ impl Input for MessageRequest {
     }
 }
 
-/// Which page of a list to return.
+/// Which page of the threads to return.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct PageQuery {
+pub(crate) struct ThreadsQuery {
     /// The most entries of the page.
     #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
     pub(crate) limit: Option<String>,
-    /// The `next` that came with the previous page.
+    /// The `next` that came with the previous page, which had the same `order`.
     #[param(value_type = Option<i64>, minimum = 0)]
     pub(crate) after: Option<String>,
+    /// Which threads come first, on each page and among pages: the last `created` (also if left
+    /// out), or the last `active`, which were created or got a message last.
+    #[param(inline, value_type = Option<schema::ThreadOrder>, example = "active")]
+    pub(crate) order: Option<String>,
 }
 
 /// Which page of the messages of a thread to return.
@@ -499,6 +545,16 @@ pub(crate) struct FilesQuery {
     /// The `next` that came with the previous page.
     #[param(max_length = 1024)]
     pub(crate) after: Option<String>,
+}
+
+/// Which file to return.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FileQuery {
+    /// Its path, as it was sent, of at most 1,024 bytes in UTF-8.
+    #[param(min_length = 1, max_length = 1024, example = "src/price.rs")]
+    pub(crate) path: String,
 }
 
 /// Facts about a page of the files.
@@ -561,6 +617,13 @@ pub(crate) struct FeedbackData {
     pub(crate) counted: bool,
 }
 
+/// A context whose receipt was removed.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct RemovedContext {
+    /// Its id.
+    pub(crate) id: String,
+}
+
 /// The progress of a build.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -618,7 +681,7 @@ fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
 /// Checks the length of a path or a reference in bytes, as it is stored. If it also has too many
 /// characters it violates the schema; if not, it only violates the limit that the description
 /// states in words.
-fn check_key(field: &str, key: &str) -> Result<(), Problem> {
+pub(crate) fn check_key(field: &str, key: &str) -> Result<(), Problem> {
     const MOST: usize = limits::LONGEST_NAME;
     if (1..=MOST).contains(&key.len()) {
         return Ok(());

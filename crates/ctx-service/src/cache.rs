@@ -328,6 +328,18 @@ impl<V: Send + Sync + 'static> Cache<V> {
         self.kept.invalidate(key).await;
     }
 
+    /// Removes the answers of `owner` for which `is_it` holds. O(answers).
+    pub async fn forget_of(&self, owner: &Owner, is_it: impl Fn(&V) -> bool) {
+        let is_one = |entry: &Entry<V>| {
+            entry.owner == *owner && entry.value().is_some_and(|value| is_it(&value))
+        };
+        let kept = self.kept.iter().filter(|(_, entry)| is_one(entry));
+        let keys: Vec<Key> = kept.map(|(key, _)| *key).collect();
+        for key in keys {
+            self.forget(&key).await;
+        }
+    }
+
     /// Runs pending maintenance such as evictions, so that the metrics are up to date.
     pub async fn settle(&self) {
         self.kept.run_pending_tasks().await;

@@ -569,6 +569,7 @@ impl Making {
             feedback: service.context_handle(&id, &built.files, now),
             citations: service.with_handles(citations, &id, now),
             id,
+            thread: self.thread,
             files,
             unread: candidates.unread.into_iter().collect(),
             unresolved: std::mem::take(&mut candidates.unresolved),

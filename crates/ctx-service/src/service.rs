@@ -186,6 +186,14 @@ impl Service {
         self
     }
 
+    /// Removes the owner's contexts for which `is_it` holds from the cache. One that is being built
+    /// meanwhile may be cached after this. O(cached contexts).
+    pub async fn forget(&self, is_it: impl Fn(&PrimeContext) -> bool) {
+        if let Some(cache) = &self.cache {
+            cache.forget_of(&self.owner, is_it).await;
+        }
+    }
+
     /// Caches data about texts in `memory`, which any number of services may share.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {

@@ -88,13 +88,13 @@ async fn a_message_that_comes_again_changes_nothing() {
     assert_eq!(add("u", "1", 3, 9).await, Added::Added);
     let client = raw(&fresh.url).await;
     let changes = async || {
-        let sql = "SELECT thread, changed_at FROM ctx.threads ORDER BY changed_at";
+        let sql = "SELECT thread, active_at FROM ctx.threads ORDER BY activity";
         let rows = client.query(sql, &[]).await.unwrap();
         let change = |row: &Row| (row.get::<_, String>(0), row.get::<_, i64>(1));
         rows.iter().map(change).collect::<Vec<_>>()
     };
     let before = changes().await;
-    assert_eq!(before, [("t".to_owned(), 2), ("u".to_owned(), 3)]);
+    assert_eq!(before, [("t".to_owned(), 2_000), ("u".to_owned(), 3_000)]);
     // Also where there is no room for another.
     for most in [9, 2] {
         assert_eq!(add("t", "1", 9, most).await, Added::Exists);
@@ -251,7 +251,9 @@ async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     let bytes = |most: u64| crate::keeping(3_600, most * 9);
-    bob.keep_context("0", "of another", bytes(3)).await.unwrap();
+    bob.keep_context("0", "of another", None, bytes(3))
+        .await
+        .unwrap();
     let mut kept: Vec<String> = Vec::new();
     for (most, ids) in [
         (3, &[0, 1, 2, 0, 3, 4, 4, 0, 5, 6, 7, 7][..]),
@@ -263,7 +265,7 @@ async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest
             // Of nine bytes each.
             let receipt = format!("receipt {id}");
             store
-                .keep_context(&id, &receipt, bytes(most))
+                .keep_context(&id, &receipt, None, bytes(most))
                 .await
                 .unwrap();
             kept.retain(|it| *it != id);
@@ -288,7 +290,7 @@ async fn contexts_that_are_too_old_go_however_few_they_are() {
     let store = fresh.owner("alice");
     let long = crate::keeping(3_600, 1_000);
     for id in ["1", "2", "3"] {
-        store.keep_context(id, "{}", long).await.unwrap();
+        store.keep_context(id, "{}", None, long).await.unwrap();
         assert!(store.is_kept(id, long).await.unwrap());
     }
     // What comes later is half of what may be kept, and more.
@@ -296,7 +298,7 @@ async fn contexts_that_are_too_old_go_however_few_they_are() {
     assert!(store.is_kept("3", crate::keeping(3_600, 6)).await.unwrap());
     let at_once = crate::keeping(0, 1_000);
     assert!(!store.is_kept("3", at_once).await.unwrap());
-    store.keep_context("3", "{}", at_once).await.unwrap();
+    store.keep_context("3", "{}", None, at_once).await.unwrap();
     for (id, is_there) in [("1", false), ("2", false), ("3", true)] {
         assert_eq!(store.context(id).await.unwrap().is_some(), is_there, "{id}");
     }
@@ -339,5 +341,154 @@ async fn to_look_a_message_up_reads_its_exchange_and_not_its_thread() {
         drop(store);
         let rows = read().await - before;
         assert!(rows < 20, "{rows} rows were read for {id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_are_listed_by_their_last_activity_and_none_is_listed_twice() {
+    let fresh = fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    for (store, at) in [(&alice, 5_000), (&bob, 9_000)] {
+        for thread in ["a", "b", "c", "d"] {
+            let begun = store.begin_thread(thread, None, &[], at, 10).await;
+            begun.unwrap();
+        }
+    }
+    let said = |id: &str, at| StoredMessage::new(id, "user", "said", at);
+    let add = async |thread: &str, id: &str, at| {
+        let added = alice.add_message(thread, &said(id, at), 99).await;
+        assert_eq!(added.unwrap(), Added::Added);
+    };
+    let page = async |before| {
+        let threads = alice.active_threads(before, 2).await.unwrap();
+        let next = threads.last().map(|it| it.activity);
+        let threads = threads.into_iter().map(|it| (it.thread, it.active_at));
+        (threads.collect::<Vec<_>>(), next)
+    };
+    let named = |all: &[(&str, i64)]| -> Vec<(String, i64)> {
+        all.iter().map(|(it, at)| ((*it).to_owned(), *at)).collect()
+    };
+    add("b", "1", 6_007).await;
+    // A clock that went back changes the order, and not the time.
+    add("a", "2", 4_000).await;
+    let (first, next) = page(None).await;
+    assert_eq!(first, named(&[("a", 5_000), ("b", 6_007)]));
+    // One that was to come next has moved to the beginning, and the rest follows all the same.
+    add("d", "3", 7_000).await;
+    let (second, next) = page(next).await;
+    assert_eq!(second, named(&[("c", 5_000)]));
+    assert_eq!(page(next).await.0, []);
+    add("c", "4", 8_000).await;
+    // What adds no message is no activity: one that is there, or is too many, a pin, a title.
+    for (id, wanted) in [("1", Added::Exists), ("new", Added::Full)] {
+        let added = alice.add_message("b", &said(id, 9_000), 4).await;
+        assert_eq!(added.unwrap(), wanted, "{id}");
+    }
+    alice.set_pins("b", &names(&["x"])).await.unwrap();
+    alice.set_title("b", Some("title")).await.unwrap();
+    let all = alice.active_threads(None, 9).await.unwrap();
+    let order: Vec<&str> = all.iter().map(|it| it.thread.as_str()).collect();
+    assert_eq!(order, ["c", "d", "a", "b"]);
+    let listed = alice.listed_threads(None, 9).await.unwrap();
+    let order: Vec<&str> = listed.iter().map(|it| it.thread.as_str()).collect();
+    assert_eq!(order, ["d", "c", "b", "a"]);
+    // No number is another owner's, and messages that come at once have numbers of their own.
+    let adding = (0..8).map(|it| {
+        let (bob, thread) = (bob.clone(), ["a", "b", "c", "d"][it % 4]);
+        let message = said(&it.to_string(), 9_000);
+        tokio::spawn(async move { bob.add_message(thread, &message, 99).await.unwrap() })
+    });
+    for task in adding.collect::<Vec<_>>() {
+        assert_eq!(task.await.unwrap(), Added::Added);
+    }
+    let mut of_bob = bob.active_threads(None, 9).await.unwrap();
+    assert_eq!(of_bob[0].activity, 12);
+    of_bob.dedup_by_key(|it| it.activity);
+    assert_eq!(of_bob.len(), 4);
+    assert_eq!(alice.active_threads(None, 9).await.unwrap(), all);
+}
+
+#[tokio::test]
+async fn a_title_is_changed_and_removed_and_is_its_owners() {
+    let fresh = fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    let pinned = names(&["b.rs", "a.rs"]);
+    let begun = alice.begin_thread("t", Some("first"), &pinned, 1, 10).await;
+    begun.unwrap();
+    let before = alice.stored_thread("t").await.unwrap().unwrap().0;
+    assert_eq!(bob.set_title("t", Some("of bob")).await.unwrap(), None);
+    for title in [Some("second"), Some(""), None] {
+        let named = alice.set_title("t", title).await.unwrap().unwrap();
+        let mut expected = before.clone();
+        expected.title = title.map(str::to_owned);
+        assert_eq!(named, expected);
+        assert_eq!(alice.stored_thread("t").await.unwrap().unwrap().0, named);
+    }
+    for title in ["x".repeat(1_025), "a\0b".to_owned()] {
+        let error = alice.set_title("t", Some(&title)).await.unwrap_err();
+        let is_it = |what| what == "the title of the thread";
+        assert!(
+            matches!(error, ctx_postgres::StoreError::Invalid { what, .. } if is_it(what)),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contexts_are_forgotten_one_by_one_and_with_their_thread() {
+    let fresh = fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    let long = crate::keeping(3_600, 1_000);
+    let keep = async |store: &OwnedStore, id: &str, thread: Option<&str>| {
+        store.keep_context(id, "{}", thread, long).await.unwrap()
+    };
+    for store in [&alice, &bob] {
+        for thread in ["t", "u"] {
+            store.begin_thread(thread, None, &[], 1, 9).await.unwrap();
+        }
+        for (id, thread) in [
+            ("1", Some("t")),
+            ("2", Some("t")),
+            ("3", Some("u")),
+            ("4", None),
+        ] {
+            assert!(keep(store, id, thread).await);
+        }
+    }
+    let there = async |store: &OwnedStore| {
+        let mut there = Vec::new();
+        for id in ["1", "2", "3", "4"] {
+            if store.context(id).await.unwrap().is_some() {
+                there.push(id);
+            }
+        }
+        there
+    };
+    assert!(alice.forget_context("1").await.unwrap());
+    assert!(!alice.forget_context("1").await.unwrap());
+    assert!(!alice.forget_context("no\0ne").await.unwrap());
+    assert_eq!(there(&alice).await, ["2", "3", "4"]);
+    assert!(alice.forget_thread("t").await.unwrap());
+    assert_eq!(there(&alice).await, ["3", "4"]);
+    assert_eq!(there(&bob).await, ["1", "2", "3", "4"]);
+    // None is kept of a thread that there is not, also of another owner's.
+    assert!(!keep(&alice, "5", Some("t")).await);
+    assert!(!keep(&alice, "5", Some("none")).await);
+    assert_eq!(alice.context("5").await.unwrap(), None);
+    let client = raw(&fresh.url).await;
+    let bytes = "SELECT k.bytes = sum(c.bytes) FROM ctx.kept k JOIN ctx.contexts c USING (owner)
+        GROUP BY owner, k.bytes";
+    for row in client.query(bytes, &[]).await.unwrap() {
+        assert!(row.get::<_, bool>(0));
+    }
+    // One that is kept while its thread is forgotten is either not kept, or forgotten with it.
+    for turn in 0..20 {
+        let (thread, id) = (format!("t{turn}"), format!("c{turn}"));
+        alice.begin_thread(&thread, None, &[], 1, 99).await.unwrap();
+        let (forgetting, name) = (alice.clone(), thread.clone());
+        let forgotten = tokio::spawn(async move { forgetting.forget_thread(&name).await });
+        let _ = keep(&alice, &id, Some(&thread)).await;
+        assert!(forgotten.await.unwrap().unwrap());
+        assert_eq!(alice.context(&id).await.unwrap(), None, "{turn}");
     }
 }

@@ -6,7 +6,7 @@ use ctx_retrieve::{FileSearch as _, Message, Threads as _};
 use tokio_postgres::Client;
 
 use crate::fresh;
-use crate::server::{alone, patient, raw};
+use crate::server::{AS_OF_18, alone, patient, raw};
 
 fn message(id: impl Into<String>) -> StoredMessage {
     StoredMessage::new(id, "user", "x", 1_000)
@@ -149,11 +149,11 @@ async fn data_of_an_earlier_version_is_counted_and_found_by_folders_after_a_migr
         let owned = store.owner(owner).unwrap();
         let files = [("a", "éé"), ("D/b", owner)];
         owned.ingest(crate::texts(files)).await.unwrap();
-        for (thread, id) in [("t", "1"), ("t", "2"), ("u", "3")] {
-            let said = Message::new(id, "user", owner, UnixSeconds::new(1));
+        for (thread, id, at) in [("t", "1", 1), ("t", "2", 9), ("u", "3", 5)] {
+            let said = Message::new(id, "user", owner, UnixSeconds::new(at));
             owned.append(thread, &said).await.unwrap();
         }
-        let kept = owned.keep_context("c", owner, crate::keeping(60, 99));
+        let kept = owned.keep_context("c", owner, None, crate::keeping(60, 99));
         kept.await.unwrap();
     }
     // As it was before.
@@ -172,7 +172,9 @@ async fn data_of_an_earlier_version_is_counted_and_found_by_folders_after_a_migr
         UPDATE ctx.threads SET number = number * 10 + length(owner);
         ALTER TABLE ctx.threads ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY;
         DELETE FROM ctx.version WHERE version >= 7;";
-    admin.batch_execute(before).await.unwrap();
+    for before in [AS_OF_18, before] {
+        admin.batch_execute(before).await.unwrap();
+    }
     store.migrate().await.unwrap();
     for (owner, bytes) in [("alice", 9), ("bob", 7)] {
         let owned = store.owner(owner).unwrap();
@@ -188,6 +190,11 @@ async fn data_of_an_earlier_version_is_counted_and_found_by_folders_after_a_migr
         let threads = owned.listed_threads(None, 9).await.unwrap();
         let threads = threads.iter().map(|it| (it.number, it.thread.as_str()));
         assert_eq!(threads.collect::<Vec<_>>(), [(3, "v"), (2, "u"), (1, "t")]);
+        // They were active in the order of their last messages, and one that begins comes after.
+        let active = owned.active_threads(None, 9).await.unwrap();
+        let active = (active.iter()).map(|it| (it.activity, it.active_at, it.thread.as_str()));
+        let expected = [(3, 0, "v"), (2, 9_000, "t"), (1, 5_000, "u")];
+        assert_eq!(active.collect::<Vec<_>>(), expected);
     }
     let terms = "SELECT array_agg(term ORDER BY term) FROM ctx.terms WHERE term LIKE 'of %'";
     let terms: Vec<String> = admin.query_one(terms, &[]).await.unwrap().get(0);

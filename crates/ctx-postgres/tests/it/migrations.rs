@@ -5,7 +5,7 @@ use std::time::Duration;
 use ctx_postgres::{Limits, Store, StoreError};
 use ctx_retrieve::{FileSearch as _, Usage as _};
 
-use crate::server::{Fresh, Server, alone, patient, raw};
+use crate::server::{AS_OF_18, Fresh, Server, alone, patient, raw};
 
 #[tokio::test]
 async fn migrating_twice_is_migrating_once() {
@@ -18,7 +18,7 @@ async fn migrating_twice_is_migrating_once() {
         .await
         .unwrap();
     let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, (1..=18).collect::<Vec<i32>>());
+    assert_eq!(versions, (1..=20).collect::<Vec<i32>>());
 }
 
 #[tokio::test]
@@ -230,6 +230,7 @@ async fn no_error_shows_the_password() {
 async fn a_migration_waits_for_those_who_use_a_table_and_keeps_nobody_waiting() {
     let fresh = crate::fresh!();
     let client = raw(&fresh.url).await;
+    client.batch_execute(AS_OF_18).await.unwrap();
     let again = "DELETE FROM ctx.version WHERE version = 18";
     client.execute(again, &[]).await.unwrap();
     let mut other = raw(&fresh.url).await;
@@ -257,4 +258,51 @@ async fn a_migration_waits_for_those_who_use_a_table_and_keeps_nobody_waiting() 
     holder.rollback().await.unwrap();
     migrated.await.unwrap().unwrap();
     fresh.store.ready().await.unwrap();
+}
+
+#[tokio::test]
+async fn receipts_of_an_earlier_version_are_those_of_their_threads() {
+    let fresh = crate::fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    for store in [&alice, &bob] {
+        store.begin_thread("t", None, &[], 1, 9).await.unwrap();
+        for (id, receipt) in [
+            ("1", r#"{"id":"1","createdAt":5,"threadId":"t","stats":{}}"#),
+            (
+                "2",
+                r#"{"id":"2","createdAt":5,"threadId":"gone","stats":{}}"#,
+            ),
+            (
+                "3",
+                r#"{"id":"3","createdAt":5,"stats":{},"receipt":"\"threadId\":\"t\""}"#,
+            ),
+            ("4", "not read"),
+        ] {
+            let long = crate::keeping(3_600, 1_000);
+            assert!(store.keep_context(id, receipt, None, long).await.unwrap());
+        }
+    }
+    let client = raw(&fresh.url).await;
+    client.batch_execute(AS_OF_18).await.unwrap();
+    fresh.store.migrate().await.unwrap();
+    let there = async |store: &ctx_postgres::OwnedStore| {
+        let mut there = Vec::new();
+        for id in ["1", "2", "3", "4"] {
+            if store.context(id).await.unwrap().is_some() {
+                there.push(id);
+            }
+        }
+        there
+    };
+    for store in [&alice, &bob] {
+        assert_eq!(there(store).await, ["1", "3", "4"]);
+    }
+    alice.forget_thread("t").await.unwrap();
+    assert_eq!(there(&alice).await, ["3", "4"]);
+    assert_eq!(there(&bob).await, ["1", "3", "4"]);
+    let bytes = "SELECT k.bytes = sum(c.bytes) FROM ctx.kept k JOIN ctx.contexts c USING (owner)
+        GROUP BY owner, k.bytes";
+    for row in client.query(bytes, &[]).await.unwrap() {
+        assert!(row.get::<_, bool>(0));
+    }
 }

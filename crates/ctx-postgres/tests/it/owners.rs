@@ -33,7 +33,7 @@ pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
         assert!(store.vote(&vote).await.unwrap());
     }
     let kept = store
-        .keep_context("context 1", canary, crate::keeping(60, 1_000))
+        .keep_context("context 1", canary, None, crate::keeping(60, 1_000))
         .await;
     kept.unwrap();
 }

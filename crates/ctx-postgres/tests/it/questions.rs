@@ -247,6 +247,9 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     // Their numbers are those of the database.
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));
     rows.extend(each("listed threads", listed));
+    let active = store.active_threads(Some(number), limit).await?;
+    let active = (active.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.active_at));
+    rows.extend(each("active threads", active));
     let info = store.stored_thread(thread).await?;
     let info = info.map(|(it, count)| (it.thread, it.title, it.pinned, count));
     rows.extend(each("a thread", info));

@@ -6,6 +6,18 @@ use std::time::Duration;
 use ctx_postgres::{Limits, OwnedStore, Store};
 pub(crate) use ctx_testkit::postgres::{Server, raw};
 
+/// Takes back what the steps of the migration from 19 on did.
+pub(crate) const AS_OF_18: &str = "
+    ALTER TABLE ctx.contexts DROP COLUMN thread;
+    DROP FUNCTION ctx.number_activity CASCADE;
+    DROP INDEX ctx.threads_activity;
+    ALTER TABLE ctx.threads DROP COLUMN activity;
+    ALTER TABLE ctx.threads RENAME COLUMN active_at TO changed_at;
+    UPDATE ctx.threads SET changed_at = changed_at / 1000;
+    CREATE INDEX threads_changed ON ctx.threads (owner, changed_at);
+    ALTER TABLE ctx.said DROP COLUMN active;
+    DELETE FROM ctx.version WHERE version > 18;";
+
 /// Statements that read have a minute: a machine that is busy is no failure of the store.
 pub(crate) fn patient() -> Limits {
     Limits::default().with_reading(Duration::from_mins(1))

@@ -9,7 +9,7 @@ use ctx_retrieve::{
     Usefulness, Vote,
 };
 
-use crate::server::{patient, raw};
+use crate::server::{AS_OF_18, patient, raw};
 use crate::{fresh, texts};
 
 fn paths(paths: &[&str]) -> Vec<String> {
@@ -268,6 +268,7 @@ async fn of_a_file_that_is_removed_no_row_is_left_that_says_nothing() {
     assert_eq!(rows(&fresh.url).await, expected);
     // What an earlier version left.
     let client = raw(&fresh.url).await;
+    client.batch_execute(AS_OF_18).await.unwrap();
     let left = "INSERT INTO ctx.usage (owner, path) VALUES ('alice', 'x'), ('bob', 'y');
                 DELETE FROM ctx.version WHERE version = 18";
     client.batch_execute(left).await.unwrap();

@@ -117,6 +117,30 @@ pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io
     Err(error)
 }
 
+/// The content of `path` that has `hash`, in its place or staged, if there is one. O(bytes).
+pub(super) fn content(
+    staged: &Dir,
+    files: &Dir,
+    path: &str,
+    hash: [u8; 32],
+) -> io::Result<Option<Vec<u8>>> {
+    let (name, earlier) = (staged_name(path, hash), earlier_name(path));
+    // The last again: it may have been moved there since.
+    for (folder, name) in [
+        (files, path),
+        (staged, &name),
+        (staged, &earlier),
+        (files, path),
+    ] {
+        match folder.read(name) {
+            Ok(content) if *blake3::hash(&content).as_bytes() == hash => return Ok(Some(content)),
+            Err(error) if !is_absent(&error) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
 /// Whether the file at `path` in `folder` can be read and has this hash. O(bytes).
 fn has_hash(folder: &Dir, path: &str, hash: [u8; 32]) -> bool {
     let content = folder.read(path);

@@ -18,7 +18,7 @@ use super::files;
 use super::kept::NOT_KNOWN;
 use super::rows::FILES;
 use super::store::Store;
-use crate::backend::{BackendError, Ingested, IngestedFile, KeptFile, NewFile, Removed};
+use crate::backend::{BackendError, FileText, Ingested, IngestedFile, KeptFile, NewFile, Removed};
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
 use crate::cause::{Fact, cause, is_full};
@@ -93,6 +93,27 @@ impl Store {
                 .forget(|path| pending.iter().any(|it| it.0 == path));
             // If this fails, the next batch or removal tries again.
             let _ = files::clear(&self.staged, &pending);
+        }
+    }
+
+    /// The file at `path`, as it was stored last.
+    ///
+    /// # Errors
+    /// [`BackendError::NotFound`], and [`BackendError::Damaged`] if its text is no longer the one
+    /// that was stored.
+    pub(super) fn file(&self, path: &str) -> Result<FileText> {
+        let mut looked_for = None;
+        loop {
+            let known = self.database.file(path)?;
+            let (hash, _) = known.ok_or_else(|| FileText::not_found(path))?;
+            let content = files::content(&self.staged, &self.files, path, hash)
+                .map_err(|error| BackendError::failed("read a file", error))?;
+            let is_again = looked_for.replace(hash) == Some(hash);
+            // A text that is not there was replaced or removed meanwhile, or is damaged.
+            if content.is_some() || is_again {
+                let content = String::from_utf8(content.unwrap_or_default()).unwrap_or_default();
+                return FileText::checked(path, content, hash);
+            }
         }
     }
 

@@ -46,13 +46,13 @@ use self::lock::Lock;
 pub use self::salvage_state::{Salvaged, SalvagedRows};
 use self::store::{Store, check_no_links};
 use crate::backend::{
-    Appended, Backend, BackendError, Ingested, KeptFile, Message, NewFile, NewMessage, NewThread,
-    Opened, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
+    Appended, Backend, BackendError, FileText, Ingested, KeptFile, Message, NewFile, NewMessage,
+    NewThread, Opened, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::Priming;
 use crate::cause::Fact;
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, MessagePage, Page};
+use crate::paging::{FilePage, Listing, MessagePage, ThreadPage};
 use crate::quota::{Keeping, Quota};
 use crate::random::random_id;
 use crate::{Owner, ServerError, descriptors};
@@ -235,6 +235,11 @@ impl Backend for Embedded {
         self.with(owner, move |it| it.database.files(&page)).await
     }
 
+    async fn file(&self, owner: &Owner, path: &str) -> Result<FileText, BackendError> {
+        let path = path.to_owned();
+        self.with(owner, move |it| it.file(&path)).await
+    }
+
     async fn create_thread(
         &self,
         owner: &Owner,
@@ -248,7 +253,11 @@ impl Backend for Embedded {
             .await
     }
 
-    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError> {
+    async fn threads(
+        &self,
+        owner: &Owner,
+        page: ThreadPage,
+    ) -> Result<Listing<Thread>, BackendError> {
         self.with(owner, move |it| it.threads(&page)).await
     }
 
@@ -259,8 +268,17 @@ impl Backend for Embedded {
     }
 
     async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError> {
-        let id = id.to_owned();
-        self.with(owner, move |it| it.database.remove_thread(&id))
+        self.store(owner).await?.remove_thread(id).await
+    }
+
+    async fn set_title(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        title: Option<String>,
+    ) -> Result<Thread, BackendError> {
+        let thread = thread.to_owned();
+        self.with(owner, move |it| it.database.set_title(&thread, title))
             .await
     }
 
@@ -271,7 +289,8 @@ impl Backend for Embedded {
         pinned: Vec<String>,
     ) -> Result<Thread, BackendError> {
         let thread = thread.to_owned();
-        self.with(owner, move |it| it.pin(thread, pinned)).await
+        self.with(owner, move |it| it.database.pin(&thread, pinned))
+            .await
     }
 
     async fn append(
@@ -307,6 +326,10 @@ impl Backend for Embedded {
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError> {
         let id = id.to_owned();
         self.with(owner, move |it| it.receipt(&id)).await
+    }
+
+    async fn remove_receipt(&self, owner: &Owner, id: &str) -> Result<bool, BackendError> {
+        self.store(owner).await?.remove_receipt(id).await
     }
 
     async fn settle(&self) {

@@ -119,7 +119,7 @@ async fn it_keeps_text_of_any_kind() {
     laws::kept(async |title| begin(&next(), Some(title), &[])?.title).await;
     laws::kept(async |what| begin(&next(), None, &[what])?.pinned.pop()).await;
     laws::kept(async |what| {
-        let set = database.pin("t1".to_owned(), vec![what.to_owned()]);
+        let set = database.pin("t1", vec![what.to_owned()]);
         let kept = database.pinned_to("t1").unwrap().pop();
         assert_eq!(set.is_ok(), kept.as_deref() == Some(what));
         set.ok().and(kept)

@@ -41,7 +41,7 @@ impl Database {
             && is_awaited()
             && let Some(row) = rows.next().map_err(of_contexts)?
         {
-            let receipt = CONTEXTS.whole(row).and_then(|row| row.get_ref(2));
+            let receipt = CONTEXTS.whole(row).and_then(|row| row.get_ref(3));
             let receipt = receipt.map_err(of_contexts)?;
             recalling.look_into(receipt.as_str().unwrap_or_default());
         }

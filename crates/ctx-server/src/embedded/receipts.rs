@@ -4,6 +4,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _};
+use serde::Deserialize;
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result, read_failed, write_failed};
@@ -158,6 +159,65 @@ impl Database {
     }
 }
 
+/// Which contexts to remove.
+#[derive(Debug)]
+pub(super) enum Forgotten<'f> {
+    WithId(&'f str),
+    OfThread(&'f str),
+}
+
+impl Forgotten<'_> {
+    fn is_it(&self, prime: &Prime) -> bool {
+        match self {
+            Forgotten::WithId(id) => prime.id() == *id,
+            Forgotten::OfThread(thread) => prime.thread.as_deref() == Some(*thread),
+        }
+    }
+}
+
+impl Database {
+    /// Removes contexts, those that are not written yet among them. Returns whether there were any.
+    pub(super) fn forget_contexts(&self, which: &Forgotten<'_>) -> Result<bool> {
+        // Locked first: no writer has a copy of those that are not written.
+        let mut contexts = self.contexts();
+        let unwritten = {
+            let mut unwritten = self.unwritten();
+            let before = unwritten.contexts.len();
+            unwritten.contexts.retain(|it| !which.is_it(&it.prime));
+            before - unwritten.contexts.len()
+        };
+        let (column, value) = match which {
+            Forgotten::WithId(id) => ("id", id),
+            Forgotten::OfThread(thread) => ("thread", thread),
+        };
+        let transaction = contexts.transaction().map_err(write_failed)?;
+        let seqs = {
+            let forget = format!("DELETE FROM contexts WHERE {column} = ?1 RETURNING seq");
+            let mut forget = transaction.prepare_cached(&forget).map_err(write_failed)?;
+            let seqs = forget.query_map([value], |row| row.get(0));
+            seqs.and_then(Iterator::collect::<rusqlite::Result<Vec<i64>>>)
+                .map_err(of_contexts)?
+        };
+        transaction.commit().map_err(write_failed)?;
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        for seq in &seqs {
+            ledger.remove(*seq);
+        }
+        Ok(unwritten + seqs.len() > 0)
+    }
+}
+
+/// The thread that a stored receipt is of.
+pub(super) fn thread_of(receipt: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Stored {
+        #[serde(rename = "threadId")]
+        thread: Option<String>,
+    }
+
+    serde_json::from_str::<Stored>(receipt).ok()?.thread
+}
+
 /// Contexts whose write has ended, in success or not: they are removed from the unwritten ones.
 struct Written<'w> {
     database: &'w Database,
@@ -211,7 +271,13 @@ fn keep(
         };
         last = ledger::number(last, *at);
         then.add(last, text.len() as u64, *at);
-        let row = [prime.id().to_owned().into(), last.into(), text.into()];
+        let thread = prime.thread.clone();
+        let row = [
+            prime.id().to_owned().into(),
+            last.into(),
+            thread.into(),
+            text.into(),
+        ];
         CONTEXTS.put(&transaction, &row)?;
     }
     if let Some(gone) = then.let_go(now, keeping) {
@@ -236,7 +302,7 @@ fn kept(contexts: &Connection, id: &str) -> Result<Option<(i64, String)>> {
     let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
     let row = get.query_row([id], |row| {
         let row = CONTEXTS.whole(row)?;
-        let (its, seq, text): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (its, seq, text): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(3)?);
         Ok((its == id && !text.is_empty(), (seq, text)))
     });
     match row.optional().map_err(of_contexts)? {

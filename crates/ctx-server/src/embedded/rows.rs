@@ -43,6 +43,19 @@ pub(super) const FILES: Table = Table {
 };
 pub(super) const THREADS: Table = Table {
     name: "threads",
+    columns: &[
+        "seq",
+        "id",
+        "title",
+        "pinned",
+        "created_at",
+        "activity",
+        "active_at",
+    ],
+};
+/// As it was until format 7.
+pub(super) const THREADS_7: Table = Table {
+    name: "threads",
     columns: &["seq", "id", "title", "pinned", "created_at"],
 };
 pub(super) const MESSAGES: Table = Table {
@@ -58,6 +71,11 @@ pub(super) const USAGE: Table = Table {
     columns: &["path", "uses"],
 };
 pub(super) const CONTEXTS: Table = Table {
+    name: "contexts",
+    columns: &["id", "seq", "thread", "receipt"],
+};
+/// As it was until format 2.
+pub(super) const CONTEXTS_2: Table = Table {
     name: "contexts",
     columns: &["id", "seq", "receipt"],
 };

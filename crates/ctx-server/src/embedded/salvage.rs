@@ -9,7 +9,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, Transaction};
 
 use super::database::{BUILT_FILE, Result, prepared, write_failed};
-use super::rows::{CONTEXTS, SHOWN, Table};
+use super::receipts::thread_of;
+use super::rows::{CONTEXTS, Table};
 use super::schema::BUILT;
 use crate::backend::BackendError;
 use crate::cause::cause;
@@ -44,7 +45,7 @@ fn salvage(file: &Path) -> Result<Left> {
     let transaction = to.transaction().map_err(write_failed)?;
     let mut left = Left::default();
     if let Ok(from) = Connection::open(file) {
-        for table in [&CONTEXTS, &SHOWN] {
+        for table in BUILT.tables_of(&from) {
             left.take(table, &from, &transaction);
         }
     }
@@ -94,28 +95,44 @@ pub(super) fn each_readable(table: &Table, from: &Connection, each: &mut dyn FnM
 }
 
 impl Left {
-    /// Copies the readable rows of a table.
+    /// Copies the readable rows of a table to that of today.
     fn take(&mut self, table: &Table, from: &Connection, to: &Transaction<'_>) {
+        let today = if table.name == CONTEXTS.name {
+            &CONTEXTS
+        } else {
+            table
+        };
         each_readable(table, from, &mut |row| {
             let whole = table.whole(row).and_then(|row| table.values(row));
-            match whole {
-                Ok(values) if table.put(to, &values).is_ok() => self.whole += 1,
+            match whole.map(|values| with_thread(values, today)) {
+                Ok(values) if today.put(to, &values).is_ok() => self.whole += 1,
                 _ => {
                     self.damaged += 1;
                     // If not even its id can be stored, the row is treated as unreadable.
-                    let _ = gravestone(table, row).map(|it| table.put(to, &it));
+                    let _ = gravestone(table, row).map(|it| today.put(to, &it));
                 }
             }
         });
     }
 }
 
+/// A row with the columns of `today`: of an earlier format only the receipt tells the thread.
+fn with_thread(mut values: Vec<Value>, today: &Table) -> Vec<Value> {
+    if values.len() < today.columns.len()
+        && let Some(Value::Text(receipt)) = values.last()
+    {
+        let thread = thread_of(receipt).map_or(Value::Null, Value::Text);
+        values.insert(2, thread);
+    }
+    values
+}
+
 /// What is kept of a damaged context: that one with this id existed.
-fn gravestone(table: &Table, row: &Row<'_>) -> Option<[Value; 3]> {
+fn gravestone(table: &Table, row: &Row<'_>) -> Option<[Value; 4]> {
     let is_context = table.name == CONTEXTS.name;
     let id: String = row.get(0).ok().filter(|_| is_context)?;
     let seq: i64 = row.get(1).ok()?;
-    Some([id.into(), seq.into(), String::new().into()])
+    Some([id.into(), seq.into(), Value::Null, String::new().into()])
 }
 
 pub(super) fn remove(file: &Path) -> io::Result<()> {

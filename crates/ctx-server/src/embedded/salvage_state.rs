@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, Transaction};
 
 use super::database::{Result, STATE_FILE, check_state, read_failed, write_failed};
 use super::mark::Mark;
-use super::rows::{FILES, THREADS, Table};
+use super::rows::{FILES, THREADS, THREADS_7, Table};
 use super::salvage::{each_readable, failed, log_of, remove, remove_logs};
 use super::schema::{STATE, changes};
 use crate::backend::BackendError;
@@ -72,10 +72,12 @@ pub(super) fn salvage(folder: &Path) -> Result<Option<Salvaged>> {
     let mut written = None;
     if let Ok(from) = Connection::open(&file) {
         written = changes(&from).ok();
-        let rows = STATE.tables.iter().map(|it| take(it, &from, &transaction));
+        let tables = STATE.tables_of(&from).iter().zip(STATE.tables);
+        let rows = tables.map(|(it, today)| take((it, today), &from, &transaction));
         salvaged.rows = rows.collect::<Result<_>>()?;
     }
     salvaged.threads_made = make_threads(&transaction)?;
+    number_activities(&transaction)?;
     let reached = reached.unwrap_or_default();
     salvaged.is_behind = written.is_none_or(|it| it < reached);
     let more = "UPDATE sums SET changes = changes + ?1 WHERE name = ?2";
@@ -121,14 +123,22 @@ fn keep(file: &Path) -> io::Result<String> {
     Ok(name)
 }
 
-/// Copies the intact rows of a table that can be read.
-fn take(table: &Table, from: &Connection, to: &Transaction<'_>) -> Result<SalvagedRows> {
+/// Copies the intact rows of a table that can be read to that of today.
+fn take(
+    (table, today): (&Table, &Table),
+    from: &Connection,
+    to: &Transaction<'_>,
+) -> Result<SalvagedRows> {
     let written = table.sum(from).map_or(0, |it| it.count);
     let (mut seen, mut fault) = (0, None);
     each_readable(table, from, &mut |row| {
         seen += 1;
-        if let Ok(values) = table.whole(row).and_then(|row| table.values(row))
-            && let Err(error) = table.put(to, &values)
+        if let Ok(mut values) = table.whole(row).and_then(|row| table.values(row))
+            && let Err(error) = {
+                // Those of threads of an earlier format are known when all is taken.
+                values.resize(today.columns.len(), 0.into());
+                today.put(to, &values)
+            }
             && !is_taken(&error)
         {
             fault = Some(error);
@@ -137,7 +147,7 @@ fn take(table: &Table, from: &Connection, to: &Transaction<'_>) -> Result<Salvag
     if let Some(error) = fault {
         return Err(error);
     }
-    let kept = table.sum(to)?.count;
+    let kept = today.sum(to)?.count;
     Ok(SalvagedRows {
         kind: table.name,
         kept: kept.cast_unsigned(),
@@ -170,10 +180,35 @@ fn make_threads(to: &Transaction<'_>) -> Result<u64> {
             title.into(),
             pinned.into(),
             (*created_at).into(),
+            0.into(),
+            0.into(),
         ];
         THREADS.put(to, &row)?;
     }
     Ok(lost.len() as u64)
+}
+
+/// Gives a last activity to the threads that have none, as they were made here or are of an earlier
+/// format: their creation or last message. They come after the others, in the order of these times.
+fn number_activities(to: &Transaction<'_>) -> Result<()> {
+    let get = "SELECT t.seq, max(t.created_at, coalesce(max(m.created_at), t.created_at)) AS at,
+            (SELECT max(activity) FROM threads) + row_number() OVER (
+                ORDER BY max(t.created_at, coalesce(max(m.created_at), t.created_at)), t.seq
+            )
+        FROM threads t LEFT JOIN messages m ON m.thread = t.seq
+        WHERE t.activity = 0 GROUP BY t.seq";
+    let mut get = to.prepare(get).map_err(read_failed)?;
+    let idle = get.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let idle = idle.and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, i64, i64)>>>);
+    let thread = THREADS.select("WHERE seq = ?1");
+    for (seq, active_at, activity) in idle.map_err(read_failed)? {
+        let values = to.query_row(&thread, [seq], |row| THREADS.values(row));
+        let mut values = values.map_err(read_failed)?;
+        values.truncate(THREADS_7.columns.len());
+        values.extend([activity.into(), active_at.into()]);
+        THREADS.put(to, &values)?;
+    }
+    Ok(())
 }
 
 /// Puts the names in `folder` on the disk, where the system can.

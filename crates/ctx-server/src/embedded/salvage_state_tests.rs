@@ -8,7 +8,7 @@ use crate::embedded::Quota;
 use crate::embedded::database::Database;
 use crate::embedded::rows::{MESSAGES, USAGE, VOTES};
 use crate::embedded::tests::{each_flip, empty, write_threads};
-use crate::paging::{MessagePage, Page};
+use crate::paging::{MessagePage, ThreadPage};
 
 /// Writes three threads with twelve messages each, and eight rows of each other kind.
 fn fill(database: &Database) {
@@ -135,7 +135,7 @@ fn messages_outlive_the_row_of_their_thread() {
     assert_eq!((salvaged.threads_made, salvaged.is_behind), (1, false));
     assert_eq!(salvaged.kept_as.as_deref(), Some("state.db.damaged-1"));
     let database = Database::open(folder.path()).unwrap();
-    let threads = database.threads(&Page::default()).unwrap().items;
+    let threads = database.threads(&ThreadPage::default()).unwrap().items;
     let made = threads.iter().find(|it| it.title.is_some()).unwrap();
     assert_eq!(made.title.as_deref(), Some("salvaged"));
     let count = |id: &str| {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::embedded::database::Database;
+use crate::embedded::rows::{CONTEXTS_2, SHOWN};
 use crate::embedded::tests::{each_flip, empty};
 
 fn fill(folder: &Path) {
@@ -10,7 +11,7 @@ fn fill(folder: &Path) {
     for number in 1..=20_i64 {
         let id = format!("ctx-{number}");
         let text = format!("{number} {}", "of what was shown ".repeat(30));
-        let row = [id.into(), number.into(), text.into()];
+        let row = [id.into(), number.into(), Value::Null, text.into()];
         CONTEXTS.put(&transaction, &row).unwrap();
         let row = [format!("src/{number}.rs").into(), number.into()];
         SHOWN.put(&transaction, &row).unwrap();
@@ -132,4 +133,53 @@ fn a_file_that_is_no_database_makes_room_for_one() {
     assert!(everything(folder.path()).is_empty());
     fill(folder.path());
     assert_eq!(everything(folder.path()).len(), 40);
+}
+
+/// Turns the file into one of format 2.
+fn as_of_2(folder: &Path) {
+    let contexts = Connection::open(folder.join(BUILT_FILE)).unwrap();
+    let table = "DROP TRIGGER contexts_insert; DROP TRIGGER contexts_delete; DROP INDEX contexts_of_threads;
+        ALTER TABLE contexts RENAME TO old_contexts; DELETE FROM sums WHERE name = 'contexts';
+        CREATE TABLE contexts (
+            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL, seal INTEGER NOT NULL
+        );";
+    contexts.execute_batch(table).unwrap();
+    contexts.execute_batch(&CONTEXTS_2.triggers()).unwrap();
+    CONTEXTS_2.take_over(&contexts).unwrap();
+    let rest = "DROP TABLE old_contexts; PRAGMA user_version = 2;";
+    contexts.execute_batch(rest).unwrap();
+}
+
+#[test]
+fn contexts_of_format_2_are_of_the_threads_that_their_receipts_tell() {
+    for is_damaged in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path());
+        let contexts = open(folder.path()).unwrap();
+        for (number, thread) in [(31, "t"), (32, "u"), (33, "t")] {
+            let id = format!("ctx-{number}");
+            let receipt = format!(r#"{{"id":"{id}","createdAt":1,"threadId":"{thread}"}}"#);
+            let row = [id.into(), number.into(), Value::Null, receipt.into()];
+            CONTEXTS.put(&contexts, &row).unwrap();
+        }
+        drop(contexts);
+        as_of_2(folder.path());
+        if is_damaged {
+            let contexts = Connection::open(folder.path().join(BUILT_FILE)).unwrap();
+            let damage = "UPDATE contexts SET receipt = '{}' WHERE id = 'ctx-7'";
+            contexts.execute(damage, []).unwrap();
+        }
+        let contexts = open(folder.path()).unwrap();
+        let threads = "SELECT id, thread FROM contexts WHERE thread IS NOT NULL ORDER BY id";
+        let mut threads = contexts.prepare(threads).unwrap();
+        let threads = threads.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let threads: Vec<(String, String)> =
+            threads.unwrap().map(std::result::Result::unwrap).collect();
+        let expected = [("ctx-31", "t"), ("ctx-32", "u"), ("ctx-33", "t")];
+        assert_eq!(
+            threads,
+            expected.map(|(id, it)| (id.to_owned(), it.to_owned()))
+        );
+        assert_eq!(everything(folder.path()).len(), 43);
+    }
 }

@@ -4,7 +4,9 @@
 use rusqlite::{Connection, Transaction};
 
 use super::database::{Result, damaged, read_failed, write_failed};
-use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, Seals, THREADS, Table, USAGE, VOTES};
+use super::rows::{
+    CONTEXTS, CONTEXTS_2, FILES, MESSAGES, SHOWN, Seals, THREADS, THREADS_7, Table, USAGE, VOTES,
+};
 use crate::backend::BackendError;
 use crate::cause::Fact;
 
@@ -13,7 +15,7 @@ use crate::cause::Fact;
 pub(super) struct Schema {
     /// The current format.
     version: i64,
-    pub(super) tables: &'static [&'static Table],
+    pub(super) tables: Tables,
     /// The SQL that creates tables and indexes.
     definitions: &'static str,
     earlier: &'static [Earlier],
@@ -23,30 +25,15 @@ pub(super) struct Schema {
 #[derive(Debug)]
 struct Earlier {
     version: i64,
+    /// Its tables; those of a format without seals are never read as such.
+    tables: Tables,
     /// The SQL that gives its tables the current columns.
     steps: &'static [&'static str],
     seals: Seals,
 }
 
-impl Earlier {
-    const fn unsealed(version: i64, steps: &'static [&'static str]) -> Self {
-        let seals = Seals::HasNot;
-        Earlier {
-            version,
-            steps,
-            seals,
-        }
-    }
-
-    /// A format whose rows have the current columns.
-    const fn sealed(version: i64, seals: Seals) -> Self {
-        Earlier {
-            version,
-            steps: &[],
-            seals,
-        }
-    }
-}
+/// The tables of a database.
+type Tables = &'static [&'static Table];
 
 /// From format 1, whose votes were on contexts: only their totals are kept.
 const FROM_1: &str = "
@@ -61,12 +48,52 @@ const FROM_1: &str = "
 /// From format 2, whose files were never pending.
 const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
 
+/// From format 7, whose threads could not be listed by their last activity: that is the creation of
+/// a thread or its last message.
+const FROM_7: &str = "
+    ALTER TABLE threads ADD COLUMN activity INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN active_at INTEGER NOT NULL DEFAULT 0;
+    UPDATE threads SET activity = it.place, active_at = it.at FROM (
+        SELECT seq, at, row_number() OVER (ORDER BY at, seq) AS place FROM (
+            SELECT t.seq, max(t.created_at, coalesce(max(m.created_at), t.created_at)) AS at
+            FROM threads t LEFT JOIN messages m ON m.thread = t.seq GROUP BY t.seq
+        )
+    ) it WHERE threads.seq = it.seq;";
+
+/// The tables of threads, messages, votes, and file entries until format 7.
+const STATE_7: Tables = &[&FILES, &THREADS_7, &MESSAGES, &VOTES, &USAGE];
+
+/// An earlier format of these.
+const fn state(version: i64, seals: Seals, steps: &'static [&'static str]) -> Earlier {
+    Earlier {
+        version,
+        tables: STATE_7,
+        steps,
+        seals,
+    }
+}
+
 /// From the first format of contexts, which may not record when files were shown.
 const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;";
 
+/// From format 2 of contexts, in which only the receipts told of which threads they are.
+const FROM_BUILT_2: &str = "
+    ALTER TABLE contexts ADD COLUMN thread TEXT;
+    UPDATE contexts SET thread = json_extract(receipt, '$.threadId') WHERE json_valid(receipt);";
+
+/// An earlier format of contexts, and of when files were shown.
+const fn built(version: i64, seals: Seals, steps: &'static [&'static str]) -> Earlier {
+    Earlier {
+        version,
+        tables: &[&CONTEXTS_2, &SHOWN],
+        steps,
+        seals,
+    }
+}
+
 /// The schema of threads, messages, votes, and file entries.
 pub(super) const STATE: Schema = Schema {
-    version: 7,
+    version: 8,
     tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
     definitions: "
     CREATE TABLE IF NOT EXISTS files (
@@ -76,8 +103,9 @@ pub(super) const STATE: Schema = Schema {
     CREATE INDEX IF NOT EXISTS files_pending ON files (path) WHERE pending;
     CREATE TABLE IF NOT EXISTS threads (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-        created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+        created_at INTEGER NOT NULL, activity INTEGER NOT NULL, active_at INTEGER NOT NULL, seal INTEGER NOT NULL
     );
+    CREATE INDEX IF NOT EXISTS threads_activity ON threads (activity);
     CREATE TABLE IF NOT EXISTS messages (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, thread INTEGER NOT NULL, role TEXT NOT NULL,
         content TEXT NOT NULL, created_at INTEGER NOT NULL, seal INTEGER NOT NULL, UNIQUE (thread, id)
@@ -92,31 +120,37 @@ pub(super) const STATE: Schema = Schema {
         path TEXT PRIMARY KEY, uses INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;",
     earlier: &[
-        Earlier::unsealed(1, &[FROM_1, FROM_2]),
-        Earlier::unsealed(2, &[FROM_2]),
-        Earlier::unsealed(3, &[]),
+        state(1, Seals::HasNot, &[FROM_1, FROM_2, FROM_7]),
+        state(2, Seals::HasNot, &[FROM_2, FROM_7]),
+        state(3, Seals::HasNot, &[FROM_7]),
         // Its votes had no index on their times.
-        Earlier::sealed(4, Seals::OfAll),
+        state(4, Seals::OfAll, &[FROM_7]),
         // It had one sum of all tables.
-        Earlier::sealed(5, Seals::OfAll),
+        state(5, Seals::OfAll, &[FROM_7]),
         // Its message ids were unique across threads.
-        Earlier::sealed(6, Seals::OfEach),
+        state(6, Seals::OfEach, &[FROM_7]),
+        state(7, Seals::OfEach, &[FROM_7]),
     ],
 };
 
 /// The schema of contexts, and of when files were shown.
 pub(super) const BUILT: Schema = Schema {
-    version: 2,
+    version: 3,
     tables: &[&CONTEXTS, &SHOWN],
     definitions: "
     CREATE TABLE IF NOT EXISTS contexts (
-        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL, seal INTEGER NOT NULL
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, thread TEXT, receipt TEXT NOT NULL, seal INTEGER NOT NULL
     );
+    CREATE INDEX IF NOT EXISTS contexts_of_threads ON contexts (thread) WHERE thread IS NOT NULL;
     CREATE TABLE IF NOT EXISTS shown (
         path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);",
-    earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1, Seals::OfAll)],
+    earlier: &[
+        built(0, Seals::HasNot, &[FROM_0, FROM_BUILT_2]),
+        built(1, Seals::OfAll, &[FROM_BUILT_2]),
+        built(2, Seals::OfEach, &[FROM_BUILT_2]),
+    ],
 };
 
 /// Triggers keep the sums of each table, and how often it was changed. Only [`Table::put`] writes
@@ -177,10 +211,10 @@ impl Schema {
         let mut before = 0;
         match earlier.seals {
             Seals::OfEach => {
-                self.check_rows(transaction)?;
+                check_rows(earlier.tables, transaction)?;
                 before = changes(transaction)?;
             }
-            Seals::OfAll => self.check_rows_together(transaction)?,
+            Seals::OfAll => check_rows_together(earlier.tables, transaction)?,
             Seals::HasNot => {}
         }
         for drop in removals(transaction)? {
@@ -212,33 +246,41 @@ impl Schema {
         if schema(connection).map_err(read_failed)? != schema(&made).map_err(read_failed)? {
             return Err(damaged(Fact("its tables are not as they were made")));
         }
-        self.check_rows(connection)
+        check_rows(self.tables, connection)
     }
 
-    fn check_rows(&self, connection: &Connection) -> Result<()> {
-        for table in self.tables {
-            if table.summed(connection)? != table.sum(connection)? {
-                return Err(damaged(Fact("some of its rows are missing")));
-            }
-        }
-        Ok(())
+    /// The tables of the database of `connection`, if that is of this format or an earlier one.
+    pub(super) fn tables_of(&self, connection: &Connection) -> Tables {
+        let found = connection.pragma_query_value(None, "user_version", |row| row.get(0));
+        let found: Option<i64> = found.ok();
+        let earlier = self.earlier.iter().find(|it| Some(it.version) == found);
+        earlier.map_or(self.tables, |it| it.tables)
     }
+}
 
-    /// The check of rows for earlier formats, which have one sum of all tables.
-    fn check_rows_together(&self, connection: &Connection) -> Result<()> {
-        let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        });
-        let mut found = (0_i64, 0_i64);
-        for table in self.tables {
-            let sum = table.summed(connection)?;
-            found = (found.0 + sum.count, found.1 ^ sum.seals);
-        }
-        if written.map_err(read_failed)? != found {
+fn check_rows(tables: Tables, connection: &Connection) -> Result<()> {
+    for table in tables {
+        if table.summed(connection)? != table.sum(connection)? {
             return Err(damaged(Fact("some of its rows are missing")));
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// The check of rows for earlier formats, which have one sum of all tables.
+fn check_rows_together(tables: Tables, connection: &Connection) -> Result<()> {
+    let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    let mut found = (0_i64, 0_i64);
+    for table in tables {
+        let sum = table.summed(connection)?;
+        found = (found.0 + sum.count, found.1 ^ sum.seals);
+    }
+    if written.map_err(read_failed)? != found {
+        return Err(damaged(Fact("some of its rows are missing")));
+    }
+    Ok(())
 }
 
 /// How often rows of any table were written or removed; never decreases.

@@ -9,8 +9,9 @@ use super::*;
 use crate::backend::{NewMessage, NewThread};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
+use crate::embedded::salvage_state::salvage;
 use crate::embedded::tests::{each_flip, empty, write_threads};
-use crate::paging::{MessagePage, Page};
+use crate::paging::{MessagePage, ThreadOrder, ThreadPage};
 
 fn fill(folder: &Path) {
     fill_open(&Database::open(folder).unwrap());
@@ -47,6 +48,11 @@ fn fill_open(database: &Database) {
 
 /// Everything that is stored, if it is as it was written.
 fn everything(folder: &Path) -> Result<Vec<Value>> {
+    everything_but(folder, "")
+}
+
+/// The same without the column of this name.
+fn everything_but(folder: &Path, column: &str) -> Result<Vec<Value>> {
     let database = Database::open(folder)?;
     let state = database.reader();
     let mut said = Vec::new();
@@ -55,7 +61,10 @@ fn everything(folder: &Path) -> Result<Vec<Value>> {
         let mut all = state.prepare(&all).map_err(read_failed)?;
         let mut rows = all.query([]).map_err(read_failed)?;
         while let Some(row) = rows.next().map_err(read_failed)? {
-            for at in 0..table.columns.len() {
+            for (at, name) in table.columns.iter().enumerate() {
+                if *name == column {
+                    continue;
+                }
                 let value = table.whole(row).and_then(|it| it.get(at));
                 said.push(value.map_err(read_failed)?);
             }

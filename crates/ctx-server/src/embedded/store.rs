@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 use ctx_index::{Index, IndexError};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
-use ctx_service::Service;
+use ctx_service::{PrimeContext, Service};
 use ctx_source::{Ignoring, Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
@@ -18,17 +18,18 @@ use super::kept::StoredHashes;
 use super::lock::Lock;
 use super::mark::FILE as MARK_FILE;
 use super::ports::ports;
-use super::receipts::keep_behind;
+use super::receipts::{Forgotten, keep_behind};
+use super::threads::no_thread;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
     Appended, BackendError, Message, NewMessage, NewThread, Prime, PrimeRequest, Receipt, Thread,
-    Vote,
+    ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count};
 use crate::cause::cause;
 use crate::job::Job;
-use crate::paging::{Listing, MessagePage, Page};
+use crate::paging::{Listing, MessagePage, ThreadPage};
 use crate::random::random_number;
 
 /// Bytes of file texts that are cached in memory per owner.
@@ -164,15 +165,59 @@ impl Store {
 
     /// Builds a context, and stores its receipt behind the answer.
     pub(super) async fn build(self: &Arc<Self>, request: PrimeRequest, job: &Job) -> Result<Prime> {
-        if let Some(id) = request.thread.clone() {
-            let store = Arc::clone(self);
-            blocking(move || store.database.check_thread(&id)).await?;
-        }
+        let thread = request.thread.clone();
+        let begun = self.begun(thread.clone()).await?;
         let prime = build(&self.service, request, job).await?;
         // Held until the receipt is written, so that the folder is not opened a second time before.
         let held = Arc::clone(self);
         keep_behind(&self.database, &prime, &self.quota, &self.behind, held).await;
-        Ok(prime)
+        // The thread may have been removed meanwhile, and another begun in its name.
+        match (thread, self.begun(prime.thread.clone()).await) {
+            (Some(thread), found) if found.as_ref().ok() != Some(&begun) => {
+                self.remove_receipt(prime.id()).await?;
+                Err(found.err().unwrap_or_else(|| no_thread(&thread)))
+            }
+            _ => Ok(prime),
+        }
+    }
+
+    /// What tells the thread with this id from others of its name, if one is named.
+    async fn begun(self: &Arc<Self>, thread: Option<String>) -> Result<Option<(i64, i64)>> {
+        let Some(id) = thread else { return Ok(None) };
+        let store = Arc::clone(self);
+        blocking(move || store.database.begun(&id).map(Some)).await
+    }
+
+    /// Removes a thread with its messages, and all that its contexts left.
+    pub(super) async fn remove_thread(self: &Arc<Self>, id: &str) -> Result<ThreadInfo> {
+        let (store, thread) = (Arc::clone(self), id.to_owned());
+        let info = blocking(move || {
+            store.database.begun(&thread)?;
+            // First, so that none of them is left where only this fails, and then those that came
+            // meanwhile.
+            store
+                .database
+                .forget_contexts(&Forgotten::OfThread(&thread))?;
+            let info = store.database.remove_thread(&thread)?;
+            store
+                .database
+                .forget_contexts(&Forgotten::OfThread(&thread))?;
+            Ok(info)
+        });
+        let info = info.await?;
+        let is_of_it = |it: &PrimeContext| it.thread.as_deref() == Some(id);
+        self.service.forget(is_of_it).await;
+        Ok(info)
+    }
+
+    /// Removes the context with this id. Returns whether it was stored.
+    pub(super) async fn remove_receipt(self: &Arc<Self>, id: &str) -> Result<bool> {
+        let (store, context) = (Arc::clone(self), id.to_owned());
+        let forgotten =
+            blocking(move || store.database.forget_contexts(&Forgotten::WithId(&context)));
+        let forgotten = forgotten.await?;
+        self.service.forget(|it| it.id == id).await;
+        Ok(forgotten)
     }
 
     /// Counts a vote.
@@ -185,14 +230,9 @@ impl Store {
         self.database.create_thread(id, thread, &self.quota)
     }
 
-    /// The threads, latest first.
-    pub(super) fn threads(&self, page: &Page) -> Result<Listing<Thread>> {
+    /// The threads.
+    pub(super) fn threads(&self, page: &ThreadPage) -> Result<Listing<Thread>> {
         self.database.threads(page)
-    }
-
-    /// Replaces the pins of a thread.
-    pub(super) fn pin(&self, thread: String, pinned: Vec<String>) -> Result<Thread> {
-        self.database.pin(thread, pinned)
     }
 
     /// Adds a message to a thread.

@@ -8,7 +8,7 @@ use super::rows::{MESSAGES, THREADS, Table};
 use crate::backend::{Appended, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo};
 use crate::build::now;
 use crate::checks;
-use crate::paging::{Listing, MessageOrder, MessagePage, Page};
+use crate::paging::{Listing, MessageOrder, MessagePage, ThreadOrder, ThreadPage};
 
 impl Database {
     /// Creates a thread.
@@ -18,11 +18,13 @@ impl Database {
         new: NewThread,
         quota: &Quota,
     ) -> Result<Thread> {
+        let now = now();
         let thread = Thread {
             id,
             title: new.title,
             pinned: new.pinned,
-            created_at: now(),
+            created_at: now,
+            active_at: now,
         };
         checks::check_thread(&thread.id, thread.title.as_deref(), &thread.pinned)?;
         self.change(|transaction| {
@@ -34,22 +36,39 @@ impl Database {
                 });
             }
             check(&THREADS, transaction, quota.threads, "id")?;
-            put(transaction, THREADS.last(transaction)? + 1, &thread)
+            let numbers = Numbers {
+                seq: THREADS.last(transaction)? + 1,
+                activity: next_activity(transaction)?,
+            };
+            put(transaction, numbers, &thread)
         })?;
         Ok(thread)
     }
 
-    /// The threads, latest first.
-    pub(super) fn threads(&self, page: &Page) -> Result<Listing<Thread>> {
+    /// The threads.
+    pub(super) fn threads(&self, page: &ThreadPage) -> Result<Listing<Thread>> {
         let state = self.reader();
-        let get = THREADS.select("WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
+        let column = match page.order {
+            ThreadOrder::Created => "seq",
+            ThreadOrder::Active => "activity",
+        };
+        let get = format!("WHERE {column} < ?1 ORDER BY {column} DESC LIMIT ?2");
+        let get = THREADS.select(&get);
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
         let rows = params![
             page.after.unwrap_or(i64::MAX),
             at_most(page.limit.get() + 1)
         ];
-        let rows = get.query_map(rows, thread).and_then(Iterator::collect);
-        Ok(Listing::of(rows.map_err(read_failed)?, page))
+        let numbered = |row: &Row<'_>| {
+            let (numbers, thread) = thread(row)?;
+            let number = match page.order {
+                ThreadOrder::Created => numbers.seq,
+                ThreadOrder::Active => numbers.activity,
+            };
+            Ok((number, thread))
+        };
+        let rows = get.query_map(rows, numbered).and_then(Iterator::collect);
+        Ok(Listing::within(rows.map_err(read_failed)?, page.limit))
     }
 
     /// The thread with this id, and how many messages it has.
@@ -71,18 +90,15 @@ impl Database {
         })
     }
 
-    /// Checks that the thread exists.
-    pub(super) fn check_thread(&self, id: &str) -> Result<()> {
-        Database::thread(&self.reader(), id, "threadId").map(|_| ())
+    /// The number of a thread and when it was created, which no later thread has both.
+    pub(super) fn begun(&self, id: &str) -> Result<(i64, i64)> {
+        let (numbers, thread) = Database::thread(&self.reader(), id)?;
+        Ok((numbers.seq, thread.created_at))
     }
 
-    /// A thread and its number.
-    fn thread(state: &Connection, id: &str, field: &'static str) -> Result<(i64, Thread)> {
-        find(state, id)?.ok_or_else(|| BackendError::NotFound {
-            what: "thread",
-            field,
-            id: id.to_owned(),
-        })
+    /// A thread and its numbers.
+    fn thread(state: &Connection, id: &str) -> Result<(Numbers, Thread)> {
+        find(state, id)?.ok_or_else(|| no_thread(id))
     }
 
     /// Adds a message to a thread, unless it is stored already.
@@ -95,7 +111,7 @@ impl Database {
     ) -> Result<Appended> {
         checks::check_message(&id, &new.role, &new.content)?;
         self.change(|transaction| {
-            let (seq, _) = Database::thread(transaction, thread, "threadId")?;
+            let (Numbers { seq, .. }, mut its) = Database::thread(transaction, thread)?;
             if let Some(kept) = message(transaction, seq, &id)? {
                 return Appended::again(kept, &new);
             }
@@ -115,6 +131,9 @@ impl Database {
                 message.created_at.into(),
             ];
             MESSAGES.put(transaction, &row)?;
+            its.active_at = its.active_at.max(message.created_at);
+            let activity = next_activity(transaction)?;
+            put(transaction, Numbers { seq, activity }, &its)?;
             let is_new = true;
             Ok(Appended { message, is_new })
         })
@@ -123,7 +142,7 @@ impl Database {
     /// The messages of a thread.
     pub(super) fn messages(&self, thread: &str, page: &MessagePage) -> Result<Listing<Message>> {
         let state = self.reader();
-        let (seq, _) = Database::thread(&state, thread, "threadId")?;
+        let (Numbers { seq, .. }, _) = Database::thread(&state, thread)?;
         let (rest, begin) = match page.order {
             MessageOrder::Oldest => ("seq > ?2 ORDER BY seq", 0),
             MessageOrder::Latest => ("seq < ?2 ORDER BY seq DESC", i64::MAX),
@@ -140,7 +159,7 @@ impl Database {
     /// 1; none if there is no such thread.
     pub(super) fn last_messages(&self, thread: &str, limit: usize) -> Result<Vec<(u64, Message)>> {
         let state = self.reader();
-        let Some((seq, _)) = find(&state, thread)? else {
+        let Some((Numbers { seq, .. }, _)) = find(&state, thread)? else {
             return Ok(Vec::new());
         };
         let get = MESSAGES.select("WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2");
@@ -183,25 +202,30 @@ impl Database {
             .query_map(params![thread, id, at_most(limit)], numbered)
             .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
         let rows = rows.map_err(read_failed)?;
-        let Some((seq, _)) = find(&state, thread)? else {
+        let Some((Numbers { seq, .. }, _)) = find(&state, thread)? else {
             return Ok(Vec::new());
         };
         placed(&state, seq, rows)
     }
 
+    /// Gives a thread this title, or none.
+    pub(super) fn set_title(&self, id: &str, title: Option<String>) -> Result<Thread> {
+        checks::check_title(title.as_deref())?;
+        self.change_thread(id, |it| it.title = title)
+    }
+
     /// Replaces the pins of a thread by `pinned`.
-    pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
+    pub(super) fn pin(&self, id: &str, pinned: Vec<String>) -> Result<Thread> {
         checks::check_pinned(&pinned)?;
+        self.change_thread(id, |it| it.pinned = pinned)
+    }
+
+    /// Changes what is said of a thread.
+    fn change_thread(&self, id: &str, change: impl FnOnce(&mut Thread)) -> Result<Thread> {
         self.change(|transaction| {
-            let Some((number, mut thread)) = find(transaction, &id)? else {
-                return Err(BackendError::NotFound {
-                    what: "thread",
-                    field: "threadId",
-                    id,
-                });
-            };
-            thread.pinned = pinned;
-            put(transaction, number, &thread)?;
+            let (numbers, mut thread) = Database::thread(transaction, id)?;
+            change(&mut thread);
+            put(transaction, numbers, &thread)?;
             Ok(thread)
         })
     }
@@ -213,9 +237,18 @@ impl Database {
     }
 }
 
+/// There is no thread with this id.
+pub(super) fn no_thread(id: &str) -> BackendError {
+    BackendError::NotFound {
+        what: "thread",
+        field: "threadId",
+        id: id.to_owned(),
+    }
+}
+
 /// The number of the thread with this id, and its description.
 fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
-    let (seq, thread) = Database::thread(state, id, "threadId")?;
+    let (Numbers { seq, .. }, thread) = Database::thread(state, id)?;
     let count = "SELECT count(*) FROM messages WHERE thread = ?1";
     let mut count = state.prepare_cached(count).map_err(read_failed)?;
     let messages = count.query_row([seq], |row| row.get::<_, i64>(0));
@@ -255,28 +288,46 @@ fn check(table: &Table, state: &Connection, most: u64, field: &'static str) -> R
     Err(BackendError::Quota { field, detail })
 }
 
-/// Writes the thread with this number.
-fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()> {
+/// The numbers of a thread, by which lists go on.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// Its number among the threads, in the order in which they were created.
+    seq: i64,
+    /// The number of its last activity, in the order of these.
+    activity: i64,
+}
+
+/// The number of an activity that is the last.
+fn next_activity(transaction: &Transaction<'_>) -> Result<i64> {
+    let get = "SELECT coalesce(max(activity), 0) + 1 FROM threads";
+    let mut get = transaction.prepare_cached(get).map_err(read_failed)?;
+    get.query_row([], |row| row.get(0)).map_err(read_failed)
+}
+
+/// Writes the thread with these numbers.
+fn put(transaction: &Transaction<'_>, numbers: Numbers, thread: &Thread) -> Result<()> {
     let pinned = serde_json::to_string(&thread.pinned)
         .map_err(|error| BackendError::failed("write a thread", error))?;
     let row = [
-        number.into(),
+        numbers.seq.into(),
         thread.id.clone().into(),
         thread.title.clone().into(),
         pinned.into(),
         thread.created_at.into(),
+        numbers.activity.into(),
+        thread.active_at.into(),
     ];
     THREADS.put(transaction, &row)
 }
 
-/// The thread with this id, and its number.
-fn find(state: &Connection, id: &str) -> Result<Option<(i64, Thread)>> {
+/// The thread with this id, and its numbers.
+fn find(state: &Connection, id: &str) -> Result<Option<(Numbers, Thread)>> {
     let get = THREADS.select("WHERE id = ?1");
     let mut get = state.prepare_cached(&get).map_err(read_failed)?;
     get.query_row([id], thread).optional().map_err(read_failed)
 }
 
-fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
+fn thread(row: &Row<'_>) -> rusqlite::Result<(Numbers, Thread)> {
     let row = THREADS.whole(row)?;
     let pinned: String = row.get(3)?;
     let thread = Thread {
@@ -284,8 +335,13 @@ fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
         title: row.get(2)?,
         pinned: serde_json::from_str(&pinned).unwrap_or_default(),
         created_at: row.get(4)?,
+        active_at: row.get(6)?,
     };
-    Ok((row.get(0)?, thread))
+    let numbers = Numbers {
+        seq: row.get(0)?,
+        activity: row.get(5)?,
+    };
+    Ok((numbers, thread))
 }
 
 /// The message with this id in the thread with this number.

@@ -20,20 +20,22 @@ use ctx_postgres::{
     Added, Limits, OwnedStore, Store, StoreError, StoredFile, StoredMessage, StoredThread,
 };
 use ctx_resolve::Resolver;
-use ctx_retrieve::Retriever;
-use ctx_service::{CacheMetrics, Ports, PrimeOptions, Secret, Service};
+use ctx_retrieve::{Retriever, TaskScope};
+use ctx_service::{CacheMetrics, Ports, PrimeContext, PrimeOptions, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
 use crate::backend::{
-    Appended, Backend, BackendError, Ingested, KeptFile, Message, NewFile, NewMessage, NewThread,
-    Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
+    Appended, Backend, BackendError, FileText, Ingested, KeptFile, Message, NewFile, NewMessage,
+    NewThread, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::checks;
 use crate::job::Job;
-use crate::paging::{FilePage, Listing, MessageOrder, MessagePage, Page, PageLimit};
+use crate::paging::{
+    FilePage, Listing, MessageOrder, MessagePage, PageLimit, ThreadOrder, ThreadPage,
+};
 use crate::random::random_id;
 use crate::{Keeping, Owner, Quota, ServerError};
 
@@ -168,8 +170,14 @@ impl Backend for Postgres {
         if !is_kept {
             let receipt = serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?;
-            let kept = store.keep_context(prime.id(), &receipt, keeping);
-            kept.await.map_err(failed)?;
+            let thread = prime.thread.as_deref();
+            let kept = store.keep_context(prime.id(), &receipt, thread, keeping);
+            if !kept.await.map_err(failed)? {
+                // It has been removed meanwhile.
+                let id = prime.id().to_owned();
+                self.service(owner, store).forget(|it| it.id == id).await;
+                return Err(no_thread(thread.unwrap_or_default()));
+            }
         }
         Ok(prime)
     }
@@ -199,6 +207,18 @@ impl Backend for Postgres {
         Ok(Listing::within(rows, page.limit))
     }
 
+    async fn file(&self, owner: &Owner, path: &str) -> Result<FileText> {
+        let texts = self.owned(owner)?.texts(&[path], &[]).await;
+        let found = texts.map_err(failed)?.pop();
+        let found = found.and_then(|it| Some((it.text?, it.hash)));
+        let (text, hash) = found.ok_or_else(|| FileText::not_found(path))?;
+        let path = path.to_owned();
+        // Work on texts does not run on the threads of the runtime.
+        let checked = move || FileText::checked(&path, text, hash);
+        let checked = TaskScope::current().blocking(checked).await;
+        checked.map_err(|error| BackendError::failed("check a file", error))?
+    }
+
     async fn create_thread(&self, owner: &Owner, new: NewThread) -> Result<Thread> {
         let id = match new.id {
             Some(id) => id,
@@ -215,6 +235,7 @@ impl Backend for Postgres {
                 title: new.title,
                 pinned: new.pinned,
                 created_at,
+                active_at: created_at,
             }),
             Added::Full => Err(full("id", most, "threads")),
             _ => Err(BackendError::Exists {
@@ -225,12 +246,19 @@ impl Backend for Postgres {
         }
     }
 
-    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>> {
+    async fn threads(&self, owner: &Owner, page: ThreadPage) -> Result<Listing<Thread>> {
         let store = self.owned(owner)?;
-        let rows = store.listed_threads(page.after, page.limit.get() + 1).await;
-        let numbered = |it: StoredThread| (it.number, thread(it));
+        let most = page.limit.get() + 1;
+        let rows = match page.order {
+            ThreadOrder::Created => store.listed_threads(page.after, most).await,
+            ThreadOrder::Active => store.active_threads(page.after, most).await,
+        };
+        let numbered = |it: StoredThread| match page.order {
+            ThreadOrder::Created => (it.number, thread(it)),
+            ThreadOrder::Active => (it.activity, thread(it)),
+        };
         let rows = rows.map_err(failed)?.into_iter().map(numbered).collect();
-        Ok(Listing::of(rows, &page))
+        Ok(Listing::within(rows, page.limit))
     }
 
     async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
@@ -244,12 +272,27 @@ impl Backend for Postgres {
 
     async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
         let info = self.thread(owner, id).await?;
-        let forgotten = self.owned(owner)?.forget_thread(id).await.map_err(failed)?;
+        let store = self.owned(owner)?;
+        let forgotten = store.forget_thread(id).await.map_err(failed)?;
+        let is_of_it = |it: &PrimeContext| it.thread.as_deref() == Some(id);
+        self.service(owner, store).forget(is_of_it).await;
         if forgotten {
             Ok(info)
         } else {
             Err(no_thread(id))
         }
+    }
+
+    async fn set_title(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        title: Option<String>,
+    ) -> Result<Thread> {
+        checks::check_title(title.as_deref())?;
+        let set = self.owned(owner)?.set_title(thread, title.as_deref()).await;
+        let set = set.map_err(failed)?;
+        set.map(self::thread).ok_or_else(|| no_thread(thread))
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
@@ -319,6 +362,13 @@ impl Backend for Postgres {
             .map_err(|error| BackendError::failed("read a context", error))
     }
 
+    async fn remove_receipt(&self, owner: &Owner, id: &str) -> Result<bool> {
+        let store = self.owned(owner)?;
+        let forgotten = store.forget_context(id).await.map_err(failed)?;
+        self.service(owner, store).forget(|it| it.id == id).await;
+        Ok(forgotten)
+    }
+
     fn cache(&self) -> CacheMetrics {
         self.priming.metrics()
     }
@@ -334,6 +384,7 @@ fn thread(it: StoredThread) -> Thread {
         title: it.title,
         pinned: it.pinned,
         created_at: it.begun_at,
+        active_at: it.active_at,
     }
 }
 

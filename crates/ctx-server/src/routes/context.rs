@@ -34,8 +34,8 @@ use crate::tally::Outcome;
 use crate::tasks::{self, Needs, StageListener};
 use crate::wire::{
     AssembleRequest, Assembly, BuildRequest, ContextData, ContextMeta, FeedbackData,
-    FeedbackRequest, NoMeta, Progress, ReceiptData, Reply, ResolveRequest, ResolvedData,
-    ResolvedMeta,
+    FeedbackRequest, NoMeta, Progress, ReceiptData, RemovedContext, Reply, ResolveRequest,
+    ResolvedData, ResolvedMeta,
 };
 
 /// After this long without an event, a stream sends a keep-alive.
@@ -296,6 +296,37 @@ pub(crate) async fn receipt(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
+/// Remove the receipt of an earlier context, and the context from the cache.
+///
+/// What it showed can no longer be read, cited by its labels or resolved. Votes that were counted
+/// stay, and the context's handles are good for votes until they expire. The receipts of a thread
+/// are removed with it. A build that is sent again is built again, and its receipt is kept.
+#[utoipa::path(delete, path = "/v1/context/{id}", operation_id = "remove_receipt", tag = "context",
+    params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "It is removed", body = Reply<RemovedContext, NoMeta>),
+    (status = "4XX", description = "It is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let removed = ask(
+        &app,
+        &identity,
+        Doing::Writes,
+        |backend, owner| async move {
+            if backend.remove_receipt(&owner, &id).await? {
+                Ok(RemovedContext { id })
+            } else {
+                Err(not_kept(&*backend, id))
+            }
+        },
+    );
+    Ok(plain(StatusCode::OK, removed.await?))
+}
+
 /// Check the citations of an answer against its context: which items it uses, which ids are unknown
 /// or malformed, which lines are out of range, and which quotations are not the item's.
 #[utoipa::path(post, path = "/v1/context/{id}/resolve", tag = "context", request_body = ResolveRequest,
@@ -324,12 +355,16 @@ pub(crate) async fn resolve(
 /// Returns a stored context.
 async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receipt, BackendError> {
     let found = backend.receipt(owner, &id).await?;
-    found.ok_or_else(|| match backend.keeping() {
+    found.ok_or_else(|| not_kept(backend, id))
+}
+
+fn not_kept(backend: &dyn Backend, id: String) -> BackendError {
+    match backend.keeping() {
         Some(keeping) => BackendError::NotKept { id, keeping },
         None => BackendError::NotFound {
             what: "context",
             field: "id",
             id,
         },
-    })
+    }
 }

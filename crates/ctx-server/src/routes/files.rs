@@ -4,16 +4,16 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Batching, Json, answer, ask, ask_in};
+use super::{Batching, Json, answer, ask, ask_in, plain};
 use crate::admission::Doing;
 use crate::auth::Identity;
-use crate::backend::{Ingested, KeptFile, NewFile, Removed};
+use crate::backend::{FileText, Ingested, KeptFile, NewFile, Removed};
 use crate::paging::FilePage;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{
-    FileInput, FileListMeta, FilesMeta, FilesQuery, FilesRequest, RemovalMeta, RemovalRequest,
-    Reply,
+    FileInput, FileListMeta, FileQuery, FilesMeta, FilesQuery, FilesRequest, NoMeta, RemovalMeta,
+    RemovalRequest, Reply,
 };
 
 /// Keep files, each in the place of what had its path. They are found as soon as this is answered.
@@ -48,7 +48,7 @@ pub(crate) async fn ingest(
 /// Remove files.
 ///
 /// When this is answered they are gone, and no context that is built from then on shows them;
-/// receipts of earlier contexts still contain what those showed.
+/// receipts of earlier contexts still contain what those showed, until they are removed.
 #[utoipa::path(delete, path = "/v1/files", operation_id = "remove_files", tag = "files", request_body = RemovalRequest, responses(
     (status = 200, description = "None of them is there", body = Reply<Removed, RemovalMeta>),
     (status = "4XX", description = "None of them is removed", body = Problem, content_type = "application/problem+json"),
@@ -92,6 +92,26 @@ pub(crate) async fn list(
     };
     let data = listing.items;
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// A file with its text, as it was stored last.
+///
+/// The text is the one that contexts show parts of: secrets are masked in it, as `hash` and `bytes`
+/// say, which are those of the list of files.
+#[utoipa::path(get, path = "/v1/files/content", operation_id = "read_file", tag = "files", params(FileQuery), responses(
+    (status = 200, description = "The file", body = Reply<FileText, NoMeta>),
+    (status = "4XX", description = "There is no such file, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer, or the text is no longer the one that was stored", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn read(
+    State(app): State<Shared>,
+    identity: Identity,
+    FileQuery { path }: FileQuery,
+) -> Result<Response, Problem> {
+    let file = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
+        backend.file(&owner, &path).await
+    });
+    Ok(plain(StatusCode::OK, file.await?))
 }
 
 impl From<FileInput> for NewFile {

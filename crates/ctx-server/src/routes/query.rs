@@ -8,10 +8,12 @@ use axum::http::request::Parts;
 
 use crate::json::fault;
 use crate::limits;
-use crate::paging::{FilePage, MessageOrder, MessagePage, Page, PageLimit};
+use crate::paging::{FilePage, MessageOrder, MessagePage, PageLimit, ThreadOrder, ThreadPage};
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{FilesQuery, MessagesQuery, PageQuery, check_id, is_longer};
+use crate::wire::{
+    FileQuery, FilesQuery, MessagesQuery, ThreadsQuery, check_id, check_key, is_longer,
+};
 
 /// The id in a path.
 pub(crate) struct Id(pub(crate) String);
@@ -27,15 +29,22 @@ impl FromRequestParts<Shared> for Id {
     }
 }
 
-impl FromRequestParts<Shared> for Page {
+impl FromRequestParts<Shared> for ThreadPage {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
-        let query = Query::<PageQuery>::from_request_parts(parts, state).await;
+        let query = Query::<ThreadsQuery>::from_request_parts(parts, state).await;
         let Query(query) = query.map_err(|error| refused(&error))?;
-        let limit = limit_of(query.limit)?;
-        let after = number_after(query.after)?;
-        Ok(Page { limit, after })
+        let order = match query.order.as_deref() {
+            None | Some("created") => ThreadOrder::Created,
+            Some("active") => ThreadOrder::Active,
+            Some(_) => return Err(Problem::invalid("order", "it is `created` or `active`")),
+        };
+        Ok(ThreadPage {
+            limit: limit_of(query.limit)?,
+            after: number_after(query.after)?,
+            order,
+        })
     }
 }
 
@@ -73,6 +82,17 @@ impl FromRequestParts<Shared> for FilePage {
             return Err(Problem::invalid("after", "it is the `next` of an answer"));
         }
         Ok(FilePage { limit, after })
+    }
+}
+
+impl FromRequestParts<Shared> for FileQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
+        let query = Query::<FileQuery>::from_request_parts(parts, state).await;
+        let Query(query) = query.map_err(|error| refused(&error))?;
+        check_key("path", &query.path)?;
+        Ok(query)
     }
 }
 

@@ -15,18 +15,19 @@ use crate::auth::Identity;
 use crate::backend::{
     Appended, Backend, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo,
 };
-use crate::paging::{Listing, MessagePage, Page};
+use crate::paging::{Listing, MessagePage, ThreadPage};
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{
-    ListMeta, MessageRequest, MessagesQuery, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest,
+    Change, ListMeta, MessageRequest, MessagesQuery, NoMeta, PinsRequest, Reply, ThreadChange,
+    ThreadRequest, ThreadsQuery,
 };
 
 /// Create a thread.
 ///
 /// If the request is repeated with the same `id`, title and pins, for example because its answer
-/// was lost, the existing thread is returned with status 200. With other values, or if the pins
-/// have changed since, it is a conflict.
+/// was lost, the existing thread is returned with status 200. With other values, or if its title or
+/// pins have changed since, it is a conflict.
 #[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
     (status = 201, description = "It has begun", body = Reply<Thread, NoMeta>),
     (status = 200, description = "It had begun before", body = Reply<Thread, NoMeta>),
@@ -74,8 +75,11 @@ async fn begin(
     }
 }
 
-/// List threads, latest first.
-#[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(PageQuery), responses(
+/// List threads, the last created or the last active first.
+///
+/// A thread that becomes active while it is listed in that order moves to the beginning, which the
+/// caller has had: no thread is listed twice, and all that stay as they are are listed.
+#[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(ThreadsQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
     (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
@@ -83,7 +87,7 @@ async fn begin(
 pub(crate) async fn list(
     State(app): State<Shared>,
     identity: Identity,
-    page: Page,
+    page: ThreadPage,
 ) -> Result<Response, Problem> {
     let threads = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         backend.threads(&owner, page).await
@@ -109,9 +113,37 @@ pub(crate) async fn get(
     Ok(plain(StatusCode::OK, thread.await?))
 }
 
+/// Change the title of a thread, and return what it is then.
+///
+/// What the body does not name stays as it is, and null removes it (RFC 7396). Pins are replaced by
+/// `PUT /v1/threads/{id}/pinned`. It is no activity of the thread.
+#[utoipa::path(patch, path = "/v1/threads/{id}", operation_id = "change_thread", tag = "threads", request_body = ThreadChange,
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "It is changed", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn change(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    Json { request, slot, .. }: Json<ThreadChange, Writing>,
+) -> Result<Response, Problem> {
+    let thread = ask_in(&app, &identity, slot, |backend, owner| async move {
+        let thread = match request.title {
+            Change::To(title) => backend.set_title(&owner, &id, title).await,
+            Change::None => backend.thread(&owner, &id).await.map(|it| it.thread),
+        };
+        thread.map_err(of_path)
+    });
+    Ok(plain(StatusCode::OK, thread.await?))
+}
+
 /// Remove a thread with its messages and pins, and return what it was.
 ///
-/// Receipts of its contexts still contain what those showed, as long as they are kept.
+/// The receipts of its contexts are removed, too, and its contexts are no longer in the cache of
+/// the process that answers; in those of other processes of one database they expire within half a
+/// minute, and nobody is answered with them.
 #[utoipa::path(delete, path = "/v1/threads/{id}", operation_id = "remove_thread", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),

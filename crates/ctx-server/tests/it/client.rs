@@ -209,6 +209,10 @@ impl Running {
         self.post_with(token, path, body, &[])
     }
 
+    pub(crate) fn patch(&self, token: &str, path: &str, body: &Value) -> Answer {
+        Answer::read(self.begin(token, &format!("PATCH {path}"), body))
+    }
+
     pub(crate) fn post_with(
         &self,
         token: &str,

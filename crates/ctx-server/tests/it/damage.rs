@@ -200,6 +200,9 @@ fn a_file_with_a_flipped_bit_is_told_and_not_shown() {
             server.join();
             server = Running::within(folder.path());
         }
+        let read = server.get(ADA, "/v1/files/content?path=a.rs");
+        read.refused(500, "");
+        assert!(read.body.contains("the file is damaged"), "{at} {read:?}");
         // Also what was answered before, and is kept.
         for turn in [0, at + 1] {
             let answer = server.post(ADA, "/v1/context/build", &asked(turn));
@@ -217,6 +220,8 @@ fn a_file_with_a_flipped_bit_is_told_and_not_shown() {
     let sent = server.post(ADA, "/v1/files", &files).data(200);
     assert_eq!(sent["files"][0]["status"], "updated");
     assert_eq!(sent["files"][1]["status"], "unchanged");
+    let read = server.get(ADA, "/v1/files/content?path=a.rs");
+    assert_eq!(read.data(200)["content"], content);
     // Also for who was told before, and kept waiting, that it is not.
     for turn in [1, content.len() + 1] {
         let answer = server.post(ADA, "/v1/context/build", &asked(turn));
@@ -259,6 +264,8 @@ fn files_that_are_replaced_meanwhile_are_not_taken_for_damaged() {
             let answer = server.post(ADA, "/v1/context/build", &asked(turn));
             let context = answer.data(200)["context"].as_str().unwrap().to_owned();
             assert!(context.contains("zebra("), "{answer:?}");
+            let read = server.get(ADA, "/v1/files/content?path=a.rs").data(200);
+            assert!(read["content"].as_str().unwrap().contains("zebra("));
         }
     });
 }

@@ -13,9 +13,9 @@ use ctx_retrieve::{
     Retriever, TextQuery, Usage,
 };
 use ctx_server::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message,
-    MessagePage, NewFile, NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Priming,
-    Receipt, Removed, Thread, ThreadInfo, Vote,
+    Appended, Backend, BackendError, FilePage, FileText, Ingested, Job, KeptFile, Listing, Message,
+    MessagePage, NewFile, NewMessage, NewThread, Owner, Prime, PrimeRequest, Priming, Receipt,
+    Removed, Thread, ThreadInfo, ThreadPage, Vote,
 };
 use ctx_service::{Ports, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
@@ -213,7 +213,7 @@ impl Backend for Shared {
         self.0.fail().await
     }
 
-    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+    async fn threads(&self, _: &Owner, _: ThreadPage) -> Result<Listing<Thread>, BackendError> {
         self.0.fail().await
     }
 
@@ -229,11 +229,28 @@ impl Backend for Shared {
         self.0.fail().await
     }
 
+    async fn file(&self, _: &Owner, _: &str) -> Result<FileText, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn remove_receipt(&self, _: &Owner, _: &str) -> Result<bool, BackendError> {
+        self.0.fail().await
+    }
+
     async fn thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
         self.0.fail().await
     }
 
     async fn remove_thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn set_title(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Option<String>,
+    ) -> Result<Thread, BackendError> {
         self.0.fail().await
     }
 

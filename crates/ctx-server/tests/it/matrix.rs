@@ -42,7 +42,8 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
             Refused(422, "handle"),
         ),
         ("get", "/v1/context/{id}" | "/v1/threads/{id}" | "/v1/threads/{id}/messages")
-        | ("delete", "/v1/threads/{id}") => (Value::Null, not_found),
+        | ("delete", "/v1/context/{id}" | "/v1/threads/{id}") => (Value::Null, not_found),
+        ("patch", "/v1/threads/{id}") => (json!({"title": "another"}), not_found),
         ("delete", "/v1/files") => (json!({"paths": ["a.rs"]}), Own(200)),
         ("post", "/v1/context/{id}/resolve") => (json!({"answer": "x"}), not_found),
         ("post", "/v1/files") => (
@@ -50,7 +51,8 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
             Own(200),
         ),
         ("post", "/v1/threads") => (json!({"id": "own"}), Own(201)),
-        ("get", "/v1/files" | "/v1/threads") => (Value::Null, Own(200)),
+        // The other has a file of its own at the path by then.
+        ("get", "/v1/files" | "/v1/files/content" | "/v1/threads") => (Value::Null, Own(200)),
         ("put", "/v1/threads/{id}/pinned") => (json!({"pinned": ["a.rs"]}), not_found),
         ("post", "/v1/threads/{id}/messages") => {
             (json!({"role": "user", "content": "x"}), not_found)
@@ -111,7 +113,10 @@ pub(crate) fn every_route_is_closed(server: &Running) {
             } else {
                 "t"
             };
-            let path = template.replace("{id}", id);
+            let mut path = template.replace("{id}", id);
+            if template == "/v1/files/content" {
+                path += "?path=a.rs";
+            }
             assert!(!path.contains('{'), "{route}");
             let is_open = operation["security"] == json!([{}]);
             assert_eq!(is_open, told == Told::Open, "{route}: {operation}");
@@ -139,6 +144,7 @@ pub(crate) fn every_route_is_closed(server: &Running) {
     let threads = server.get(ADA, "/v1/threads").data(200);
     assert_eq!(threads.as_array().unwrap().len(), 1);
     assert_eq!(threads[0]["pinned"], json!(["a.rs"]));
+    assert_eq!(threads[0]["title"], WORD);
     let said = server.get(ADA, "/v1/threads/t/messages").data(200);
     assert_eq!(said.as_array().unwrap().len(), 1);
     let files = server.get(ADA, "/v1/files").data(200);

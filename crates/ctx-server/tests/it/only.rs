@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_server::{
-    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message,
-    MessagePage, NewFile, NewMessage, NewThread, Opened, Owner, Page, Prime, PrimeRequest, Receipt,
-    Removed, Thread, ThreadInfo, Vote,
+    Appended, Backend, BackendError, FilePage, FileText, Ingested, Job, KeptFile, Listing, Message,
+    MessagePage, NewFile, NewMessage, NewThread, Opened, Owner, Prime, PrimeRequest, Receipt,
+    Removed, Thread, ThreadInfo, ThreadPage, Vote,
 };
 
 /// What a store of a test does.
@@ -87,7 +87,7 @@ impl<T: Builds + 'static> Backend for Only<T> {
         self.0.create_thread(owner, thread).await
     }
 
-    async fn threads(&self, owner: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+    async fn threads(&self, owner: &Owner, _: ThreadPage) -> Result<Listing<Thread>, BackendError> {
         self.0.threads(owner).await
     }
 
@@ -103,11 +103,28 @@ impl<T: Builds + 'static> Backend for Only<T> {
         no()
     }
 
+    async fn file(&self, _: &Owner, _: &str) -> Result<FileText, BackendError> {
+        no()
+    }
+
+    async fn remove_receipt(&self, _: &Owner, _: &str) -> Result<bool, BackendError> {
+        no()
+    }
+
     async fn thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
         no()
     }
 
     async fn remove_thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        no()
+    }
+
+    async fn set_title(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Option<String>,
+    ) -> Result<Thread, BackendError> {
         no()
     }
 

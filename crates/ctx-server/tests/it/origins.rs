@@ -34,7 +34,10 @@ fn a_browser_is_told_that_a_page_of_a_named_site_may_ask_with_a_token() {
             assert_eq!((answer.status, &*answer.body), (204, ""), "{answer:?}");
             assert_eq!(allowed(&answer), (Some(origin), Some("Origin")));
             for (name, value) in [
-                ("access-control-allow-methods", "GET, POST, PUT, DELETE"),
+                (
+                    "access-control-allow-methods",
+                    "GET, POST, PUT, PATCH, DELETE",
+                ),
                 (
                     "access-control-allow-headers",
                     "Authorization, Content-Type",

@@ -78,6 +78,31 @@ fn content_that_is_no_text_is_refused() {
 }
 
 #[test]
+fn threads_are_listed_by_their_last_activity() {
+    crate::routes::threads_are_listed_by_activity(&running!());
+}
+
+#[test]
+fn the_title_of_a_thread_is_changed() {
+    crate::routes::titles_are_changed(&running!());
+}
+
+#[test]
+fn a_stored_file_is_read_back() {
+    crate::routes::files_are_read(&running!());
+}
+
+#[test]
+fn no_receipt_outlives_its_thread() {
+    crate::routes::receipts_go_with_their_thread(&running!());
+}
+
+#[test]
+fn a_receipt_is_removed() {
+    crate::routes::receipts_are_removed(&running!());
+}
+
+#[test]
 fn files_without_a_word_can_be_named() {
     crate::routes::blank_files_can_be_named(&running!());
 }
@@ -155,10 +180,14 @@ fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
         warnings.contains("src/sum.rs") && warnings.contains("not as it was kept"),
         "{built}"
     );
+    let read = || server.get(ADA, "/v1/files/content?path=src/sum.rs");
+    read().refused(500, "");
+    assert!(read().body.contains("the file is damaged"));
     // Sent anew, it is whole again.
     let sent = server.post(ADA, "/v1/files", &files).data(200);
     assert_eq!(sent["files"][0]["status"], "updated");
     assert_eq!(sent["files"][1]["status"], "unchanged");
+    assert_eq!(read().data(200)["content"], SUM);
     let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
     assert!(
         built["context"].as_str().unwrap().contains("a + b"),

@@ -602,6 +602,17 @@ pub(crate) fn threads_are_removed(server: &Running) {
     assert_eq!(told["pinned"], json!(["a.rs"]));
     assert_eq!(told["messageCount"], 2);
     let wanted = json!({"message": "and then?", "threadId": "t"});
+    let others = [
+        (ADA, json!({"message": "and then?", "threadId": "u"})),
+        (BOB, wanted.clone()),
+    ]
+    .map(|(token, wanted)| {
+        let built = server.post(token, "/v1/context/build", &wanted).data(200);
+        (
+            token,
+            format!("/v1/context/{}", built["id"].as_str().unwrap()),
+        )
+    });
     let data = build(server, &wanted).data(200);
     assert!(data["context"].as_str().unwrap().contains("zebra"));
     assert_eq!(delete(server, ADA, "/v1/threads/t", None).data(200), told);
@@ -609,6 +620,16 @@ pub(crate) fn threads_are_removed(server: &Running) {
     server.get(ADA, "/v1/threads/t").refused(404, "id");
     server.get(ADA, "/v1/threads/t/messages").refused(404, "id");
     build(server, &wanted).refused(404, "threadId");
+    // Neither is what it was shown.
+    let receipt = format!("/v1/context/{}", data["id"].as_str().unwrap());
+    server.get(ADA, &receipt).refused(404, "id");
+    let answer = json!({"answer": "x"});
+    server
+        .post(ADA, &format!("{receipt}/resolve"), &answer)
+        .refused(404, "id");
+    for (token, receipt) in &others {
+        server.get(token, receipt).data(200);
+    }
     // One that begins anew has nothing of it, also from the cache.
     server
         .post(ADA, "/v1/threads", &json!({"id": "t"}))
@@ -827,7 +848,10 @@ fn threads_and_messages_are_listed_in_parts() {
         [&first["data"][0]["id"], &first["data"][1]["id"]],
         ["c", "b"]
     );
-    let next = format!("/v1/threads?limit=2&after={}", first["meta"]["next"]);
+    let next = format!(
+        "/v1/threads?limit=2&order=created&after={}",
+        first["meta"]["next"]
+    );
     let second = server.get(ADA, &next).json();
     assert_eq!(second["data"][0]["id"], "a");
     assert_eq!(second["meta"], json!({"count": 1}));
@@ -886,9 +910,243 @@ pub(crate) fn messages_are_listed_from_either_end(server: &Running) {
     ] {
         server.get(ADA, path).refused(400, "order");
     }
+    for order in ["", "latest", "Active"] {
+        let answer = server.get(ADA, &format!("/v1/threads?order={order}"));
+        answer.refused(400, "order");
+        assert_eq!(answer.json()["detail"], "it is `created` or `active`");
+    }
+}
+
+#[test]
+fn threads_are_listed_by_their_last_activity() {
+    threads_are_listed_by_activity(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn threads_are_listed_by_activity(server: &Running) {
+    for (token, ids) in [(ADA, &["a", "b", "c", "d", "e"][..]), (BOB, &["a", "x"])] {
+        for id in ids {
+            let begun = server.post(token, "/v1/threads", &json!({"id": id}));
+            let begun = begun.data(201);
+            assert_eq!(begun["activeAt"], begun["createdAt"]);
+        }
+    }
+    let say = |thread: &str| -> i64 {
+        let message = json!({"role": "user", "content": "x"});
+        let path = format!("/v1/threads/{thread}/messages");
+        let said = server.post(ADA, &path, &message).data(201);
+        said["createdAt"].as_i64().unwrap()
+    };
+    let page = |query: &str| {
+        let answer = server.get(ADA, &format!("/v1/threads?{query}"));
+        let threads = answer.data(200);
+        let ids = threads.as_array().unwrap().iter();
+        let ids: String = ids.map(|it| it["id"].as_str().unwrap()).collect();
+        (ids, answer.json()["meta"]["next"].as_i64())
+    };
+    say("b");
+    let last = say("d");
+    assert_eq!(page("order=active").0, "dbeca");
+    assert_eq!(page("order=created"), page(""));
+    assert_eq!(page("").0, "edcba");
+    let of_d = server.get(ADA, "/v1/threads/d").data(200);
+    assert_eq!(of_d["activeAt"], last);
+    assert!(of_d["createdAt"].as_i64().unwrap() <= last);
+    // A thread that speaks between two pages is on none of those that follow, and the others are
+    // on one each.
+    let (first, next) = page("order=active&limit=2");
+    assert_eq!(first, "db");
+    say("c");
+    let (second, next) = page(&format!("order=active&limit=2&after={}", next.unwrap()));
+    assert_eq!((&*second, next), ("ea", None));
+    assert_eq!(page("order=active&limit=5"), ("cdbea".to_owned(), None));
+    let next = page("order=active&limit=1").1.unwrap();
+    assert_eq!(page(&format!("order=active&after={next}")).0, "dbea");
+    // To change a thread otherwise is no activity, nor is a message that is there.
+    let message = json!({"id": "m", "role": "user", "content": "x"});
+    let path = "/v1/threads/a/messages";
+    server.post(ADA, path, &message).data(201);
     server
-        .get(ADA, "/v1/threads?order=latest")
-        .refused(400, "order");
+        .post(ADA, "/v1/threads/b/messages", &message)
+        .data(201);
+    server.post(ADA, path, &message).data(200);
+    pin(server, ADA, "c", &json!(["x.rs"])).data(200);
+    server
+        .patch(ADA, "/v1/threads/d", &json!({"title": "D"}))
+        .data(200);
+    assert_eq!(page("order=active").0, "bacde");
+    // Of one that is removed nothing is left, and its name begins anew.
+    delete(server, ADA, "/v1/threads/b", None).data(200);
+    assert_eq!(page("order=active").0, "acde");
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "b"}))
+        .data(201);
+    assert_eq!(page("order=active").0, "bacde");
+    let of_bob = server.get(BOB, "/v1/threads?order=active").data(200);
+    assert_eq!(
+        (&of_bob[0]["id"], &of_bob[1]["id"]),
+        (&json!("x"), &json!("a"))
+    );
+}
+
+#[test]
+fn the_title_of_a_thread_is_changed() {
+    titles_are_changed(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn titles_are_changed(server: &Running) {
+    let thread = json!({"id": "t", "title": "first", "pinned": ["a.rs"]});
+    for token in [ADA, BOB] {
+        server.post(token, "/v1/threads", &thread).data(201);
+    }
+    let before = server.get(ADA, "/v1/threads/t").data(200);
+    let change = |body: &Value| server.patch(ADA, "/v1/threads/t", body);
+    let told = || server.get(ADA, "/v1/threads/t").data(200);
+    let titled = |title: Option<&str>| {
+        let mut expected = before.clone();
+        match title {
+            Some(title) => expected["title"] = title.into(),
+            None => drop(expected.as_object_mut().unwrap().remove("title")),
+        }
+        expected
+    };
+    for (body, title) in [
+        (json!({"title": "second"}), Some("second")),
+        (json!({}), Some("second")),
+        (json!({"title": ""}), Some("")),
+        (json!({"title": null}), None),
+        (json!({}), None),
+        (json!({"title": "ä".repeat(256)}), Some(&*"ä".repeat(256))),
+    ] {
+        let mut changed = change(&body).data(200);
+        assert_eq!(changed.get("messageCount"), None);
+        changed["messageCount"] = 0.into();
+        assert_eq!(changed, titled(title), "{body}");
+        assert_eq!(told(), titled(title), "{body}");
+    }
+    // What it was begun with is no longer what it is.
+    server.post(ADA, "/v1/threads", &thread).refused(409, "id");
+    let now = told();
+    for (body, status, field) in [
+        (json!({"title": "ä".repeat(257)}), 400, "title"),
+        (json!({"title": 5}), 400, "title"),
+        (json!({"title": "a\0b"}), 422, "title"),
+        (json!({"pinned": []}), 400, "pinned"),
+        (json!({"id": "u"}), 400, "id"),
+        (json!([]), 400, ""),
+        (json!(null), 400, ""),
+    ] {
+        change(&body).refused(status, field);
+        assert_eq!(told(), now, "{body}");
+    }
+    let title = json!({"title": "x"});
+    server
+        .patch(ADA, "/v1/threads/none", &title)
+        .refused(404, "id");
+    server
+        .patch(ADA, "/v1/threads/none", &json!({}))
+        .refused(404, "id");
+    server
+        .patch(ADA, "/v1/threads/a%20b", &title)
+        .refused(400, "id");
+    assert_eq!(server.get(BOB, "/v1/threads/t").data(200)["title"], "first");
+}
+
+#[test]
+fn a_stored_file_is_read_back() {
+    files_are_read(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn files_are_read(server: &Running) {
+    let read = |token: &str, path: &str| {
+        let path = path.bytes().fold(String::new(), |mut text, byte| {
+            write!(text, "%{byte:02x}").unwrap();
+            text
+        });
+        server.get(token, &format!("/v1/files/content?path={path}"))
+    };
+    let crlf = "one\r\ntwo\u{feff}\u{1}🦀";
+    for (path, text) in [
+        ("src/a b&c.rs", "fn aardvark() {}\n"),
+        ("empty", ""),
+        ("ä/ü+%.md", crlf),
+        ("src/a b&c.rs", "fn zebra() {}\n"),
+    ] {
+        keep(server, path, text).data(200);
+        let file = read(ADA, path).data(200);
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        let expected =
+            json!({"path": path, "content": text, "bytes": text.len(), "hash": hash.as_str()});
+        assert_eq!(file, expected);
+        read(BOB, path).refused(404, "path");
+    }
+    let listed = server.get(ADA, "/v1/files").data(200);
+    for file in listed.as_array().unwrap() {
+        let read = read(ADA, file["path"].as_str().unwrap()).data(200);
+        assert_eq!(
+            (&read["hash"], &read["bytes"]),
+            (&file["hash"], &file["bytes"])
+        );
+    }
+    // As it is kept, and as contexts show it.
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    keep(
+        server,
+        "s.rs",
+        &format!("const KEY: &str = \"{secret}\";\n"),
+    )
+    .data(200);
+    let text = read(ADA, "s.rs").data(200)["content"].to_string();
+    assert!(text.contains("****") && !text.contains(&secret), "{text}");
+    for path in [
+        "none",
+        "src",
+        "../a",
+        "/etc/passwd",
+        "src/a b&c.rs/",
+        "a\0b",
+        ".ctx",
+    ] {
+        read(ADA, path).refused(404, "path");
+    }
+    read(ADA, "").refused(400, "path");
+    read(ADA, &"a".repeat(1_025)).refused(400, "path");
+    read(ADA, &"ä".repeat(600)).refused(422, "path");
+    server.get(ADA, "/v1/files/content").refused(400, "path");
+    server
+        .get(ADA, "/v1/files/content?path=a&hash=b")
+        .refused(400, "hash");
+    delete(server, ADA, "/v1/files", Some(&json!({"paths": ["empty"]}))).data(200);
+    read(ADA, "empty").refused(404, "path");
+}
+
+#[test]
+fn a_receipt_is_removed() {
+    receipts_are_removed(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn receipts_are_removed(server: &Running) {
+    keep(server, "a.rs", "fn aardvark() {}\n").data(200);
+    let wanted = json!({"message": "aardvark"});
+    let built = build(server, &wanted).data(200);
+    let other = build(server, &json!({"message": "another aardvark"})).data(200);
+    let path = |built: &Value| format!("/v1/context/{}", built["id"].as_str().unwrap());
+    server.get(ADA, &path(&built)).data(200);
+    delete(server, BOB, &path(&built), None).refused(404, "id");
+    let removed = delete(server, ADA, &path(&built), None).data(200);
+    assert_eq!(removed, json!({"id": built["id"]}));
+    server.get(ADA, &path(&built)).refused(404, "id");
+    delete(server, ADA, &path(&built), None).refused(404, "id");
+    delete(server, ADA, "/v1/context/a%20b", None).refused(400, "id");
+    server.get(ADA, &path(&other)).data(200);
+    // Who asks again is answered anew, and that is kept.
+    let answer = build(server, &wanted);
+    let again = answer.data(200);
+    assert_eq!(answer.json()["meta"]["cached"], false);
+    server.get(ADA, &path(&again)).data(200);
 }
 
 #[test]
@@ -904,7 +1162,10 @@ fn threads_that_are_not_or_are_already_are_named() {
     let said = json!({"role": "user", "content": "x"});
     server.post(ADA, "/v1/threads/a/messages", &said).data(201);
     for _ in 0..2 {
-        let again = server.post(ADA, "/v1/threads", &thread).data(200);
+        let mut again = server.post(ADA, "/v1/threads", &thread).data(200);
+        // It got a message since.
+        assert!(again["activeAt"].as_i64() >= begun["activeAt"].as_i64());
+        again["activeAt"] = begun["activeAt"].clone();
         assert_eq!(again, begun);
     }
     for other in [
@@ -1060,6 +1321,74 @@ fn a_budget_is_at_most_what_the_description_says() {
             refused.refused(400, "options.maxTokens");
             assert_eq!(refused.json()["detail"], format!("it is at most {most}"));
         }
+    }
+}
+
+#[test]
+fn no_receipt_outlives_its_thread() {
+    receipts_go_with_their_thread(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn receipts_go_with_their_thread(server: &Running) {
+    keep(server, "a.rs", "fn aardvark() {}\n").data(200);
+    for turn in 0..12 {
+        server
+            .post(ADA, "/v1/threads", &json!({"id": "t"}))
+            .data(201);
+        let wanted = json!({"threadId": "t", "message": format!("aardvark {turn}")});
+        let built = std::thread::scope(|scope| {
+            let building = scope.spawn(|| build(server, &wanted));
+            // Removed before, during and after the build.
+            std::thread::sleep(std::time::Duration::from_millis(3 * turn));
+            delete(server, ADA, "/v1/threads/t", None).data(200);
+            building.join().unwrap()
+        });
+        if built.status != 200 {
+            built.refused(404, "threadId");
+            continue;
+        }
+        let id = built.data(200)["id"].as_str().unwrap().to_owned();
+        let receipt = server.get(ADA, &format!("/v1/context/{id}"));
+        receipt.refused(404, "id");
+    }
+}
+
+/// One that would be refused is none that works.
+#[test]
+fn the_smallest_budget_that_is_told_is_one_that_a_request_may_have() {
+    let mut limits = patient();
+    limits.max_tokens = 500;
+    let server = Running::with_limits(limits);
+    let ask = |words: usize| {
+        let header = "word ".repeat(words);
+        let options = json!({"maxTokens": 10, "contextHeader": header});
+        let refused = [
+            build(&server, &json!({"message": "x", "options": options})),
+            server.post(
+                ADA,
+                "/v1/context/assemble",
+                &json!({"chunks": [], "options": options}),
+            ),
+        ];
+        refused.map(|it| {
+            it.refused(422, "options.maxTokens");
+            it.json()
+        })
+    };
+    for problem in ask(100) {
+        assert!(
+            problem["smallestMaxTokens"].as_u64().unwrap() <= 500,
+            "{problem}"
+        );
+    }
+    for problem in ask(1_000) {
+        assert_eq!(problem.get("smallestMaxTokens"), None, "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.ends_with("a request may have at most 500: none works here"),
+            "{detail}"
+        );
     }
 }
 

@@ -32,6 +32,7 @@ fn it_is_openapi_of_every_route() {
         "/v1/context/{id}",
         "/v1/context/{id}/resolve",
         "/v1/files",
+        "/v1/files/content",
         "/v1/threads",
         "/v1/threads/{id}",
         "/v1/threads/{id}/messages",
@@ -117,9 +118,10 @@ fn every_time_is_described_with_its_unit() {
     let server = Running::embedded();
     let openapi = described(&server);
     let schemas = openapi["components"]["schemas"].as_object().unwrap();
-    let times = schemas.iter().filter_map(|(name, schema)| {
-        let time = schema["properties"].get("createdAt")?;
-        Some((name, time["description"].as_str().unwrap_or_default()))
+    let times = schemas.iter().flat_map(|(name, schema)| {
+        let times = ["createdAt", "activeAt"].map(|it| schema["properties"].get(it));
+        let times = times.into_iter().flatten();
+        times.map(move |it| (name, it["description"].as_str().unwrap_or_default()))
     });
     let times: Vec<_> = times.collect();
     for (name, said) in &times {
@@ -127,7 +129,7 @@ fn every_time_is_described_with_its_unit() {
         let is_told = said.contains("milliseconds") && said.ends_with("since 1970.");
         assert!(is_told, "{name}: {said:?}");
     }
-    assert!(times.len() >= 5, "{times:?}");
+    assert!(times.len() >= 6, "{times:?}");
 }
 
 #[test]
@@ -201,16 +203,21 @@ fn every_option_is_described_with_its_default() {
 }
 
 #[test]
-fn the_orders_of_messages_are_described() {
+fn the_orders_of_lists_are_described() {
     let openapi = described(&Running::embedded());
-    let parameters = &openapi["paths"]["/v1/threads/{id}/messages"]["get"]["parameters"];
-    let mut parameters = parameters.as_array().unwrap().iter();
-    let order = parameters.find(|it| it["name"] == "order").unwrap();
-    assert_eq!(order["required"], false);
-    // Nothing but one of the words is asked for.
-    let schema = order["schema"].to_string();
-    assert!(schema.contains(r#""enum":["oldest","latest"]"#), "{schema}");
-    assert!(!schema.contains("object"), "{schema}");
+    for (path, words) in [
+        ("/v1/threads/{id}/messages", r#""enum":["oldest","latest"]"#),
+        ("/v1/threads", r#""enum":["created","active"]"#),
+    ] {
+        let parameters = &openapi["paths"][path]["get"]["parameters"];
+        let mut parameters = parameters.as_array().unwrap().iter();
+        let order = parameters.find(|it| it["name"] == "order").unwrap();
+        assert_eq!(order["required"], false);
+        // Nothing but one of the words is asked for.
+        let schema = order["schema"].to_string();
+        assert!(schema.contains(words), "{schema}");
+        assert!(!schema.contains("object"), "{schema}");
+    }
 }
 
 /// Of what the description says in other words than descriptions.
@@ -316,6 +323,9 @@ fn examples_of_requests_are_answered() {
     send("/v1/threads/prices/messages", "MessageRequest", 201);
     let pinned = &schemas["PinsRequest"]["example"]["pinned"];
     assert_eq!(pin(&server, ADA, "prices", pinned).status, 200, "{pinned}");
+    let title = &schemas["ThreadChange"]["example"];
+    let changed = server.patch(ADA, "/v1/threads/prices", title).data(200);
+    assert_eq!(changed["title"], title["title"]);
     let built = send("/v1/context/build", "BuildRequest", 200);
     assert_eq!(built["files"], json!(["src/price.rs"]), "{built}");
     let id = built["id"].as_str().unwrap();
@@ -349,6 +359,8 @@ fn answers_have_the_fields_of_their_schema() {
     let resolve = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
     let answer = json!({"answer": format!("\"words of my own\" [{label}:1] [{label}]")});
     let resolved = server.post(ADA, &resolve, &answer).data(200);
+    let thread = server.post(ADA, "/v1/threads", &json!({"id": "t", "title": "T"}));
+    let thread = thread.data(201);
     let small = json!({"message": "alpha", "options": {"maxTokens": 1}});
     let problem = server.post(ADA, "/v1/context/build", &small).json();
     let schemas = &described(&server)["components"]["schemas"];
@@ -362,6 +374,7 @@ fn answers_have_the_fields_of_their_schema() {
         ("Receipt", &receipt),
         ("ContextData", &data),
         ("Item", &data["items"][0]),
+        ("Thread", &thread),
         ("Signal", &data["items"][0]["signals"][0]),
         ("Scored", &receipt["items"][0]),
         ("Metadata", &data["items"][0]["metadata"]),

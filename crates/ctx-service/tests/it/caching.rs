@@ -60,6 +60,28 @@ async fn an_equal_request_gets_the_same_answer() {
     assert!((metrics.hit_rate() - 0.5).abs() < 1e-9);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn forgotten_contexts_are_built_anew_and_those_of_others_stay() {
+    let (ada, cache) = kept_world();
+    let bob = world_of("bob", FILES, Some(cache));
+    for world in [&ada, &bob] {
+        let first = world.prime(QUESTION).await;
+        assert_eq!(first.context.thread.as_deref(), Some("t"));
+        assert_eq!(
+            (first.served, served(world).await),
+            (Served::Miss, Served::Hit)
+        );
+    }
+    for (thread, of_ada) in [("u", Served::Hit), ("t", Served::Miss)] {
+        let is_of_it = |it: &PrimeContext| it.thread.as_deref() == Some(thread);
+        ada.service.forget(is_of_it).await;
+        assert_eq!(
+            (served(&ada).await, served(&bob).await),
+            (of_ada, Served::Hit)
+        );
+    }
+}
+
 /// So many tokens a byte.
 struct PerByte(u64);
 

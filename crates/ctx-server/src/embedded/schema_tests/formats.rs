@@ -116,9 +116,11 @@ fn threads_messages_votes_and_files_of_formats_1_and_3_are_all_there() {
         assert_eq!(everything(folder.path()).unwrap(), written, "{version}");
         let database = Database::open(folder.path()).unwrap();
         assert_eq!(database.totals().unwrap(), (2, 42));
-        let threads = database.threads(&Page::default()).unwrap().items;
+        let threads = database.threads(&ThreadPage::default()).unwrap().items;
         let titles: Vec<_> = threads.iter().map(|it| it.title.as_deref()).collect();
         assert_eq!(titles, [Some("title 3"), Some("title 2"), None]);
+        let active: Vec<_> = threads.iter().map(|it| it.active_at).collect();
+        assert_eq!(active, [59, 58, 57]);
         for (at, thread) in ["t1", "t2", "t3"].into_iter().enumerate() {
             assert_eq!(database.pinned_to(thread).unwrap(), ["src/a.rs"]);
             let said = database
@@ -196,16 +198,35 @@ fn a_later_format_is_left_alone() {
     assert!(matches!(error, BackendError::Failed { .. }), "{error:?}");
 }
 
-/// A file as formats 4 and 5 made it, with one sum of all rows, or as format 6 did, with one sum
-/// per table and a mark.
+/// A file as formats 4 and 5 made it, with one sum of all rows, or as formats 6 and 7 did, with one
+/// sum per table and a mark.
 fn sealed(version: i64, folder: &Path) {
     fill(folder);
-    if version == 6 {
-        let state = Connection::open(folder.join("state.db")).unwrap();
-        return state.pragma_update(None, "user_version", 6).unwrap();
+    as_sealed(version, folder);
+}
+
+/// Turns a file of today into one of an earlier format.
+fn as_sealed(version: i64, folder: &Path) {
+    let state = Connection::open(folder.join("state.db")).unwrap();
+    let changes = changes(&state).unwrap();
+    let threads =
+        "DROP TRIGGER threads_insert; DROP TRIGGER threads_delete; DROP INDEX threads_activity;
+        ALTER TABLE threads RENAME TO old_threads; DELETE FROM sums WHERE name = 'threads';
+        CREATE TABLE threads (
+            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
+            created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+        );";
+    state.execute_batch(threads).unwrap();
+    state.execute_batch(&THREADS_7.triggers()).unwrap();
+    THREADS_7.take_over(&state).unwrap();
+    let rest = format!(
+        "DROP TABLE old_threads; UPDATE sums SET changes = changes + {changes} WHERE name = 'threads';"
+    );
+    state.execute_batch(&rest).unwrap();
+    if version >= 6 {
+        return state.pragma_update(None, "user_version", version).unwrap();
     }
     std::fs::remove_file(folder.join("state.mark")).unwrap();
-    let state = Connection::open(folder.join("state.db")).unwrap();
     let total = "SELECT count, seals FROM sums";
     let mut total = state.prepare(total).unwrap();
     let rows = total.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
@@ -245,14 +266,15 @@ fn sealed_formats_are_taken_over_if_they_are_as_they_were_written() {
     fill(today.path());
     // The creation times of messages and threads differ, so they are removed.
     let timeless = |folder: &Path| {
-        let said = everything(folder).unwrap();
+        // The numbers of their activities do, too: as many as there were, or as there are threads.
+        let said = everything_but(folder, "activity").unwrap();
         let is_time = |it: &Value| matches!(it, Value::Integer(it) if *it > 1_000_000_000_000);
         said.into_iter()
             .filter(|it| !is_time(it))
             .collect::<Vec<_>>()
     };
     let written = timeless(today.path());
-    for version in [4, 5, 6] {
+    for version in [4, 5, 6, 7] {
         let folder = tempfile::tempdir().unwrap();
         sealed(version, folder.path());
         assert_eq!(timeless(folder.path()), written);
@@ -272,5 +294,52 @@ fn sealed_formats_are_taken_over_if_they_are_as_they_were_written() {
                 "{change}"
             );
         }
+    }
+}
+
+/// The ids of the threads, the last active first, and when they were.
+fn active(folder: &Path) -> Vec<(String, i64)> {
+    let database = Database::open(folder).unwrap();
+    let page = ThreadPage {
+        order: ThreadOrder::Active,
+        ..ThreadPage::default()
+    };
+    let threads = database.threads(&page).unwrap().items.into_iter();
+    threads.map(|it| (it.id, it.active_at)).collect()
+}
+
+#[test]
+fn threads_of_earlier_formats_were_active_when_they_got_their_last_messages() {
+    for version in [4, 5, 6, 7] {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path());
+        let database = Database::open(folder.path()).unwrap();
+        let quota = Quota::default();
+        // A time of its own for each.
+        for thread in ["b", "a"] {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            let message = NewMessage {
+                id: None,
+                role: "user".to_owned(),
+                content: "the last".to_owned(),
+            };
+            let added = database.append(thread, format!("last of {thread}"), message, &quota);
+            added.unwrap();
+        }
+        drop(database);
+        let before = active(folder.path());
+        let ids: Vec<&str> = before.iter().map(|it| it.0.as_str()).collect();
+        assert_eq!(ids, ["a", "b", "c"]);
+        as_sealed(version, folder.path());
+        assert_eq!(active(folder.path()), before, "{version}");
+        // A damaged one of that format is salvaged with the same.
+        as_sealed(version, folder.path());
+        let state = Connection::open(folder.path().join("state.db")).unwrap();
+        let damage = "UPDATE votes SET useful = 0 WHERE seq = 3";
+        state.execute_batch(damage).unwrap();
+        drop(state);
+        let salvaged = salvage(folder.path()).unwrap().unwrap();
+        assert!(salvaged.rows.iter().map(|it| it.lost).sum::<u64>() == 1);
+        assert_eq!(active(folder.path()), before, "{version}");
     }
 }
