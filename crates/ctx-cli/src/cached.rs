@@ -16,8 +16,8 @@ use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing;
 use crate::past;
-use crate::place;
 use crate::report::{self, Report, clean};
+use crate::user_dirs;
 use crate::walk::shown;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -325,7 +325,7 @@ struct Listed<'l> {
 impl Cache {
     /// Reads the entries of the cache folder whose names are those of indexes.
     fn look() -> Result<Self, Failure> {
-        let folder = place::cache()?;
+        let folder = user_dirs::cache()?;
         let mut cache = Cache {
             folder: folder.clone(),
             indexes: Vec::new(),
@@ -398,7 +398,7 @@ impl Cache {
 /// The index at `path`, or why there is none to list.
 fn found(path: &Path) -> Result<Found, SkippedFolder> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_named = place::is_name(&name);
+    let is_named = user_dirs::is_name(&name);
     let passed = |reason: String| SkippedFolder {
         path: shown(path),
         reason,
@@ -414,7 +414,7 @@ fn found(path: &Path) -> Result<Found, SkippedFolder> {
     let stored = Stored::at(path).map_err(|it| passed(indexing::why(&it)))?;
     let mut stored = stored.ok_or_else(|| passed("there is no index in it".to_owned()))?;
     // An index that names another folder was copied, or is damaged.
-    stored.root = stored.root.filter(|root| place::name_of(root) == name);
+    stored.root = stored.root.filter(|root| user_dirs::name_of(root) == name);
     let state = State::of(stored.root.as_deref());
     Ok(Found { stored, state })
 }

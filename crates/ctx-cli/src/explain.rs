@@ -57,7 +57,7 @@ pub(crate) fn together<'r, T>(
 
 /// The location of parts of the file at `path`, given their first and last lines in any order: from
 /// the first line of any part to the last.
-pub(crate) fn place(path: &str, lines: impl Iterator<Item = (u32, u32)>) -> String {
+pub(crate) fn location(path: &str, lines: impl Iterator<Item = (u32, u32)>) -> String {
     let whole = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     match whole {
         Some((start, end)) => format!("{path}:{start}-{end}"),
@@ -88,14 +88,14 @@ fn included(chunks: &[&Included]) -> [String; 6] {
             "in part".to_owned()
         },
         path.to_string(),
-        place(&path, lines),
+        location(&path, lines),
         format!("asked for as a whole, {} parts", chunks.len()),
     ]
 }
 
 fn row(chunk: &Included) -> [String; 6] {
     let path = clean(chunk.file_path.as_deref().unwrap_or("-"));
-    let source = place(&path, lines(chunk).into_iter());
+    let source = location(&path, lines(chunk).into_iter());
     [
         grouped(chunk.tokens.get().into()),
         format!("{:.4}", chunk.value),

@@ -14,7 +14,7 @@ use ctx::service::{Answer, Raised};
 use serde::Serialize;
 
 use crate::emit::{self, grouped};
-use crate::explain::{aligned, place, together};
+use crate::explain::{aligned, location, together};
 use crate::report::clean;
 use crate::settings::AppliedSetting;
 use crate::visible::Visible;
@@ -64,7 +64,7 @@ pub(crate) struct Findings<'a> {
 struct Asked<'a> {
     terms: Vec<Weighed<'a>>,
     names: Vec<&'a str>,
-    places: Vec<PlaceJson<'a>>,
+    places: Vec<FileMentionJson<'a>>,
     frames: Vec<Frame<'a>>,
     /// Words that may name folders, files without a known extension, or patterns; some may just be
     /// words.
@@ -84,7 +84,7 @@ struct Weighed<'a> {
 }
 
 #[derive(Serialize)]
-struct PlaceJson<'a> {
+struct FileMentionJson<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
@@ -318,7 +318,7 @@ impl<'a> Asked<'a> {
             text: &it.text,
             weight: it.weight,
         };
-        let place = |it: &'a ctx::rank::Place| PlaceJson {
+        let file = |it: &'a ctx::rank::FileMention| FileMentionJson {
             path: &it.path,
             line: it.line,
             end: it.end,
@@ -327,7 +327,7 @@ impl<'a> Asked<'a> {
         Asked {
             terms: query.terms.iter().map(weighed).collect(),
             names: query.names.iter().map(|it| it.text.as_str()).collect(),
-            places: query.places.iter().map(place).collect(),
+            places: query.files.iter().map(file).collect(),
             frames: frames(query, traced).collect(),
             folders: &query.folders,
             file_names: &query.file_names,
@@ -341,7 +341,7 @@ impl<'a> Asked<'a> {
 }
 
 fn frames<'a>(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> impl Iterator<Item = Frame<'a>> {
-    let place = |it: &'a Arc<Part>| Where {
+    let location = |it: &'a Arc<Part>| Where {
         path: &it.path,
         start_line: it.span.start(),
         end_line: it.span.end(),
@@ -351,7 +351,7 @@ fn frames<'a>(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> impl Iterator<I
         path: frame.path.as_deref(),
         line: frame.line,
         function: frame.function.as_deref(),
-        found: traced.get(at).into_iter().flatten().map(place).collect(),
+        found: traced.get(at).into_iter().flatten().map(location).collect(),
     })
 }
 
@@ -471,11 +471,11 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
     if more > 0 {
         terms.push(format!("and {more} more"));
     }
-    let place = |it: &PlaceJson<'_>| {
-        let mut place = at(it.path, it.line);
-        place.extend(it.end.map(|end| format!("-{end}")));
-        place.extend(it.name.map(|name| format!("#{}", clean(name))));
-        place
+    let file = |it: &FileMentionJson<'_>| {
+        let mut file = at(it.path, it.line);
+        file.extend(it.end.map(|end| format!("-{end}")));
+        file.extend(it.name.map(|name| format!("#{}", clean(name))));
+        file
     };
     let rows = [
         ("terms", terms),
@@ -483,7 +483,7 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
             "names",
             some(query.names.iter(), |it| clean(it).into_owned()),
         ),
-        ("places", some(query.places.iter(), place)),
+        ("places", some(query.places.iter(), file)),
         (
             "folders",
             some(query.folders.iter(), |it| clean(it).into_owned()),
@@ -514,7 +514,7 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
 fn frame(frame: &Frame<'_>) -> [String; 3] {
     let at_lines = |it: &Where<'_>| {
         let lines = (it.start_line, it.end_line);
-        place(&clean(it.path), [lines].into_iter())
+        location(&clean(it.path), [lines].into_iter())
     };
     let found = match &frame.found[..] {
         [] => "(nothing)".to_owned(),
@@ -592,7 +592,7 @@ fn item(items: &[&Item<'_>]) -> [String; 7] {
     [
         format!("{:.4}", item.score),
         worth.map_or_else(|| "-".to_owned(), |it| format!("{it:.4}")),
-        place(&clean(item.path), lines),
+        location(&clean(item.path), lines),
         what,
         item.role.to_owned(),
         shares.join(", "),

@@ -20,10 +20,10 @@ use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing::{self, kept, status};
 use crate::past::{self, Past};
-use crate::place;
 use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
 use crate::skipped;
+use crate::user_dirs;
 use crate::walk::shown;
 
 /// The interval at which a watch checks for an interrupt.
@@ -91,7 +91,7 @@ fn look(
     report: Report,
     json: bool,
 ) -> Result<(), Failure> {
-    let folder = place::index_folder(root)?;
+    let folder = user_dirs::index_folder(root)?;
     match Index::inspect(root, &folder, options).map_err(|it| indexing::failure(&it))? {
         Inspected::Nothing => tell_none(root, &folder, options, json),
         Inspected::Damaged(why) => tell_damaged(root, &folder, options, &why, json),

@@ -13,11 +13,11 @@ use ctx::source;
 
 use crate::emit::{counted, grouped};
 use crate::failure::Failure;
-use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::settings::{self, Settings};
 use crate::skipped;
+use crate::user_dirs;
 use crate::walk::shown;
 
 /// The most unreadable files that are named, unless all are requested.
@@ -48,9 +48,9 @@ pub(crate) fn root(path: &Path) -> Result<PathBuf, Failure> {
 /// index had to be rebuilt, or if what it remembers could not be read.
 ///
 /// # Errors
-/// See [`place::index_folder`] and [`Index::open`].
+/// See [`user_dirs::index_folder`] and [`Index::open`].
 pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
-    let folder = place::index_folder(root)?;
+    let folder = user_dirs::index_folder(root)?;
     make_private(&folder)?;
     let index = Index::open(root, &folder, options).map_err(|it| failure(&it))?;
     if let Some(loss) = index.loss() {
@@ -89,7 +89,7 @@ pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
 }
 
 fn make_private_as(folder: &Path) -> io::Result<()> {
-    if place::is_own(folder) {
+    if user_dirs::is_own(folder) {
         index::begin_in(folder)
     } else {
         source::make_private(folder)
@@ -274,7 +274,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Root(error) => Failure::input(error_chain(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, or give --wait more seconds"),
-        IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
+        IndexError::Folder { folder, .. } if user_dirs::is_own(folder) => Failure::program(why(error)).with_hint(format!(
             "make {} a folder that can be written, or remove it to have the index below CTX_CACHE_DIR or in your cache folder, or give the disk room",
             shown(folder)
         )),

@@ -2,8 +2,9 @@
 //!
 //! `main` reads the arguments, runs one verb and turns its result into an exit code. Each verb has
 //! its own module; they share modules for reading ([`walk`], [`read`], [`input`], [`receipt`]),
-//! searching ([`indexing`], [`place`]), preferences ([`settings`], [`layers`], [`values`]), writing
-//! ([`emit`], [`explain`], [`findings`]) and reporting ([`report`], [`progress`], [`failure`]).
+//! searching ([`indexing`], [`user_dirs`]), preferences ([`settings`], [`layers`], [`values`]),
+//! writing ([`emit`], [`explain`], [`findings`]) and reporting ([`report`], [`progress`],
+//! [`failure`]).
 
 mod args;
 mod assemble;
@@ -28,7 +29,6 @@ mod options;
 mod outline;
 mod pack;
 mod past;
-mod place;
 mod progress;
 mod query;
 mod read;
@@ -42,6 +42,7 @@ mod show;
 mod skipped;
 mod tokens;
 mod tree;
+mod user_dirs;
 mod values;
 mod verify;
 mod visible;

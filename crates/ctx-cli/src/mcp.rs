@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::emit;
 use crate::failure::Failure;
 use crate::indexing;
-use crate::place;
 use crate::report;
 use crate::serve;
+use crate::user_dirs;
 
 /// How often it checks whether the user wants to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -87,8 +87,8 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     let named = args.index.clone();
     let options = Options::new(&args.root).with_index_location(std::sync::Arc::new(move |root| {
         let folder = match &named {
-            Some(folder) => folder.join(place::name_of(root)),
-            None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
+            Some(folder) => folder.join(user_dirs::name_of(root)),
+            None => user_dirs::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
         };
         // If this fails, opening the index reports it.
         let _ = indexing::make_private(&folder);

@@ -103,9 +103,9 @@ impl Missed {
             paths.any(|it| it.ends_with(end))
         };
         let root = Root::open(index.root()).ok();
-        let places = answer.material.query.places.iter().map(|it| &it.path);
+        let mentioned = answer.material.query.files.iter().map(|it| &it.path);
         let mut named: Vec<Named> = Vec::new();
-        for name in places.chain(&answer.material.query.file_names) {
+        for name in mentioned.chain(&answer.material.query.file_names) {
             let end = Path::new(name.strip_prefix("./").unwrap_or(name));
             if end.as_os_str().is_empty() || is_found(end) {
                 continue;

@@ -11,9 +11,9 @@ use ctx::retrieve::{PortError, Retriever, Strategy};
 
 use crate::emit::counted;
 use crate::failure::Failure;
-use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
+use crate::user_dirs;
 
 /// The name of the file of changes in the folder of an index.
 const FILE: &str = "changes";
@@ -71,7 +71,7 @@ impl Past {
 /// also `None` if there is no repository.
 ///
 /// # Errors
-/// See [`place::index_folder`].
+/// See [`user_dirs::index_folder`].
 pub(crate) fn open(
     root: &Path,
     strategies: &[Strategy],
@@ -80,7 +80,7 @@ pub(crate) fn open(
     if !strategies.contains(&Strategy::Changes) {
         return Ok(None);
     }
-    let file = place::index_folder(root)?.join(FILE);
+    let file = user_dirs::index_folder(root)?.join(FILE);
     Ok(match GitChanges::open(root, &file) {
         Ok(None) => None,
         Ok(Some(changes)) => {

@@ -28,11 +28,11 @@ use crate::input::MARK;
 use crate::missed::Missed;
 use crate::options::counters;
 use crate::past::{self, Past};
-use crate::place;
 use crate::read::conversion;
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
+use crate::user_dirs;
 use crate::values;
 use crate::walk::shown;
 
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     if args.search.root == Path::new(".") {
         hint_at_repository(&root, report);
     }
-    if args.search.no_index_update && !has_index(&place::index_folder(&root)?) {
+    if args.search.no_index_update && !has_index(&user_dirs::index_folder(&root)?) {
         return Err(not_indexed(&root));
     }
     let index = indexing::open(&root, options)?;
@@ -277,8 +277,8 @@ fn hint_at_folder(words: &[String], root: &Path, report: Report) {
 /// The first question in a folder of a repository indexes that folder, even if the whole repository
 /// is indexed already.
 fn hint_at_repository(root: &Path, report: Report) {
-    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| has_index(&it));
-    let Some(repository) = place::repository_of(root).filter(|it| *it != root) else {
+    let is_indexed = |it: &Path| user_dirs::index_folder(it).is_ok_and(|it| has_index(&it));
+    let Some(repository) = user_dirs::repository_of(root).filter(|it| *it != root) else {
         return;
     };
     if is_indexed(repository) && !is_indexed(root) {
@@ -468,7 +468,7 @@ fn warn(
                 emit::counted(n as u64, "file")
             ),
         };
-        let then = if place::is_bare(root) {
+        let then = if user_dirs::is_bare(root) {
             "it is a git repository without a work tree, and its files are in its history; ask in a clone, or in what `git worktree add` makes"
         } else {
             "try other words, or a name or path that is there (`ctx index --status` tells what is indexed)"

@@ -24,8 +24,8 @@ use self::log::{Log, tell_panics_by_place};
 use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
-use crate::place::{OWN, variable};
 use crate::report::{self, Report};
+use crate::user_dirs::{OWN, variable};
 
 /// The default data folder, relative to the current folder.
 const DATA_DIR: &str = ".ctx/serve";

@@ -16,7 +16,7 @@ use crate::args::{Indexed, Search};
 use crate::failure::Failure;
 use crate::layers::{self, Layer};
 use crate::options::OptionFlags;
-use crate::place;
+use crate::user_dirs;
 use crate::values::{Kinds, Strategies, Value};
 
 /// Keys that the index remembers.
@@ -51,12 +51,12 @@ impl Settings {
     /// # Errors
     /// One of them cannot be read, or is invalid.
     pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
-        let mut all = vec![(String::new(), layers::environment(place::variable)?)];
-        let folder = place::settings_folder(root, layers::NAME);
+        let mut all = vec![(String::new(), layers::environment(user_dirs::variable)?)];
+        let folder = user_dirs::settings_folder(root, layers::NAME);
         if let Some(bytes) = layers::project(folder)? {
             all.push(layers::layer(&folder.join(layers::NAME), bytes)?);
         }
-        if let Some(path) = place::user_settings()
+        if let Some(path) = user_dirs::user_settings()
             && let Some(bytes) = layers::user(&path)?
         {
             all.push(layers::layer(&path, bytes)?);

@@ -15,7 +15,7 @@ const NEAR: usize = 600;
 const OWN: usize = 8;
 /// The most words taken of one line.
 const WORDS_OF_LINE: usize = 8;
-/// The most words taken of all heads of one place.
+/// The most words taken of all heads of one location.
 const WORDS: usize = 24;
 /// The lengths of words that are taken, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=64;

@@ -33,14 +33,14 @@ const ABANDONED: Duration = Duration::from_hours(1);
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// A change: the words of its message, and the places it touched.
+/// A change: the words of its message, and the locations it touched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Change {
     /// The bytes of the commit's id.
     pub(crate) id: Vec<u8>,
     /// The words of the message, sorted, with their counts.
     pub(crate) words: Vec<(String, u32)>,
-    pub(crate) places: Vec<TouchedPlace>,
+    pub(crate) locations: Vec<TouchedLocation>,
     /// Whether all of it could be read. If not, it is read again later.
     pub(crate) is_whole: bool,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Extent {
     pub(crate) prefix: String,
 }
 
-/// A place that a change touched.
+/// A location that a change touched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TouchedPlace {
+pub(crate) struct TouchedLocation {
     pub(crate) path: String,
     /// The possible names of the definition there, the likeliest first.
     pub(crate) names: Vec<String>,
@@ -70,9 +70,9 @@ struct Kept {
     id: Vec<u8>,
     words: Vec<(u32, u32)>,
     /// The path and the names.
-    places: Vec<(u32, Vec<u32>)>,
+    locations: Vec<(u32, Vec<u32>)>,
     is_whole: bool,
-    /// The divisor of its score: the square root of the number of source places.
+    /// The divisor of its score: the square root of the number of source locations.
     #[serde(skip)]
     spread: f64,
 }
@@ -100,9 +100,9 @@ impl Past {
     /// log n).
     pub(crate) fn of(extent: Extent, changes: &[Change], is_partial: bool) -> Self {
         let words = changes.iter().flat_map(|it| &it.words).map(|it| &it.0);
-        let places = || changes.iter().flat_map(|it| &it.places);
-        let names = places().flat_map(|it| &it.names);
-        let all = words.chain(names).chain(places().map(|it| &it.path));
+        let locations = || changes.iter().flat_map(|it| &it.locations);
+        let names = locations().flat_map(|it| &it.names);
+        let all = words.chain(names).chain(locations().map(|it| &it.path));
         let mut texts: Vec<&String> = all.collect();
         texts.sort_unstable();
         texts.dedup();
@@ -113,7 +113,7 @@ impl Past {
         let kept = changes.iter().map(|it| Kept {
             id: it.id.clone(),
             words: it.words.iter().map(|(it, n)| (number(it), *n)).collect(),
-            places: (it.places.iter())
+            locations: (it.locations.iter())
                 .map(|it| (number(&it.path), it.names.iter().map(number).collect()))
                 .collect(),
             is_whole: it.is_whole,
@@ -141,7 +141,7 @@ impl Past {
         self.length = length.max(1.0);
         let is_source = |text: &String| Role::of(text) == Role::Source;
         for change in &mut self.changes {
-            let paths = change.places.iter().map(|it| &self.texts[index(it.0)]);
+            let paths = change.locations.iter().map(|it| &self.texts[index(it.0)]);
             // Tests and documents go along with the source they are about.
             let sources = paths.filter(|it| is_source(it)).count();
             #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
@@ -168,8 +168,8 @@ impl Past {
         let change = |it: &Kept| Change {
             id: it.id.clone(),
             words: it.words.iter().map(|&(it, n)| (text(it), n)).collect(),
-            places: (it.places.iter())
-                .map(|(path, names)| TouchedPlace {
+            locations: (it.locations.iter())
+                .map(|(path, names)| TouchedLocation {
                     path: text(*path),
                     names: names.iter().map(|&it| text(it)).collect(),
                 })
@@ -180,10 +180,10 @@ impl Past {
         changes.map(|it| (it.id.clone(), change(it))).collect()
     }
 
-    /// The `limit` places whose changes match `terms` best: BM25 of the message, divided by the
-    /// square root of the number of source places that the change touched; a place that several
-    /// changes touched has the best of their scores. Ties keep the order of the changes, the latest
-    /// first. O(words of all messages).
+    /// The `limit` locations whose changes match `terms` best: BM25 of the message, divided by the
+    /// square root of the number of source locations that the change touched; a location that
+    /// several changes touched has the best of their scores. Ties keep the order of the changes,
+    /// the latest first. O(words of all messages).
     pub(crate) fn touched(&self, terms: &[(String, f32)], limit: usize) -> Vec<Touched> {
         let mut worth = vec![0.0; self.texts.len()];
         for (term, weight) in terms {
@@ -192,24 +192,24 @@ impl Past {
             }
         }
         let mut fitting: Vec<(f64, &Kept, usize)> = Vec::new();
-        for change in self.changes.iter().filter(|it| !it.places.is_empty()) {
+        for change in self.changes.iter().filter(|it| !it.locations.is_empty()) {
             let score = self.score(change, &worth);
             if score > 0.0 {
                 let share = score / change.spread;
-                let places = 0..change.places.len();
-                fitting.extend(places.map(|it| (share, change, it)));
+                let locations = 0..change.locations.len();
+                fitting.extend(locations.map(|it| (share, change, it)));
             }
         }
         // The sort is stable: ties keep the order of their changes.
         fitting.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut seen = rapidhash::RapidHashSet::default();
         let text = |&number: &u32| self.texts[index(number)].clone();
-        let places = fitting.into_iter().filter_map(|(score, change, at)| {
-            let (path, names) = &change.places[at];
+        let locations = fitting.into_iter().filter_map(|(score, change, at)| {
+            let (path, names) = &change.locations[at];
             let is_new = seen.insert((*path, names));
             is_new.then(|| Touched::new(text(path), names.iter().map(text).collect(), score))
         });
-        places.take(limit).collect()
+        locations.take(limit).collect()
     }
 
     fn score(&self, change: &Kept, worth: &[f64]) -> f64 {
@@ -265,8 +265,8 @@ impl Past {
         let past: Past = postcard::from_bytes(rest).map_err(|it| it.to_string())?;
         let numbers = past.changes.iter().flat_map(|it| {
             let words = it.words.iter().map(|it| it.0);
-            let places = it.places.iter();
-            words.chain(places.flat_map(|(path, names)| names.iter().chain([path]).copied()))
+            let locations = it.locations.iter();
+            words.chain(locations.flat_map(|(path, names)| names.iter().chain([path]).copied()))
         });
         let is_sound = numbers.max().is_none_or(|it| index(it) < past.texts.len())
             && past.texts.is_sorted_by(|a, b| a < b)
@@ -332,12 +332,12 @@ fn index(number: u32) -> usize {
 mod tests {
     use super::*;
 
-    fn change(id: u8, said: &[(&str, u32)], places: &[(&str, &[&str])]) -> Change {
+    fn change(id: u8, said: &[(&str, u32)], locations: &[(&str, &[&str])]) -> Change {
         Change {
             id: vec![id; 20],
             words: said.iter().map(|(it, n)| ((*it).to_owned(), *n)).collect(),
-            places: (places.iter())
-                .map(|(path, names)| TouchedPlace {
+            locations: (locations.iter())
+                .map(|(path, names)| TouchedLocation {
                     path: (*path).to_owned(),
                     names: names.iter().map(|it| (*it).to_owned()).collect(),
                 })
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_worth_the_best_of_its_changes_and_less_the_more_places_these_have() {
+    fn a_location_is_worth_the_best_of_its_changes_and_less_the_more_locations_these_have() {
         let (past, _) = past();
         let terms = [("pool".to_owned(), 1.0), ("drain".to_owned(), 1.0)];
         let found = past.touched(&terms, 10);

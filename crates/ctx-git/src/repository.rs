@@ -1,4 +1,4 @@
-//! Reads a git repository: commits, their messages, and the places that they touched.
+//! Reads a git repository: commits, their messages, and the locations that they touched.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use memchr::memmem;
 
 use crate::error::GitError;
 use crate::heads::{heads, names};
-use crate::past::{Change, Extent, TouchedPlace};
+use crate::past::{Change, Extent, TouchedLocation};
 use crate::plain::{self, Objects};
 
 /// The most changes that are kept, the latest ones. `docs/record/eval.md` shows the effect of fewer
@@ -30,16 +30,16 @@ use crate::plain::{self, Objects};
 pub(crate) const MOST_CHANGES: usize = 2_000;
 /// The most commits inspected to find them; merges do not count as changes.
 const MOST_COMMITS: usize = 10 * MOST_CHANGES;
-/// A change that touches more files than this has no places: it is about none of them.
+/// A change that touches more files than this has no locations: it is about none of them.
 const MOST_FILES: usize = 20;
 /// The most differences between two trees that are inspected, including folders and new files.
 const MOST_DIFFERENCES: usize = 400;
-/// A change that touches more places than this has none.
-const MOST_PLACES: usize = 40;
-/// A change with more runs of changed lines than this, in all files together, has no places.
+/// A change that touches more locations than this has none.
+const MOST_LOCATIONS: usize = 40;
+/// A change with more runs of changed lines than this, in all files together, has no locations.
 const MOST_HUNKS: usize = 200;
 /// A change whose differences extend over more lines than this (before and after, in all files
-/// together) has no places.
+/// together) has no locations.
 const MOST_LINES: usize = 8_000;
 /// The longest path, in bytes; no system supports longer ones.
 const LONGEST_PATH: usize = 4_096;
@@ -87,7 +87,7 @@ pub(crate) struct Opened<'s> {
     tip: Option<ObjectId>,
 }
 
-/// Why the places of a change are not known.
+/// Why the locations of a change are not known.
 #[derive(Debug, PartialEq, Eq)]
 enum Untold {
     /// It touched too much.
@@ -309,15 +309,15 @@ pub(crate) struct Reader<'o> {
 }
 
 impl Reader<'_> {
-    /// What `commit` changed relative to `parent`. Has no places if something cannot be read, or
+    /// What `commit` changed relative to `parent`. Has no locations if something cannot be read, or
     /// too much was touched.
     pub(crate) fn read(&mut self, commit: ObjectId, parent: ObjectId) -> Change {
-        let places = self.places(commit, parent);
+        let locations = self.locations(commit, parent);
         Change {
             id: commit.as_slice().to_vec(),
             words: self.message(commit).unwrap_or_default(),
-            is_whole: !matches!(places, Err(Untold::Missing)),
-            places: places.unwrap_or_default(),
+            is_whole: !matches!(locations, Err(Untold::Missing)),
+            locations: locations.unwrap_or_default(),
         }
     }
 
@@ -341,8 +341,12 @@ impl Reader<'_> {
         Some(counted.map(|it| (it[0].clone(), count(it))).collect())
     }
 
-    fn places(&mut self, commit: ObjectId, parent: ObjectId) -> Result<Vec<TouchedPlace>, Untold> {
-        let (mut places, mut room) = (Vec::new(), Room::default());
+    fn locations(
+        &mut self,
+        commit: ObjectId,
+        parent: ObjectId,
+    ) -> Result<Vec<TouchedLocation>, Untold> {
+        let (mut locations, mut room) = (Vec::new(), Room::default());
         for (old, new, path) in self.files(commit, parent)? {
             let Some(path) = path.to_str().ok().filter(|it| !is_secret_file(it)) else {
                 continue;
@@ -359,7 +363,7 @@ impl Reader<'_> {
             let names_of = |heads: &Vec<usize>| names(heads.iter().map(|it| &*said[it]));
             let mut of_file: Vec<_> = heads
                 .iter()
-                .map(|heads| TouchedPlace {
+                .map(|heads| TouchedLocation {
                     path: path.to_owned(),
                     names: names_of(heads).into_iter().map(str::to_owned).collect(),
                 })
@@ -367,15 +371,15 @@ impl Reader<'_> {
                 .collect();
             of_file.sort_unstable();
             of_file.dedup();
-            places.append(&mut of_file);
+            locations.append(&mut of_file);
         }
-        let names = places.iter().flat_map(|it| &it.names);
-        let kept: BTreeSet<&String> = names.chain(places.iter().map(|it| &it.path)).collect();
+        let names = locations.iter().flat_map(|it| &it.names);
+        let kept: BTreeSet<&String> = names.chain(locations.iter().map(|it| &it.path)).collect();
         let bytes: usize = kept.into_iter().map(String::len).sum();
-        if places.len() > MOST_PLACES || bytes > MOST_KEPT {
+        if locations.len() > MOST_LOCATIONS || bytes > MOST_KEPT {
             return Err(Untold::Much);
         }
-        Ok(places)
+        Ok(locations)
     }
 
     /// The modified files: old object, new object, path.
@@ -521,15 +525,15 @@ fn changed(old: &str, lines: &[&str], room: &mut Room) -> Option<Vec<Vec<usize>>
     input.update_before(old.into_iter());
     input.update_after(new.iter().copied());
     let diff = Diff::compute(Algorithm::Histogram, &input);
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for hunk in diff.hunks() {
         room.hunks = room.hunks.checked_sub(1)?;
         let index = |it: u32| before + usize::try_from(it).unwrap_or(lines.len());
-        places.push(heads(lines, index(hunk.after.start)..index(hunk.after.end)));
+        locations.push(heads(lines, index(hunk.after.start)..index(hunk.after.end)));
     }
-    places.sort_unstable();
-    places.dedup();
-    Some(places)
+    locations.sort_unstable();
+    locations.dedup();
+    Some(locations)
 }
 
 /// The lines of `text` with the indices `heads`, with secrets masked as in the file at `path`:
@@ -623,9 +627,9 @@ mod tests {
             ..Room::default()
         };
         let lines_now: Vec<&str> = now.lines().collect();
-        let places = changed(text, &lines_now, &mut room)?;
+        let locations = changed(text, &lines_now, &mut room)?;
         let told = |it: Vec<usize>| it.into_iter().map(|it| lines_now[it].to_owned()).collect();
-        Some(places.into_iter().map(told).collect())
+        Some(locations.into_iter().map(told).collect())
     }
 
     #[test]

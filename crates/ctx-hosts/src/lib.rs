@@ -19,6 +19,6 @@ pub use http;
 #[cfg(feature = "listen")]
 pub use linger::Lingering;
 #[cfg(feature = "listen")]
-pub use listen::{Connection, ConnectionLimits, Counted, Listener, Place, connection};
+pub use listen::{Connection, ConnectionLimits, ConnectionPermit, Counted, Listener, connection};
 pub use peers::{Peer, Peers};
 pub use sites::{Cors, Sites};

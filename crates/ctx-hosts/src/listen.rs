@@ -31,18 +31,18 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// An upper bound on all durations: a far moment may not be representable.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// Accepts connections as long as there are places for them, none of which one address can occupy
-/// alone.
+/// Accepts connections as long as there are permits for them, not all of which one address can
+/// hold.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     peers: Arc<Peers>,
 }
 
-/// The place of a connection, until it is dropped.
+/// The permit of a connection, which the next one gets when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionPermit {
     _peer: Peer,
     _permit: OwnedSemaphorePermit,
 }
@@ -53,20 +53,20 @@ impl Listener {
     pub fn new(listener: TcpListener, most: usize, of_peer: usize) -> Self {
         Listener {
             socket: listener,
-            places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
             peers: Arc::new(Peers::new(of_peer)),
         }
     }
 
-    /// Waits for a place, and then for a connection. A connection of an address that has its most
+    /// Waits for a permit, and then for a connection. A connection of an address that has its most
     /// already is closed at once. May be cancelled: no connection is lost.
     ///
     /// # Errors
     /// The system has no connection to give. That is returned after a short pause; the next call
     /// tries again.
-    pub async fn accept(&self) -> io::Result<(TcpStream, Place)> {
+    pub async fn accept(&self) -> io::Result<(TcpStream, ConnectionPermit)> {
         loop {
-            let permit = Arc::clone(&self.places).acquire_owned().await;
+            let permit = Arc::clone(&self.permits).acquire_owned().await;
             let permit = permit.expect("nothing closes it");
             let (stream, addr) = match self.socket.accept().await {
                 Ok(accepted) => accepted,
@@ -80,11 +80,11 @@ impl Listener {
             };
             // Answers are written whole, and clients wait for them.
             let _ = stream.set_nodelay(true);
-            let place = Place {
+            let permit = ConnectionPermit {
                 _peer: peer,
                 _permit: permit,
             };
-            return Ok((stream, place));
+            return Ok((stream, permit));
         }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     async fn answer(sent: &[u8]) -> String {
         let (listener, addr) = listener(1, 1).await;
         let served = async {
-            let (stream, _place) = listener.accept().await.unwrap();
+            let (stream, _permit) = listener.accept().await.unwrap();
             let limits = ConnectionLimits::new(Duration::MAX, Duration::MAX).with_requests(1);
             let told = service_fn(async |_| Ok::<_, Infallible>(Response::new("told".to_owned())));
             let _ = connection(stream, told, &limits).await;
@@ -261,7 +261,7 @@ mod tests {
     async fn unread<T>(client: impl AsyncFnOnce(TcpStream) -> T) -> (T, Duration) {
         let (listener, addr) = listener(1, 1).await;
         let served = async {
-            let (stream, _place) = listener.accept().await.unwrap();
+            let (stream, _permit) = listener.accept().await.unwrap();
             let limits = ConnectionLimits::new(Duration::MAX, Duration::MAX);
             let told = service_fn(async |_| {
                 let mut told = Response::new("told".to_owned());
@@ -335,9 +335,9 @@ mod tests {
         let mut kept = Vec::new();
         for _ in 0..2 {
             let client = TcpStream::connect(addr).await.unwrap();
-            let (stream, place) = listener.accept().await.unwrap();
+            let (stream, permit) = listener.accept().await.unwrap();
             assert!(stream.nodelay().unwrap());
-            kept.push((client, stream, place));
+            kept.push((client, stream, permit));
         }
         let mut third = TcpStream::connect(addr).await.unwrap();
         let mut byte = [0];

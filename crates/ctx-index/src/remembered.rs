@@ -214,7 +214,7 @@ impl Remembered {
             let (id, role, content): (String, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             let place = row.get::<_, i64>(4)?.cast_unsigned();
-            Ok(Message::new(id, role, content, UnixSeconds::new(row.get(3)?)).at(place))
+            Ok(Message::new(id, role, content, UnixSeconds::new(row.get(3)?)).with_position(place))
         })?;
         let mut messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         messages.reverse();

@@ -237,7 +237,7 @@ impl Http {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, place)) => {
+                Ok((stream, permit)) => {
                     let router = TowerToHyperService::new(self.router.clone());
                     let served = connection(stream, router, &limits);
                     let ended = self.stop.clone();
@@ -248,7 +248,7 @@ impl Http {
                                 tracing::debug!(%error, "a connection ended");
                             }
                         }
-                        drop(place);
+                        drop(permit);
                     });
                 }
                 // A single failed connection does not affect the others; if there are too many,

@@ -271,8 +271,8 @@ fn best<P: AsRef<Part>>(
     part: impl Fn(P) -> Arc<Part>,
 ) -> Vec<Hit> {
     let order = |(a_score, a): &(f64, P), (b_score, b): &(f64, P)| {
-        let by_place = || a.as_ref().place().cmp(&b.as_ref().place());
-        b_score.total_cmp(a_score).then_with(by_place)
+        let by_key = || a.as_ref().key().cmp(&b.as_ref().key());
+        b_score.total_cmp(a_score).then_with(by_key)
     };
     if limit < scored.len() {
         scored.select_nth_unstable_by(limit, order);

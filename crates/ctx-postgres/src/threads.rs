@@ -139,7 +139,7 @@ const EXCHANGE: &str = "
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     let place = row.get::<_, i64>(at + 4).cast_unsigned();
-    Message::new(text(0), text(1), text(2), UnixSeconds::new(row.get(at + 3))).at(place)
+    Message::new(text(0), text(1), text(2), UnixSeconds::new(row.get(at + 3))).with_position(place)
 }
 
 /// A thread that is new is created. What was written is on the server's disk when a call returns.

@@ -144,7 +144,7 @@ fn in_code(line: &str) -> Option<&str> {
             return None;
         }
         let is_handled = before.is_some_and(|(_, it)| HANDLES.contains(&it));
-        let name = label(word).filter(|it| fails(it) || index == 0 && is_place(it));
+        let name = label(word).filter(|it| fails(it) || index == 0 && is_location(it));
         if let Some(name) = name {
             return said_of(name, &line[index..]).filter(|_| !is_handled);
         }
@@ -218,7 +218,7 @@ fn is_code_of_error(word: &str) -> bool {
 }
 
 /// `./a/b.go:3:4`: a file, a line and a column.
-fn is_place(word: &str) -> bool {
+fn is_location(word: &str) -> bool {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let mut parts = word.rsplitn(3, ':');
     let numbers = parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number);

@@ -30,7 +30,7 @@ pub use fusion::{
     reciprocal_rank_of,
 };
 pub use keywords::{Keywords, chunk_names};
-pub use mentions::{Place, file_before_text, lines_beside};
+pub use mentions::{FileMention, file_before_text, lines_beside};
 pub use names::Name;
 pub use project::FRONT_FILES;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};

@@ -10,7 +10,7 @@ use crate::words::is_unspaced;
 /// A mention of a file, with a line or a definition in it if one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct FileMention {
     /// The path as written, with `/` as separator, and without a leading `./`.
     pub path: String,
     /// The line, from 1.
@@ -23,10 +23,10 @@ pub struct Place {
     pub name: Option<Name>,
 }
 
-impl Place {
+impl FileMention {
     /// The definition called `name` in the file at `path`.
     pub(crate) fn defined(path: String, name: Name) -> Self {
-        Place {
+        FileMention {
             path,
             line: None,
             end: None,
@@ -64,7 +64,7 @@ pub(crate) fn is_written(extension: &str) -> bool {
 
 /// The file that `word` names, by a known extension. A link to a file on a code host names that
 /// file. A leading `@`, by which agents and editors mark files, is dropped.
-pub(crate) fn place_of(word: &str) -> Option<Place> {
+pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
     let word = word
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches('*');
@@ -95,7 +95,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         && !stem.is_empty()
         && path.chars().all(is_name)
         && (is_link || !path.starts_with("//")))
-    .then(|| Place {
+    .then(|| FileMention {
         path: path.trim_start_matches('/').to_owned(),
         line: lines.map(|it| it.0),
         end: lines.and_then(|it| it.1),
@@ -105,11 +105,11 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
 
 /// The file and the definition in it that `word` names: `tests/a.py::TestA::test_b`, as pytest
 /// prints it, or `src/api.py#get`. In a document, `#` leads to a heading, not to a definition.
-pub(crate) fn definition_of(word: &str) -> Option<Place> {
+pub(crate) fn definition_of(word: &str) -> Option<FileMention> {
     let word = word.trim_end_matches(['.', ':', '!', '?', '*']);
     let (path, text) = word.split_once("::").or_else(|| word.split_once('#'))?;
-    let mut place = place_of(path).filter(|it| it.line.is_none())?;
-    let extension = place.path.rsplit_once('.').map_or("", |(_, it)| it);
+    let mut mention = mention_of(path).filter(|it| it.line.is_none())?;
+    let extension = mention.path.rsplit_once('.').map_or("", |(_, it)| it);
     let is_name = |it: &str| {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         it.chars().all(is_of_name) && it.starts_with(|c: char| !c.is_ascii_digit())
@@ -122,38 +122,38 @@ pub(crate) fn definition_of(word: &str) -> Option<Place> {
         return None;
     }
     let last = names.next()?.to_owned();
-    place.name = Some(Name {
+    mention.name = Some(Name {
         text: text.to_owned(),
         last,
         within: names.next().map(str::to_owned),
         region: Region::Title,
     });
-    Some(place)
+    Some(mention)
 }
 
 /// The files that `word` names if text in a script without spaces may adjoin their names: the
 /// pieces between such text, and the whole word, that may be files.
-pub(crate) fn places_among(word: &str) -> Vec<Place> {
+pub(crate) fn mentions_among(word: &str) -> Vec<FileMention> {
     let is_of_other = |c: char| {
         let is_sign = matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff5e}');
         is_unspaced(c) || is_sign
     };
     if word.is_ascii() || !word.contains(is_of_other) {
-        return place_of(word).into_iter().collect();
+        return mention_of(word).into_iter().collect();
     }
-    let pieces = word.split(is_of_other).filter_map(place_of);
-    pieces.chain(place_of(word)).collect()
+    let pieces = word.split(is_of_other).filter_map(mention_of);
+    pieces.chain(mention_of(word)).collect()
 }
 
-impl Place {
+impl FileMention {
     /// Whether it is `other` with text in a script without spaces before it.
-    pub(crate) fn is_joined_to(&self, other: &Place) -> bool {
+    pub(crate) fn is_joined_to(&self, other: &FileMention) -> bool {
         let before = self.path.strip_suffix(&other.path);
         before.is_some_and(|it| it.ends_with(is_unspaced))
     }
 }
 
-/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`Place`] is
+/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`FileMention`] is
 /// longer, and lines may follow it.
 const LONGEST_FILE: usize = 400 + "#L4294967295-L4294967295".len();
 
@@ -173,10 +173,10 @@ pub fn file_before_text(word: &str) -> Option<&str> {
         before = Some(c);
         is_joint.then_some(&near[..at])
     });
-    let mut files = ends.filter_map(|it| Some((it, place_of(it)?)));
-    let (file, place) = files.next()?;
+    let mut files = ends.filter_map(|it| Some((it, mention_of(it)?)));
+    let (file, mention) = files.next()?;
     // What follows lines is no part of a name.
-    (place.line.is_some() || place_of(word).is_none()).then_some(file)
+    (mention.line.is_some() || mention_of(word).is_none()).then_some(file)
 }
 
 /// The byte range in `piece` of the line numbers, with the sign before them, of the first file that
@@ -187,7 +187,7 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
         let start = at;
         at += word.len();
         let word = word.strip_suffix(is_between).unwrap_or(word);
-        place_of(word)?.line?;
+        mention_of(word)?.line?;
         let trimmed = word.trim_end_matches(['.', ':', '!', '?', '*']);
         let (path, _) = with_lines(trimmed);
         let lines = &trimmed[path.len()..];
@@ -198,15 +198,15 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
 
 /// Where in `piece`, a word with what stands around it, the first file stands that it names with a
 /// line: `a.rs:3`, `a.ts(3,5)`.
-pub(crate) fn placed_in(piece: &str) -> Option<Range<usize>> {
+pub(crate) fn line_mention_in(piece: &str) -> Option<Range<usize>> {
     let mut at = 0;
     piece.split_inclusive(is_between).find_map(|word| {
         let start = at;
         at += word.len();
         let word = word.strip_suffix(is_between).unwrap_or(word);
-        let place = place_of(word)?;
+        let mention = mention_of(word)?;
         let end = start + word.len();
-        if place.line.is_some() {
+        if mention.line.is_some() {
             return Some(start..end);
         }
         let behind = piece[end..].strip_prefix('(')?;
@@ -240,7 +240,7 @@ fn linked(address: &str) -> Option<&str> {
 /// signs, leads to.
 pub(crate) fn path_of_link(piece: &str) -> Option<String> {
     let mut words = piece.split(is_between).filter(|it| it.contains("://"));
-    words.find_map(|it| place_of(it).map(|it| it.path).or_else(|| folder_of(it)))
+    words.find_map(|it| mention_of(it).map(|it| it.path).or_else(|| folder_of(it)))
 }
 
 /// Whether `c` separates words of a line, and never belongs to the name of a file.
@@ -259,15 +259,15 @@ pub(crate) fn without_drive(path: &str) -> &str {
 /// The line that is given `before` or `after` the name of a file, and the last of several:
 /// `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `lines 12 to 40 of a.py`. O(bytes).
 pub fn lines_beside(before: &str, after: &str) -> Option<(u32, Option<u32>)> {
-    if let Some(place) = after.strip_prefix('(') {
-        let rest = behind_digits(place);
+    if let Some(location) = after.strip_prefix('(') {
+        let rest = behind_digits(location);
         if rest.starts_with([',', ':', ')']) {
-            return Some((leading_number(place)?, None));
+            return Some((leading_number(location)?, None));
         }
     }
     let behind = after.strip_prefix(['`', '"']).unwrap_or(after);
-    if let Some(place) = behind.strip_prefix(" (").filter(|it| is_printed(it)) {
-        return Some((leading_number(place)?, None));
+    if let Some(location) = behind.strip_prefix(" (").filter(|it| is_printed(it)) {
+        return Some((leading_number(location)?, None));
     }
     let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
     let after = after.trim_start_matches(is_between);
@@ -343,12 +343,12 @@ fn behind_line(text: &str) -> Option<(&str, bool)> {
     (is_many || word.eq_ignore_ascii_case("line")).then_some((rest, is_many))
 }
 
-/// Whether `place`, which follows the name of a file and ` (`, is a line as compilers print it: a
-/// line and a column with nothing else in the brackets (`12,5)`, `12:5)`), or a line followed by a
-/// verdict (`12) : error C2065`). People write `(12 lines)`, `(2019)` and `(2, 3)` there, and do
+/// Whether `location`, which follows the name of a file and ` (`, is a line as compilers print it:
+/// a line and a column with nothing else in the brackets (`12,5)`, `12:5)`), or a line followed by
+/// a verdict (`12) : error C2065`). People write `(12 lines)`, `(2019)` and `(2, 3)` there, and do
 /// not mean lines.
-fn is_printed(place: &str) -> bool {
-    let rest = behind_digits(place);
+fn is_printed(location: &str) -> bool {
+    let rest = behind_digits(location);
     if let Some(column) = rest.strip_prefix([',', ':']) {
         let rest = behind_digits(column);
         return rest.len() < column.len() && rest.starts_with(')');
@@ -386,7 +386,7 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
         !name.is_empty() && name != ".." && name.chars().all(is_of_name)
     };
     let is_folder = bare.len() < path.len() || bare.contains('/');
-    (is_folder && bare.len() <= 400 && bare.split('/').all(is_name) && place_of(word).is_none())
+    (is_folder && bare.len() <= 400 && bare.split('/').all(is_name) && mention_of(word).is_none())
         .then(|| bare.to_owned())
 }
 
@@ -414,7 +414,7 @@ pub(crate) fn pattern_of(word: &str) -> Option<String> {
 pub(crate) fn may_be_file_name(word: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let has_letter = word.chars().any(char::is_alphabetic);
-    has_letter && word.len() <= 100 && word.chars().all(is_of_name) && place_of(word).is_none()
+    has_letter && word.len() <= 100 && word.chars().all(is_of_name) && mention_of(word).is_none()
 }
 
 /// Splits `path:12`, `path:12:3`, `path#L12` into the path and the line.

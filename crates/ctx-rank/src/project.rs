@@ -134,7 +134,7 @@ impl Query {
 
     fn asks_of_project(&self) -> bool {
         let names_more =
-            !self.places.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
+            !self.files.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
         if names_more {
             return false;
         }

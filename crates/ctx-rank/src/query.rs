@@ -7,13 +7,13 @@ use crate::failures::Failures;
 use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    Place, definition_of, folder_of, is_between, lines_beside, lines_in, may_be_file_name,
-    path_of_link, pattern_of, place_of, placed_in, places_among,
+    FileMention, definition_of, folder_of, is_between, line_mention_in, lines_beside, lines_in,
+    may_be_file_name, mention_of, mentions_among, path_of_link, pattern_of,
 };
 use crate::names::{Name, may_be_name, names_in, option_of};
 use crate::runners::{Failed, failed};
 use crate::traces::{
-    Frame, Traced, function_before_place, is_call, is_of_path_alone, is_place_of_call,
+    Frame, Traced, function_before_location, is_call, is_location_of_call, is_of_path_alone,
     message_after_call, panic_message, recovered_function, traced,
 };
 use crate::versions::{Listing, listing};
@@ -23,7 +23,7 @@ use crate::words::{Analyzer, Part, composed, says_nothing};
 pub const MOST_BYTES: usize = 256 << 10;
 /// The most terms that are kept, the heaviest ones.
 pub const MOST_TERMS: usize = 128;
-/// The most names, places, frames and phrases that are kept, the first of each.
+/// The most names, files, frames and phrases that are kept, the first of each.
 pub const MOST_MENTIONS: usize = 128;
 
 /// The most words of a question of one line that counts as typed spontaneously.
@@ -137,7 +137,7 @@ pub struct Query {
     /// its file is not told.
     pub names: Vec<Name>,
     /// Files that are mentioned, with lines or a definition if given.
-    pub places: Vec<Place>,
+    pub files: Vec<FileMention>,
     /// Possible paths of folders in text: at least two names, or one with a slash after it, which
     /// is removed; and the fixed prefixes of patterns, as `src` of `src/**/*.rs`. `and/or` may be
     /// among them: the caller keeps those that exist.
@@ -149,7 +149,7 @@ pub struct Query {
     /// one about [what is new](Query::is_of_news), the names of changelogs.
     pub file_names: Vec<String>,
     /// Patterns of file names in a [typed](Query::typed) question: `*.toml`, `test_*.py`,
-    /// `src/**/*.rs`. Such a word is not a place, but may give a folder, too.
+    /// `src/**/*.rs`. Such a word mentions no file, but may give a folder, too.
     pub patterns: Vec<String>,
     /// The calls of stack traces.
     pub frames: Vec<Frame>,
@@ -206,8 +206,8 @@ impl Query {
                 || is_one && before == listing
                 || is_one && lines.peek().is_some_and(|it| it.listing() == listing);
             before = listing;
-            reader.is_before_place = match lines.peek() {
-                Some(Line::Text(next) | Line::Code(next)) => is_place_of_call(next),
+            reader.is_before_location = match lines.peek() {
+                Some(Line::Text(next) | Line::Code(next)) => is_location_of_call(next),
                 _ => false,
             };
             match line {
@@ -268,9 +268,9 @@ impl Query {
     /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
     /// name may be that of something else (`Node.js`), and reports mention files of other projects.
     pub fn mentioned_files(&self) -> impl Iterator<Item = &str> {
-        let is_meant = |it: &&Place| it.is_part() || it.path.contains('/');
-        let meant = self.places.iter().filter(is_meant);
-        let is_joined = |it: &Place| self.places.iter().any(|other| it.is_joined_to(other));
+        let is_meant = |it: &&FileMention| it.is_part() || it.path.contains('/');
+        let meant = self.files.iter().filter(is_meant);
+        let is_joined = |it: &FileMention| self.files.iter().any(|other| it.is_joined_to(other));
         let meant = meant.filter(move |it| self.typed.is_some() && !is_joined(it));
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
     }
@@ -285,12 +285,12 @@ impl Query {
         }
         let is_document = |it: &String| !it.contains(char::is_lowercase);
         let files = self.file_names.iter().filter(|it| is_document(it));
-        let has_file = !self.places.is_empty() || files.clone().next().is_some();
-        let has_no_part = !self.places.iter().any(Place::is_part);
+        let has_file = !self.files.is_empty() || files.clone().next().is_some();
+        let has_no_part = !self.files.iter().any(FileMention::is_part);
         let is_of_one = |word: &str| {
             says_nothing(word)
                 || is_asking(word)
-                || place_of(word).is_some()
+                || mention_of(word).is_some()
                 || files.clone().any(|it| it == word)
         };
         self.typed.is_some()
@@ -326,7 +326,7 @@ impl Query {
     /// Whether there is nothing to search for. A typed question of stop words is not empty if one
     /// of them may be a name.
     pub fn is_empty(&self) -> bool {
-        let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
+        let has_paths = !self.files.is_empty() || !self.file_names.is_empty();
         self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
     }
 
@@ -414,8 +414,8 @@ fn first_line(text: &str) -> &str {
     let is_form = |line: &str| is_call(line, None) && message_after_call(line).is_none();
     let says = |(line, next): &(&str, Option<&str>)| {
         let is_function =
-            || next.is_some_and(is_place_of_call) && function_before_place(line).is_some();
-        !is_head_of_trace(line) && !is_form(line) && !is_place_of_call(line) && !is_function()
+            || next.is_some_and(is_location_of_call) && function_before_location(line).is_some();
+        !is_head_of_trace(line) && !is_form(line) && !is_location_of_call(line) && !is_function()
     };
     let next = lines.clone().skip(1).map(Some).chain([None]);
     let first = lines.clone().zip(next).find(says);
@@ -444,7 +444,7 @@ fn options_in(line: &str) -> Vec<String> {
     options
 }
 
-/// A line of a report, by its place in blocks of code.
+/// A line of a report, by its position in blocks of code.
 enum Line<'t> {
     Text(&'t str),
     /// A line within a block of code.
@@ -632,9 +632,9 @@ struct Reader {
     is_setting: bool,
     /// Whether the current line is of a list of versions.
     is_listing: bool,
-    /// Whether the next line is the place of a call that this one may name.
-    is_before_place: bool,
-    /// The function that the previous line of a Go trace named, before its place.
+    /// Whether the next line is the location of a call that this one may name.
+    is_before_location: bool,
+    /// The function that the previous line of a Go trace named, before its location.
     last_function: Option<String>,
     /// The call whose function the next line may name.
     recovered: Option<Frame>,
@@ -648,7 +648,7 @@ impl Reader {
             return;
         }
         let panic = panic_message(line);
-        let is_function = || self.is_before_place && function_before_place(line).is_some();
+        let is_function = || self.is_before_location && function_before_location(line).is_some();
         let is_frame =
             || panic.is_none() && is_call(line, self.last_function.as_deref()) || is_function();
         let region = if self.has_title || is_frame() {
@@ -759,17 +759,19 @@ impl Reader {
         let before = self.last_function.take();
         let frame = match traced(line, before.as_deref()) {
             Some(Traced::Call(frame)) => frame,
-            Some(Traced::Place(frame)) => {
+            Some(Traced::Location(frame)) => {
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
                 self.recovered = Some(frame);
                 return;
             }
             told => {
                 let is_line = beside == ("", "");
-                let before_place = self.is_before_place && is_line;
-                self.last_function = before_place.then(|| function_before_place(line)).flatten();
-                // What it is called is said with its place, and all else in the line is the form of
-                // a trace.
+                let before_location = self.is_before_location && is_line;
+                self.last_function = before_location
+                    .then(|| function_before_location(line))
+                    .flatten();
+                // What it is called is said with its location, and all else in the line is the form
+                // of a trace.
                 if self.last_function.is_some() {
                     return;
                 }
@@ -832,7 +834,7 @@ impl Reader {
             region: region.min(Region::InlineCode),
         };
         match path.or_else(|| self.failed_in.clone()) {
-            Some(path) => keep(&mut self.query.places, Place::defined(path, name)),
+            Some(path) => keep(&mut self.query.files, FileMention::defined(path, name)),
             None if !suites.is_empty() && last.contains(' ') => keep(&mut self.query.names, name),
             None => return false,
         }
@@ -860,24 +862,24 @@ impl Reader {
             let names_test = || word.contains(".py::") && !has_passed(line);
             let defined = (self.is_typed || names_test()).then(|| definition_of(word));
             let defined = defined.flatten();
-            let mut places = match defined {
-                Some(place) => vec![place],
-                None => places_among(word),
+            let mut mentions = match defined {
+                Some(mention) => vec![mention],
+                None => mentions_among(word),
             };
-            places.retain(|_| !is_pattern);
-            let names_file = !places.is_empty();
-            for mut place in places {
+            mentions.retain(|_| !is_pattern);
+            let names_file = !mentions.is_empty();
+            for mut mention in mentions {
                 let (left, right) = line.split_at(start);
                 let right = &right[word.len()..];
                 // A quoted piece has nothing beside its words but the text around the piece.
                 let left = if left.is_empty() { before } else { left };
                 let right = if right.is_empty() { behind } else { right };
-                if !place.is_part()
+                if !mention.is_part()
                     && let Some((line, end)) = lines_beside(left, right)
                 {
-                    (place.line, place.end) = (Some(line), end);
+                    (mention.line, mention.end) = (Some(line), end);
                 }
-                keep(&mut self.query.places, place);
+                keep(&mut self.query.files, mention);
             }
             if !names_file
                 && is_text
@@ -927,9 +929,9 @@ impl Reader {
             let path = is_address.then(|| path_of_link(piece)).flatten();
             let piece = path.as_deref().unwrap_or(piece);
             let says_little = is_address || is_of_log && is_time(piece);
-            // A place with a line is a direction wherever it stands.
-            let place = placed_in(piece);
-            // In a typed question, a line number is a place, not a term.
+            // A mention of a line is a direction wherever it stands.
+            let mention = line_mention_in(piece);
+            // In a typed question, a line number is a location, not a term.
             let lines = self.is_typed.then(|| lines_in(piece)).flatten();
             let is_line = |at: usize| lines.as_ref().is_some_and(|it| it.contains(&at));
             // The end of the last version: within it, its parts are not terms.
@@ -940,8 +942,8 @@ impl Reader {
                     end_of_version = end_of_version.max(bytes.end);
                 }
                 let word = &piece[bytes.clone()];
-                let is_placed = place.as_ref().is_some_and(|it| it.contains(&bytes.start));
-                let region = if is_placed { Region::Trace } else { region };
+                let is_of_mention = mention.as_ref().is_some_and(|it| it.contains(&bytes.start));
+                let region = if is_of_mention { Region::Trace } else { region };
                 let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
                 // A called or quoted word is not a word of a natural language.
                 let is_name = || {

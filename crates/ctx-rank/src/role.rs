@@ -157,7 +157,7 @@ impl Role {
 
     /// Whether `query` names a file or a folder of this role.
     fn is_named(self, query: &Query) -> bool {
-        let files = query.places.iter().map(|it| it.path.as_str());
+        let files = query.files.iter().map(|it| it.path.as_str());
         let names = query.file_names.iter().chain(&query.patterns);
         let mut files = files.chain(names.map(String::as_str));
         let mut folders = query.folders.iter();

@@ -1,6 +1,6 @@
 //! Tests that failed, as runners of tests print them: with the file, the suites and the title.
 
-use crate::mentions::place_of;
+use crate::mentions::mention_of;
 
 /// The mark of a test that failed, as Jest prints it above the failure.
 const BULLET: &str = "\u{25cf}";
@@ -33,7 +33,7 @@ pub(crate) fn failed(line: &str) -> Option<Failed<'_>> {
         let rest = without_project(rest.trim_start());
         let mut titles = titles(rest);
         let file = titles.remove(0).split(' ').next().unwrap_or_default();
-        let path = place_of(file)?.path;
+        let path = mention_of(file)?.path;
         return Some(if titles.is_empty() {
             Failed::File(path)
         } else {
@@ -47,7 +47,7 @@ pub(crate) fn failed(line: &str) -> Option<Failed<'_>> {
     let mut titles = titles(rest.strip_prefix(' ')?.trim_start());
     // Jest names no file behind its bullet, and others only before a title.
     let may_be_file = bullet.is_none() && titles.len() > 1 && !titles[0].contains(' ');
-    let path = place_of(titles[0]).filter(|_| may_be_file);
+    let path = mention_of(titles[0]).filter(|_| may_be_file);
     let path = path.map(|it| it.path);
     if path.is_some() {
         titles.remove(0);

@@ -34,19 +34,19 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
     let occurrences = occurrences(terms, texts);
     let mut covered = vec![0.0; count];
     let mut total = 0.0;
-    for (term, places) in terms.iter().zip(&occurrences) {
+    for (term, positions) in terms.iter().zip(&occurrences) {
         // A term that no sentence has does not distinguish them.
-        if places.is_empty() {
+        if positions.is_empty() {
             continue;
         }
-        let weight = term.weight * rarity(count, places.len());
+        let weight = term.weight * rarity(count, positions.len());
         total += weight;
         let (mut first, mut from) = (0, 0);
         for run in texts {
             let end = first + run.len();
-            let until = from + places[from..].partition_point(|&(at, _)| at < end);
+            let until = from + positions[from..].partition_point(|&(at, _)| at < end);
             spread(
-                &places[from..until],
+                &positions[from..until],
                 first,
                 weight,
                 &mut covered[first..end],
@@ -70,16 +70,16 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
 
 /// The probabilities of the sentences of one section, if the answer may be the whole section as
 /// well as single sentences. `chances` are those of the sentences by themselves, `lengths` are in
-/// bytes, and `place`, 0..=1, is the evidence from the section's rank among the results: 1 for the
+/// bytes, and `evidence`, 0..=1, is that from the section's rank among the results: 1 for the
 /// first.
 ///
-/// The whole section is the answer with a probability of 0.6 times the geometric mean of `place`
+/// The whole section is the answer with a probability of 0.6 times the geometric mean of `evidence`
 /// and its best sentence. Each sentence gets a share of that by its length, as it shows that much
 /// of the answer. So a short section with a high rank is worth showing in full, and a long one by
 /// its best sentences. `docs/design/0013-prose.md` has the measurements. O(sentences).
-pub fn chances_in_section(chances: &[f64], lengths: &[usize], place: f64) -> Vec<f64> {
+pub fn chances_in_section(chances: &[f64], lengths: &[usize], evidence: f64) -> Vec<f64> {
     let best = chances.iter().copied().fold(0.0, f64::max);
-    let whole = WHOLE * (place.clamp(0.0, 1.0) * best).sqrt();
+    let whole = WHOLE * (evidence.clamp(0.0, 1.0) * best).sqrt();
     let all = number(lengths.iter().sum::<usize>().max(1));
     let of = |(&chance, &length): (&f64, &usize)| {
         let share = whole * number(length) / all;
@@ -100,12 +100,12 @@ fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
     let mut analyzer = Analyzer::default();
     for (at, text) in texts.iter().flatten().enumerate() {
         analyzer.words(text, &mut |word, _, _| {
-            let Some(places) = numbers.get(word).map(|&number| &mut found[number]) else {
+            let Some(positions) = numbers.get(word).map(|&number| &mut found[number]) else {
                 return;
             };
-            match places.last_mut() {
+            match positions.last_mut() {
                 Some((last, times)) if *last == at => *times += 1.0,
-                _ => places.push((at, 1.0)),
+                _ => positions.push((at, 1.0)),
             }
         });
     }
@@ -119,14 +119,14 @@ pub(crate) fn rarity(count: usize, with: usize) -> f64 {
 }
 
 /// Adds to each sentence of a run, whose first sentence has the index `first`, its coverage of a
-/// term with the occurrences `places`.
-fn spread(places: &[(usize, f64)], first: usize, weight: f64, covered: &mut [f64]) {
-    if places.is_empty() {
+/// term with the occurrences `positions`.
+fn spread(positions: &[(usize, f64)], first: usize, weight: f64, covered: &mut [f64]) {
+    if positions.is_empty() {
         return;
     }
     let shares: f64 = SCALES.iter().map(|(_, share)| share).sum();
     let mut times = vec![0.0; covered.len()];
-    for &(at, count) in places {
+    for &(at, count) in positions {
         times[at - first] = count;
     }
     for (reach, share) in SCALES {

@@ -22,9 +22,9 @@ const MOST_FRAME_BYTES: usize = 2000;
 pub(crate) enum Traced {
     /// A call.
     Call(Frame),
-    /// The place of a call, as Gin's recovery prints it: the next line may have its function.
-    Place(Frame),
-    /// A function: the next line may have its place.
+    /// The location of a call, as Gin's recovery prints it: the next line may have its function.
+    Location(Frame),
+    /// A function: the next line may have its location.
     Function(String),
 }
 
@@ -52,29 +52,30 @@ pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
         return Some(Traced::Call(Frame { function, ..frame }));
     }
     if let Some(frame) = recovered(line) {
-        return Some(Traced::Place(frame));
+        return Some(Traced::Location(frame));
     }
     function_line(text).map(Traced::Function)
 }
 
-/// Whether `line` has a call, or the place of one.
+/// Whether `line` has a call, or the location of one.
 pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
     matches!(
         traced(line, before),
-        Some(Traced::Call(_) | Traced::Place(_))
+        Some(Traced::Call(_) | Traced::Location(_))
     )
 }
 
-/// Whether `line` is the place of the call that the line before it names, as Go and Rust print it.
-pub(crate) fn is_place_of_call(line: &str) -> bool {
+/// Whether `line` is the location of the call that the line before it names, as Go and Rust print
+/// it.
+pub(crate) fn is_location_of_call(line: &str) -> bool {
     let of_rust = || at(line.trim(), None).is_some_and(|it| it.function.is_none());
     line.len() <= MOST_FRAME_BYTES && (go(line).is_some() || of_rust())
 }
 
-/// The function that `line` names, where the next one [is its place](is_place_of_call):
+/// The function that `line` names, where the next one [is its location](is_location_of_call):
 /// `a/b.(*T).f(0x1, {0x2, …})`, `panic(…)` and `created by a/b.f in goroutine 1` of Go,
 /// `3: a::b::f` of Rust.
-pub(crate) fn function_before_place(line: &str) -> Option<String> {
+pub(crate) fn function_before_location(line: &str) -> Option<String> {
     let text = line.trim();
     if text.len() > MOST_FRAME_BYTES {
         return None;
@@ -110,8 +111,8 @@ fn without_mark(text: &str) -> &str {
 /// `thread 'main' panicked at a/b.rs:3:4:`, and before 2023
 /// `thread 'main' panicked at 'what it says', a/b.rs:3:4`.
 fn panicked(text: &str) -> Option<Frame> {
-    let (_, place) = parts_of_panic(text)?;
-    let (path, line) = with_line(place);
+    let (_, location) = parts_of_panic(text)?;
+    let (path, line) = with_line(location);
     line?;
     (!path.contains(char::is_whitespace)).then(|| Frame {
         path: Some(without_drive(path).replace('\\', "/")),
@@ -120,7 +121,7 @@ fn panicked(text: &str) -> Option<Frame> {
     })
 }
 
-/// What the header of a panic of Rust says, where it does, and its place.
+/// What the header of a panic of Rust says, where it does, and its location.
 fn parts_of_panic(text: &str) -> Option<(Option<&str>, &str)> {
     let (_, rest) = text.strip_prefix("thread '")?.split_once("' ")?;
     // The number of the thread, since 2025.
@@ -128,7 +129,9 @@ fn parts_of_panic(text: &str) -> Option<(Option<&str>, &str)> {
     let rest = numbered.map_or(rest, |it| it.1);
     let rest = rest.strip_prefix("panicked at ")?;
     match rest.rsplit_once(", ") {
-        Some((said, place)) if !rest.ends_with(':') => Some((Some(said.trim_matches('\'')), place)),
+        Some((said, location)) if !rest.ends_with(':') => {
+            Some((Some(said.trim_matches('\'')), location))
+        }
         _ => Some((None, rest.strip_suffix(':').unwrap_or(rest))),
     }
 }
@@ -210,8 +213,8 @@ fn php(text: &str) -> Option<Frame> {
 
 /// `at N.C.M(String s) in C:\a\b.cs:line 3`.
 fn dotnet(text: &str) -> Option<Frame> {
-    let (call, place) = text.strip_prefix("at ")?.rsplit_once(" in ")?;
-    let (path, line) = place.rsplit_once(":line ")?;
+    let (call, location) = text.strip_prefix("at ")?.rsplit_once(" in ")?;
+    let (path, line) = location.rsplit_once(":line ")?;
     let (function, _) = call.split_once('(')?;
     Some(Frame {
         path: Some(without_drive(path).replace('\\', "/")),
@@ -223,11 +226,11 @@ fn dotnet(text: &str) -> Option<Frame> {
 /// `at f (a/b.js:3:4)`, `at a/b.js:3:4`, `at p.C.m(C.java:3)`, `at a/b.rs:3:4`.
 fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     let rest = text.strip_prefix("at ")?;
-    let (function, place) = match rest.split_once('(') {
-        Some((function, place)) => (Some(function.trim()), place.trim_end_matches(')')),
+    let (function, location) = match rest.split_once('(') {
+        Some((function, location)) => (Some(function.trim()), location.trim_end_matches(')')),
         None => (before, rest),
     };
-    let (path, line) = with_line(place);
+    let (path, line) = with_line(location);
     line?;
     // `at 10:30` is a time of day.
     if whole_number(path).is_some() {

@@ -69,8 +69,8 @@ impl FileSearch for Notes {
                 hits.push(Hit::new(Arc::clone(part), score));
             }
         }
-        // The best first, ties by place: the order of a map is arbitrary.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
+        // The best first, ties by key: the order of a map is arbitrary.
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.key().cmp(&b.key())));
         hits.truncate(wanted.limit);
         Ok(hits)
     }

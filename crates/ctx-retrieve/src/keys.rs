@@ -30,20 +30,20 @@ impl Hash for ByPath {
     }
 }
 
-/// A part that is equal to any other of the same place, shared or copied.
+/// A part that is equal to any other of the same key, shared or copied.
 #[derive(Debug)]
-pub(crate) struct ByPlace(pub(crate) Arc<Part>);
+pub(crate) struct ByKey(pub(crate) Arc<Part>);
 
-impl PartialEq for ByPlace {
+impl PartialEq for ByKey {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.place() == other.0.place()
+        Arc::ptr_eq(&self.0, &other.0) || self.0.key() == other.0.key()
     }
 }
 
-impl Eq for ByPlace {}
+impl Eq for ByKey {}
 
-impl Hash for ByPlace {
+impl Hash for ByKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.place().hash(state);
+        self.0.key().hash(state);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ctx_model::{PartKind, Tokens, UnixSeconds};
-use ctx_rank::{Place, Profile, Query, Role};
+use ctx_rank::{FileMention, Profile, Query, Role};
 
 use crate::ports::Field;
 use crate::strategies::{Depth, may_name_files};
@@ -25,9 +25,10 @@ pub enum Strategy {
     Places,
     /// Names similar to those in the question.
     Similar,
-    /// Places touched by earlier changes whose messages match.
+    /// Locations touched by earlier changes whose messages match.
     Changes,
-    /// Places found by a custom search ([`Semantic`](crate::Semantic)), for example by embeddings.
+    /// Locations found by a custom search ([`Semantic`](crate::Semantic)), for example by
+    /// embeddings.
     Semantic,
     /// Code that uses the best results of the others, or is used by them; or users of the names in
     /// a question that asks for users.
@@ -137,21 +138,21 @@ impl Weights {
         self.strategy(Strategy::Names) * few
     }
 
-    /// Adjusts the weights of places and of similar file names to `query`.
+    /// Adjusts the weights of mentions and of similar file names to `query`.
     fn weigh_files(&mut self, query: &Query) {
         if query.typed.is_none() {
             *self.strategy_mut(Strategy::Places) *= of_report(query);
             return;
         }
         let is_alone = query.words().nth(1).is_none();
-        if !query.places.is_empty() {
+        if !query.files.is_empty() {
             *self.strategy_mut(Strategy::Similar) *= if is_alone { ALONE } else { TYPED };
         }
-        let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
+        let names_one = is_alone && (!query.files.is_empty() || may_name_files(query));
         if names_part(query) {
             *self.strategy_mut(Strategy::Places) *= TYPED_LINE;
         } else if names_one || query.is_of_patterns_alone() {
-            *self.strategy_mut(Strategy::Places) *= ALONE_PLACE;
+            *self.strategy_mut(Strategy::Places) *= ALONE_MENTION;
         }
     }
 
@@ -221,13 +222,13 @@ fn is_common_name(query: &Query) -> bool {
 }
 
 fn names_part(query: &Query) -> bool {
-    query.places.iter().any(Place::is_part)
+    query.files.iter().any(FileMention::is_part)
 }
 
-/// The factor for the weight of places in a report ([`TERSE`], [`VAGUE`]).
+/// The factor for the weight of mentions in a report ([`TERSE`], [`VAGUE`]).
 fn of_report(query: &Query) -> f64 {
     if query.frames.is_empty() && !names_part(query) {
-        return if query.places.is_empty() { VAGUE } else { 1.0 };
+        return if query.files.is_empty() { VAGUE } else { 1.0 };
     }
     let said: f64 = query.terms.iter().map(|it| it.weight).sum();
     (TERSE / said).clamp(1.0, TYPED_LINE)
@@ -249,17 +250,18 @@ const TYPED: f64 = 10.0;
 /// more than any text gets for the words in it.
 const ALONE: f64 = 20.0;
 
-/// The factor for the weight of places in a typed question that is only the name of a file or
+/// The factor for the weight of mentions in a typed question that is only the name of a file or
 /// patterns, so that exact and similar names reach the same weight.
-const ALONE_PLACE: f64 = 5.0;
-/// The factor for the weight of places in a typed question that names a line or a definition: words
-/// beside it, such as the message of a compiler, must not put other parts of the file first.
+const ALONE_MENTION: f64 = 5.0;
+/// The factor for the weight of mentions in a typed question that names a line or a definition:
+/// words beside it, such as the message of a compiler, must not put other parts of the file first.
 const TYPED_LINE: f64 = 8.0;
-/// A report that names a line or a call of a trace multiplies the weight of places by this divided
-/// by the total weight of its terms (a word of the text weighs a third, one of the title two), at
-/// least by 1 and at most by [`TYPED_LINE`]: the less it says, the less other evidence there is.
+/// A report that names a line or a call of a trace multiplies the weight of mentions by this
+/// divided by the total weight of its terms (a word of the text weighs a third, one of the title
+/// two), at least by 1 and at most by [`TYPED_LINE`]: the less it says, the less other evidence
+/// there is.
 const TERSE: f64 = 16.0;
-/// The factor for the weight of places in a report that mentions no place: it may name a folder in
+/// The factor for the weight of mentions in a report without any: it may name a folder in
 /// passing.
 const VAGUE: f64 = 0.5;
 

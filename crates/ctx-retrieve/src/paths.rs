@@ -16,11 +16,11 @@ pub async fn files_ending_with(
     limit: usize,
 ) -> PortResult<Vec<Vec<String>>> {
     let mut found = search.ending_with(ends, limit).await?;
-    let (mut places, mut forms) = (Vec::new(), Vec::new());
-    for (place, (end, files)) in ends.iter().zip(&found).enumerate() {
+    let (mut indices, mut forms) = (Vec::new(), Vec::new());
+    for (index, (end, files)) in ends.iter().zip(&found).enumerate() {
         if files.is_empty() {
             for form in other_forms(end) {
-                places.push(place);
+                indices.push(index);
                 forms.push(form);
             }
         }
@@ -29,9 +29,9 @@ pub async fn files_ending_with(
         return Ok(found);
     }
     let again = search.ending_with(&forms, limit).await?;
-    for (place, files) in places.into_iter().zip(again) {
-        if found[place].is_empty() {
-            found[place] = files;
+    for (index, files) in indices.into_iter().zip(again) {
+        if found[index].is_empty() {
+            found[index] = files;
         }
     }
     Ok(found)

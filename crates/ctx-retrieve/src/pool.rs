@@ -38,7 +38,7 @@ pub(crate) struct Pool {
     /// Files and parts, by number.
     items: Vec<Item>,
     /// The numbers of parts, by file index and lines.
-    places: RapidHashMap<(usize, u32, u32), usize>,
+    numbers: RapidHashMap<(usize, u32, u32), usize>,
     /// The numbers of parts by their address: strategies mostly return the same shared parts, which
     /// then need not be dereferenced each time. The items keep all of them alive.
     held: RapidHashMap<usize, usize>,
@@ -197,7 +197,7 @@ impl Pool {
     pub(crate) fn take(&mut self, strategy: Strategy, hits: Vec<Hit>) -> usize {
         let mut parts = 0;
         self.held.reserve(hits.len());
-        self.places.reserve(hits.len());
+        self.numbers.reserve(hits.len());
         self.items.reserve(hits.len());
         self.said[strategy.index()].reserve(hits.len());
         // Hits whose score is not finite are ignored.
@@ -240,8 +240,8 @@ impl Pool {
 
     fn part(&mut self, file: usize, part: Arc<Part>) -> usize {
         let next = self.items.len();
-        let place = (file, part.span.start(), part.span.end());
-        let number = *self.places.entry(place).or_insert(next);
+        let lines = (file, part.span.start(), part.span.end());
+        let number = *self.numbers.entry(lines).or_insert(next);
         if number == next {
             self.held.insert(Arc::as_ptr(&part).addr(), number);
             let of_file = self.items[self.files[file].number].role;
@@ -260,7 +260,7 @@ impl Pool {
         self.items.is_empty()
     }
 
-    /// The `most` best parts, the best first, ties in the order of their places. O(number of hits).
+    /// The `most` best parts, the best first, ties in the order of their keys. O(number of hits).
     pub(crate) fn best(&self, options: &Options, most: usize) -> Vec<Ranked<'_>> {
         let mut best = self.ranking(options).all;
         keep_best(&mut best, most, best_first);
@@ -334,10 +334,10 @@ impl Pool {
     }
 }
 
-/// Compares by score, then by place.
+/// Compares by score, then by key.
 fn best_first(a: &Ranked<'_>, b: &Ranked<'_>) -> Ordering {
-    let by_place = || a.part.place().cmp(&b.part.place());
-    b.score.total_cmp(&a.score).then_with(by_place)
+    let by_key = || a.part.key().cmp(&b.part.key());
+    b.score.total_cmp(&a.score).then_with(by_key)
 }
 
 /// Keeps the `most` first elements of `all` by `order`, sorted. O(n + `most` log `most`).

@@ -69,18 +69,18 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// The parts that were found, the best first; ties in the order of their places.
+    /// The parts that were found, the best first; ties in the order of their [keys](Part::key).
     pub found: Vec<Found>,
     /// The outcome of each strategy, in the order of [`Strategy::ALL`].
     pub reports: Vec<Report>,
     /// The number of matching parts beyond the limit, below the least score, or of another kind.
     pub left_out: usize,
     /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each
-    /// may refer to. Empty if places were not searched.
+    /// may refer to. Empty if the strategy `places` was not used.
     pub traced: Vec<Vec<Arc<Part>>>,
-    /// The lines that the question names, by file: those of places, and of calls that were found
-    /// where the trace says. For a line that no part holds, the nearest ones of the parts before
-    /// and after it, too.
+    /// The lines that the question names, by file: those of mentioned files, and of calls that were
+    /// found where the trace says. For a line that no part holds, the nearest ones of the parts
+    /// before and after it, too.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
     /// The documents that the question asks for, if it asks for nothing else
     /// ([`Query::is_of_files_alone`]); if none has such a name, those with the most similar names.
@@ -441,20 +441,20 @@ impl<'p> AskedFor<'p> {
         }
     }
 
-    /// By descending score; of equals those that are asked for come first, each by place.
+    /// By descending score; of equals those that are asked for come first, each by key.
     fn order(&self, (a_score, a): &Scored<'_>, (b_score, b): &Scored<'_>) -> Ordering {
         let is_asked_for = |it: &Ranked<'_>| {
             let path = it.part.path.as_str();
             self.whole.contains(path) || self.matching.contains(path)
         };
-        let by_place = || a.part.place().cmp(&b.part.place());
-        let asked_for_first = || is_asked_for(b).cmp(&is_asked_for(a)).then_with(by_place);
+        let by_key = || a.part.key().cmp(&b.part.key());
+        let asked_for_first = || is_asked_for(b).cmp(&is_asked_for(a)).then_with(by_key);
         b_score.total_cmp(a_score).then_with(asked_for_first)
     }
 }
 
-/// The `most` best of `scored` in their order. Some that may contain a quotation take the places at
-/// the end if they rank behind all others.
+/// The `most` best of `scored` in their order. Some that may contain a quotation take the positions
+/// at the end if they rank behind all others.
 fn keep_relevant<'p>(
     mut scored: Vec<Scored<'p>>,
     query: &Query,
@@ -504,13 +504,13 @@ fn covering_most<'p>(ranking: &Ranking<'p>, scored: &[Scored<'p>]) -> Vec<Scored
 fn contributions_by_kind<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Contributions<'p> {
     let all = ranking.contributions(it);
     let by_name = [Strategy::Similar, Strategy::Places];
-    let [similar, places] = by_name.map(|it| all[it.index()]);
+    let [similar, mentions] = by_name.map(|it| all[it.index()]);
     let others = Strategy::ALL.iter().filter(|it| !by_name.contains(it));
     Contributions {
         path: &it.part.path,
         is_document: ranking.role(it) == Role::Documentation,
         similar,
-        places,
+        mentions,
         others: others.map(|it| all[it.index()]).sum(),
     }
 }

@@ -21,7 +21,7 @@ use crate::history::{beginning, exchanges, ids_of_exchanges, name_turns};
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::prose::{Prose, below_min_chance};
-use crate::service::{chunk_kind, chunks_of, each_place_once, keywords};
+use crate::service::{chunk_kind, chunks_of, each_location_once, keywords};
 use crate::verbatim;
 
 /// A part that the search gives a chance of 10 to the power of minus this is as similar to the
@@ -132,7 +132,7 @@ impl Candidates {
             mut away,
         } = named_chunks(&gathered.named, resolver, &keywords);
         let found = found_chunks(query, &gathered.found);
-        let recalled = RecalledPlaces::of(&gathered.recalled);
+        let recalled = RecalledParts::of(&gathered.recalled);
         let weighed = found.iter().filter(|it| !recalled.contain(it));
         let weighed: BTreeSet<String> = weighed.map(|it| it.id.clone()).collect();
         chunks.extend(found);
@@ -165,7 +165,7 @@ impl Candidates {
             chances,
             ..Candidates::default()
         };
-        let again = each_place_once(&mut candidates.chunks);
+        let again = each_location_once(&mut candidates.chunks);
         candidates.account_for(again, &stood);
         candidates.take_out_named(&recalled);
         let (messages, masked) = exchanges(&gathered.history, asked);
@@ -182,7 +182,7 @@ impl Candidates {
 
     /// Takes the lines of named chunks out of others. A part that a label refers to keeps its
     /// lines, as the label depends on them.
-    fn take_out_named(&mut self, recalled: &RecalledPlaces<'_>) {
+    fn take_out_named(&mut self, recalled: &RecalledParts<'_>) {
         let cut = take_out_named(&mut self.chunks, |it| recalled.contain(it));
         let cut = cut.into_iter().map(|whole| Cut {
             id: whole.id.clone(),
@@ -200,8 +200,7 @@ impl Candidates {
         for it in recalled {
             let is_it = |chunk: &&Chunk| {
                 let lines = (chunk.path.as_deref(), chunk.span);
-                lines == (Some(&it.place.path), Some(it.place.lines))
-                    && labels.gave(&it.label, chunk)
+                lines == (Some(&it.part.path), Some(it.part.lines)) && labels.gave(&it.label, chunk)
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
                 let (label, id) = (it.label.clone(), chunk.id.clone());
@@ -214,9 +213,9 @@ impl Candidates {
             .retain(|it| !is_recalled.next().unwrap_or(false) || ids.contains(&it.id));
     }
 
-    /// Accounts for `again`, chunks removed because another one has the same place: the other one
-    /// gets the greater chance of both. A removed chunk is reported only if the two `stood` in
-    /// different places before they were read.
+    /// Accounts for `again`, chunks removed because another one has the same location: the other
+    /// one gets the greater chance of both. A removed chunk is reported only if the two `stood` in
+    /// different locations before they were read.
     fn account_for(&mut self, mut again: Vec<Omitted>, stood: &BTreeMap<String, Option<LineSpan>>) {
         // A label that is not kept up to now names nothing.
         again.retain(|it| !it.id.starts_with(RECALLED));
@@ -457,7 +456,7 @@ impl Candidates {
             let parts = gathered.named.parts.iter();
             let parts = parts.filter(|it| it.reference == *name).map(|it| &it.path);
             let recalled = gathered.recalled.iter().filter(|it| it.label == *name);
-            let mut paths = parts.chain(recalled.map(|it| &it.place.path));
+            let mut paths = parts.chain(recalled.map(|it| &it.part.path));
             let path = paths.find(|it| self.away.contains(*it))?;
             Some(PortError::new(format!("{path:?} cannot be read")).transient())
         };
@@ -599,20 +598,20 @@ fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     chunks
 }
 
-/// The places that earlier contexts showed and that are named. Such a part is wanted whatever its
-/// words.
-struct RecalledPlaces<'g>(BTreeSet<(&'g str, LineSpan)>);
+/// The parts of files that earlier contexts showed and that are named. Such a part is wanted
+/// whatever its words.
+struct RecalledParts<'g>(BTreeSet<(&'g str, LineSpan)>);
 
-impl<'g> RecalledPlaces<'g> {
+impl<'g> RecalledParts<'g> {
     fn of(recalled: &'g [Recalled]) -> Self {
-        let places = recalled.iter();
-        let places = places.map(|it| (it.place.path.as_str(), it.place.lines));
-        RecalledPlaces(places.collect())
+        let parts = recalled.iter();
+        let parts = parts.map(|it| (it.part.path.as_str(), it.part.lines));
+        RecalledParts(parts.collect())
     }
 
     fn contain(&self, chunk: &Chunk) -> bool {
-        let place = chunk.path.as_deref().zip(chunk.span);
-        place.is_some_and(|it| self.0.contains(&it))
+        let location = chunk.path.as_deref().zip(chunk.span);
+        location.is_some_and(|it| self.0.contains(&it))
     }
 }
 
@@ -708,13 +707,13 @@ fn within(wanted: LineSpan, path: &str, count: u32) -> Result<LineSpan, String> 
         .map_err(|_| format!("{path} has {count} lines"))
 }
 
-/// The chunk that a label was given to, at the place where it was shown then.
+/// The chunk that a label was given to, at the lines where it was shown then.
 fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
-    let Recalled { label, place } = recalled;
+    let Recalled { label, part } = recalled;
     let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
-        .with_path(place.path.clone())
-        .with_kind(file_kind(&place.path, None))
-        .with_span(place.lines);
+        .with_path(part.path.clone())
+        .with_kind(file_kind(&part.path, None))
+        .with_span(part.lines);
     chunk.origin = label_origin(label).unwrap_or_default();
     chunk.matched_keywords = Arc::clone(keywords);
     chunk

@@ -24,8 +24,8 @@ pub(crate) fn cited(
         let Some(chunk) = by_id.get(it.citation.chunk_id.as_str()) else {
             continue;
         };
-        let place = chunk.path.as_deref().zip(chunk.span);
-        it.metadata.search_rank = place.and_then(|place| ranks.get(&place).copied());
+        let location = chunk.path.as_deref().zip(chunk.span);
+        it.metadata.search_rank = location.and_then(|it| ranks.get(&it).copied());
         // What is no file's was not looked for by words.
         if !chunk.matched_keywords.is_empty() {
             it.metadata.matched_keywords = asked.of_chunk(chunk, &mut analyzer);
@@ -34,8 +34,8 @@ pub(crate) fn cited(
     cited
 }
 
-/// The place of each part of a file among `found`, from 1.
+/// The rank of each part of a file among `found`, from 1.
 fn ranks(found: &[Found]) -> BTreeMap<(&str, LineSpan), u32> {
-    let place = found.iter().map(|it| (it.part.path.as_str(), it.part.span));
-    place.zip(1..).collect()
+    let locations = found.iter().map(|it| (it.part.path.as_str(), it.part.span));
+    locations.zip(1..).collect()
 }

@@ -227,11 +227,11 @@ impl Ports {
         let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
         let recall = self.recall.clone().filter(|_| !labels.is_empty());
         let recalled = recall.map(|it| async move {
-            let places = it.places(&thread, &labels).await?;
-            let found = labels.into_iter().zip(places);
-            let found = found.filter_map(|(label, place)| {
-                let place = place?;
-                Some(Recalled { label, place })
+            let parts = it.parts(&thread, &labels).await?;
+            let found = labels.into_iter().zip(parts);
+            let found = found.filter_map(|(label, part)| {
+                let part = part?;
+                Some(Recalled { label, part })
             });
             Ok(found.collect())
         });
@@ -284,7 +284,7 @@ impl Ports {
 #[derive(Clone, Debug)]
 pub(crate) struct Recalled {
     pub(crate) label: String,
-    pub(crate) place: PartRef,
+    pub(crate) part: PartRef,
 }
 
 /// A part of a file, or a whole file, that was named.
@@ -297,7 +297,7 @@ pub(crate) struct NamedPart {
     pub(crate) hit: Option<Hit>,
 }
 
-/// The references that were found, with their places, and those that were not.
+/// The references that were found, with their parts, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) parts: Vec<NamedPart>,

@@ -169,7 +169,7 @@ pub(crate) fn in_order(said: Vec<Vec<Message>>, last: &[Message]) -> Vec<Message
     let mut seen = BTreeSet::new();
     said.retain(|it| seen.insert(it.id.clone()));
     // The sort is stable and exchanges do not overlap, so those of one second stay whole.
-    said.sort_by_key(|it| (it.place, it.sent_at));
+    said.sort_by_key(|it| (it.position, it.sent_at));
     said.extend(last.iter().filter(|it| !seen.contains(&it.id)).cloned());
     said
 }
@@ -192,22 +192,22 @@ pub(crate) fn ids_of_exchanges(messages: &[Message]) -> BTreeMap<&str, Vec<Strin
 }
 
 /// Names exchanges, given in chronological order, so that the order of their names is their order:
-/// by the places of their `messages` in the thread, which do not change, with as many digits as the
-/// largest has, at least three. If the store does not tell places, by their times.
+/// by the positions of their `messages` in the thread, which do not change, with as many digits as
+/// the largest has, at least three. If the store does not tell positions, by their times.
 pub(crate) fn name_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>, messages: &[Message]) {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let whole = said.chunk_by(|_, next| next.role != "user");
     let whole = whole.map(|it| (it[0].id.as_str(), it));
     let whole: BTreeMap<&str, &[&Message]> = whole.collect();
-    let largest = said.iter().filter_map(|it| it.place).max();
+    let largest = said.iter().filter_map(|it| it.position).max();
     let width = largest.unwrap_or(0).to_string().len().max(3);
     let mut last = (i64::MIN, 0);
     for chunk in exchanges {
         let id = chunk.name.as_deref().unwrap_or_default();
         let its = whole.get(id).copied().unwrap_or_default();
         let ends = its.first().zip(its.last());
-        let places = ends.and_then(|(first, last)| first.place.zip(last.place));
-        chunk.name = Some(match places {
+        let positions = ends.and_then(|(first, last)| first.position.zip(last.position));
+        chunk.name = Some(match positions {
             Some((first, last)) if first == last => format!("turn {first:0width$}"),
             Some((first, last)) => format!("turn {first:0width$}-{last:0width$}"),
             None => {
@@ -376,17 +376,17 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_named_for_their_places_which_stay() {
-        let exchange = |place: u64| {
-            let question = said("user", &format!("{place}")).at(place);
+    fn turns_are_named_for_their_positions_which_stay() {
+        let exchange = |position: u64| {
+            let question = said("user", &format!("{position}")).with_position(position);
             [
                 question,
-                said("assistant", &format!("of {place}")).at(place + 1),
+                said("assistant", &format!("of {position}")).with_position(position + 1),
             ]
         };
         let window = |first: u64, count: u64| -> Vec<String> {
-            let places = (0..count).map(|it| first + 2 * it);
-            names(&places.flat_map(exchange).collect::<Vec<_>>())
+            let positions = (0..count).map(|it| first + 2 * it);
+            names(&positions.flat_map(exchange).collect::<Vec<_>>())
         };
         assert_eq!(window(1, 2), ["turn 001-002", "turn 003-004"]);
         assert_eq!(window(3, 1), ["turn 003-004"]);
@@ -396,12 +396,12 @@ mod tests {
         }
         // A single message, and an old exchange beside it.
         let mut all = exchange(5).to_vec();
-        all.push(said("user", "and?").at(1_201));
+        all.push(said("user", "and?").with_position(1_201));
         assert_eq!(names(&all), ["turn 0005-0006", "turn 1201"]);
     }
 
     #[test]
-    fn turns_without_a_place_are_named_for_their_times() {
+    fn turns_without_a_position_are_named_for_their_times() {
         let at = |content: &str, sent_at| {
             Message::new(content, "user", content, UnixSeconds::new(sent_at))
         };

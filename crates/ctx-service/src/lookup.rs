@@ -195,7 +195,7 @@ impl Known {
         let text = &mention.text;
         Ok(match &mention.what {
             What::Label => Err("the context has no source of that id".to_owned()),
-            What::Place { path, lines } => match self.file(text, path, *lines)? {
+            What::File { path, lines } => match self.file(text, path, *lines)? {
                 // `Session.close` may be a symbol.
                 Err(why) if lines.is_none() && !path.contains('/') => {
                     self.symbols(text)?.map_err(|_| why)

@@ -116,7 +116,7 @@ pub(crate) struct Mention {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// A file, or lines of it.
-    Place {
+    File {
         path: String,
         lines: Option<LineSpan>,
     },
@@ -280,7 +280,7 @@ fn what(text: &str) -> What {
     let path = plain(path);
     let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
     if !is_scoped && (lines.is_some() || path.contains(['/', '.'])) {
-        return What::Place { path, lines };
+        return What::File { path, lines };
     }
     What::Name
 }
@@ -346,7 +346,7 @@ fn mentions(message: &str) -> List {
 fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let after_signs = line.match_indices('@').filter_map(|(at, _)| {
         let (before, rest) = (&line[..at], &line[at + 1..]);
-        begins_name(before).then(|| (at, placed(before, rest)))
+        begins_name(before).then(|| (at, with_lines_beside(before, rest)))
     });
     let labels = cited_labels(line).map(|(at, label)| (at, Cow::Borrowed(label)));
     let mut names: Vec<(usize, Cow<'_, str>)> = after_signs.chain(labels).collect();
@@ -377,12 +377,12 @@ fn is_accent(c: char) -> bool {
 
 /// What is named at the beginning of `rest`, with the lines that are told beside a file, `before`
 /// or after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
-fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
+fn with_lines_beside<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
     let name = name(before, rest);
     let quote = usize::from(rest.starts_with('"'));
     let after = rest.get(name.len() + 2 * quote..).unwrap_or_default();
     // `Session.close` may be a symbol.
-    let is_file = || matches!(what(name), What::Place { lines: None, .. }) && is_path(name);
+    let is_file = || matches!(what(name), What::File { lines: None, .. }) && is_path(name);
     let is_around = |c: char| EMPHASIS.contains(&c) || "“”„‘’«»".contains(c);
     let before = before.trim_end_matches(is_around);
     match lines_beside(before, after.trim_start_matches(is_around)) {
@@ -396,7 +396,7 @@ fn placed<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
 
 /// Whether `name` is the path of a file, by its extension.
 fn is_path(name: &str) -> bool {
-    !Query::analyse(name).places.is_empty()
+    !Query::analyse(name).files.is_empty()
 }
 
 /// What is named at the beginning of `rest`, which follows `before` and an `@`: all between
@@ -449,10 +449,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn is_place(text: &str, path: &str, lines: Option<(u32, u32)>) {
+    fn is_file(text: &str, path: &str, lines: Option<(u32, u32)>) {
         let lines = lines.map(|(start, end)| LineSpan::new(start, end).expect("lines"));
         let path = path.to_owned();
-        assert_eq!(what(text), What::Place { path, lines }, "{text}");
+        assert_eq!(what(text), What::File { path, lines }, "{text}");
     }
 
     #[test]
@@ -574,7 +574,7 @@ mod tests {
     #[test]
     fn a_name_may_be_as_long_as_a_path() {
         let path = format!("{}/x.rs", "d".repeat(1_019));
-        is_place(&format!("{path}:1-2"), &path, Some((1, 2)));
+        is_file(&format!("{path}:1-2"), &path, Some((1, 2)));
         names(&format!("@{path}:1-2"), &[&format!("{path}:1-2")]);
     }
 
@@ -680,13 +680,13 @@ mod tests {
 
     #[test]
     fn lines_follow_a_path() {
-        is_place("src/a.rs", "src/a.rs", None);
-        is_place("./a.rs:3", "a.rs", Some((3, 3)));
-        is_place("a.rs:3-9", "a.rs", Some((3, 9)));
-        is_place("a.rs:3–9", "a.rs", Some((3, 9)));
-        is_place("a.rs:3:14", "a.rs", Some((3, 3)));
-        is_place("a.rs#L3-L9", "a.rs", Some((3, 9)));
-        is_place("Makefile:3", "Makefile", Some((3, 3)));
+        is_file("src/a.rs", "src/a.rs", None);
+        is_file("./a.rs:3", "a.rs", Some((3, 3)));
+        is_file("a.rs:3-9", "a.rs", Some((3, 9)));
+        is_file("a.rs:3–9", "a.rs", Some((3, 9)));
+        is_file("a.rs:3:14", "a.rs", Some((3, 3)));
+        is_file("a.rs#L3-L9", "a.rs", Some((3, 9)));
+        is_file("Makefile:3", "Makefile", Some((3, 3)));
     }
 
     #[test]
@@ -702,7 +702,7 @@ mod tests {
             let (path, why) = ("a.rs".to_owned(), why.to_owned());
             assert_eq!(what(text), What::BadLines { path, why }, "{text}");
         }
-        is_place("a.rs:x-3", "a.rs:x-3", None);
+        is_file("a.rs:x-3", "a.rs:x-3", None);
     }
 
     #[test]

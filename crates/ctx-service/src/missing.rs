@@ -63,8 +63,8 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         .iter()
         .filter(|it| it.region == Region::InlineCode);
     for name in quoted.take(FILES_NAMED) {
-        let is_of_place = query.places.iter().any(|it| it.path.contains(&name.text));
-        if !is_of_place && names.iter().all(|(_, last)| *last != name.last) {
+        let is_of_file = query.files.iter().any(|it| it.path.contains(&name.text));
+        if !is_of_file && names.iter().all(|(_, last)| *last != name.last) {
             names.push((&name.text, &name.last));
         }
     }

@@ -26,7 +26,7 @@ pub struct PartRef {
 pub trait Recall: Send + Sync {
     /// For each of `labels`, in order, the part of a file that a context of `thread` last showed
     /// under it; `None` if there was none, or it is no longer recorded.
-    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>>;
+    async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>>;
 }
 
 /// The ports of a store that prime contexts use, all of one owner. A missing port contributes

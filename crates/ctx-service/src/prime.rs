@@ -238,10 +238,12 @@ impl Service {
         }
         let options = request.options;
         let mut said = Vec::new();
-        let places = history.iter().map(|it| it.place.unwrap_or(0).to_le_bytes());
-        let places: Vec<[u8; 8]> = places.collect();
-        for (message, place) in history.iter().zip(&places) {
-            said.push(&place[..]);
+        let positions = history
+            .iter()
+            .map(|it| it.position.unwrap_or(0).to_le_bytes());
+        let positions: Vec<[u8; 8]> = positions.collect();
+        for (message, position) in history.iter().zip(&positions) {
+            said.push(&position[..]);
             said.push(message.id.as_bytes());
             said.push(message.role.as_bytes());
             said.push(message.content.as_bytes());
@@ -598,7 +600,7 @@ impl Gathered {
         let named = self.named.parts.iter().map(|it| &it.path);
         let found = self.found.iter().map(|it| &it.part.path);
         let recent = self.recent.iter().map(|(path, _)| path);
-        let recalled = self.recalled.iter().map(|it| &it.place.path);
+        let recalled = self.recalled.iter().map(|it| &it.part.path);
         let all = named.chain(found).chain(recent).chain(recalled);
         let mut paths: Vec<&str> = all.map(String::as_str).collect();
         paths.sort_unstable();

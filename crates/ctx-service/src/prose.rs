@@ -19,7 +19,7 @@ const APART: u32 = 3;
 pub(crate) struct Prose {
     query: Arc<Query>,
     /// For each part, the chance that it is needed given its rank, regardless of its length.
-    places: BTreeMap<String, f64>,
+    evidence: BTreeMap<String, f64>,
     /// The lines that the question names, by file.
     lines: BTreeMap<String, BTreeSet<u32>>,
     /// The documents that the question asks for as a whole.
@@ -37,7 +37,7 @@ impl Prose {
     /// Weighs the `retrieved` parts, of which the best comes first, for `query`. Sentences with a
     /// chance below `least` are left out.
     pub(crate) fn of(query: &Arc<Query>, retrieved: &Retrieved, least: f64) -> Self {
-        let places = retrieved.found.iter().enumerate().map(|(index, it)| {
+        let evidence = retrieved.found.iter().enumerate().map(|(index, it)| {
             let id = format!(
                 "{}:{}-{}",
                 it.part.path,
@@ -50,7 +50,7 @@ impl Prose {
         });
         Prose {
             query: Arc::clone(query),
-            places: places.collect(),
+            evidence: evidence.collect(),
             lines: retrieved.lines.clone(),
             whole: retrieved.whole.clone(),
             least,
@@ -70,8 +70,9 @@ impl Prose {
         let runs = self.runs(chunks, is_weighed);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
-        let places = runs.iter().flatten();
-        let best = places.map(|it| self.place(it, chunks)).fold(0.0, f64::max);
+        let passages = runs.iter().flatten();
+        let evidence = passages.map(|it| self.evidence(it, chunks));
+        let best = evidence.fold(0.0, f64::max);
         let mut is_unlikely = vec![false; chunks.len()];
         for (run, chances) in runs.iter().zip(&chances) {
             let chances = self.in_sections(run, chances, chunks);
@@ -104,18 +105,18 @@ impl Prose {
             rest = after;
             // A run of lines ends where it is long enough, so it is no unit of meaning.
             if chunks[section[0].chunk].kind == ChunkKind::Section {
-                let places = section.iter().map(|it| self.place(it, chunks));
-                let place = places.fold(0.0, f64::max);
-                own.copy_from_slice(&chances_in_section(own, &lengths, place));
+                let evidence = section.iter().map(|it| self.evidence(it, chunks));
+                let evidence = evidence.fold(0.0, f64::max);
+                own.copy_from_slice(&chances_in_section(own, &lengths, evidence));
             }
         }
         chances
     }
 
     /// The value of the rank of `passage`: 1 for the first, less for later ones.
-    fn place(&self, passage: &Passage, chunks: &[Chunk]) -> f64 {
-        let place = self.places.get(&chunks[passage.chunk].id);
-        place.copied().unwrap_or(0.0)
+    fn evidence(&self, passage: &Passage, chunks: &[Chunk]) -> f64 {
+        let evidence = self.evidence.get(&chunks[passage.chunk].id);
+        evidence.copied().unwrap_or(0.0)
     }
 
     /// Whether `chunk` is of a document that the question asks for as a whole.
@@ -192,7 +193,7 @@ fn texts<'c>(run: &[Passage], chunks: &'c [Chunk]) -> Vec<&'c str> {
         let content = &*chunks[it.chunk].content;
         it.sentences
             .iter()
-            .map(|place| &content[place.clone()])
+            .map(|bytes| &content[bytes.clone()])
             .collect::<Vec<_>>()
     };
     run.iter().flat_map(of).collect()

@@ -426,7 +426,7 @@ impl Unread {
         let prose = &self.prose;
         let mut found = self.resolver.resolve(self.chunks);
         check()?;
-        found.omitted.extend(each_place_once(&mut found.chunks));
+        found.omitted.extend(each_location_once(&mut found.chunks));
         let unlikely = prose.weigh(&mut found.chunks, |_| true);
         check()?;
         found.omitted.extend(unlikely.iter().map(below_min_chance));
@@ -496,17 +496,17 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
 
 /// Removes each chunk that has moved to where another one is, which gets the greater relevance of
 /// both. O(n log n) for n chunks.
-pub(crate) fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
-    let mut places = BTreeMap::new();
+pub(crate) fn each_location_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
+    let mut locations = BTreeMap::new();
     let mut omitted = Vec::new();
     for chunk in std::mem::take(chunks) {
-        match places.entry((chunk.path.clone(), chunk.span)) {
-            Entry::Vacant(place) => {
-                place.insert(chunks.len());
+        match locations.entry((chunk.path.clone(), chunk.span)) {
+            Entry::Vacant(entry) => {
+                entry.insert(chunks.len());
                 chunks.push(chunk);
             }
-            Entry::Occupied(place) => {
-                let first = &mut chunks[*place.get()];
+            Entry::Occupied(entry) => {
+                let first = &mut chunks[*entry.get()];
                 first.relevance = first.relevance.max(chunk.relevance);
                 let again = Omitted::new(chunk.id, OmittedReason::DuplicateOf);
                 omitted.push(again.with_other(&*first.id));

@@ -100,7 +100,7 @@ fn update(changes: &GitChanges) -> Updated {
     changes.update(&mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// The places that `question` finds: paths and the first names.
+/// The locations that `question` finds: paths and the first names.
 fn asked(changes: &GitChanges, question: &str) -> Vec<(String, Vec<String>)> {
     answer(changes, question).unwrap()
 }
@@ -120,13 +120,13 @@ fn answer(changes: &GitChanges, question: &str) -> PortResult<Vec<(String, Vec<S
     Ok(found.into_iter().map(|it| (it.path, it.names)).collect())
 }
 
-fn place(path: &str, names: &[&str]) -> (String, Vec<String>) {
+fn location(path: &str, names: &[&str]) -> (String, Vec<String>) {
     let names = names.iter().map(|it| (*it).to_owned());
     (path.to_owned(), names.collect())
 }
 
 #[test]
-fn places_are_found_by_the_message_of_the_change_that_touched_them() {
+fn locations_are_found_by_the_message_of_the_change_that_touched_them() {
     let mut bench = Bench::new();
     bench.change(
         "Fix a leak when connections time out",
@@ -146,7 +146,7 @@ fn places_are_found_by_the_message_of_the_change_that_touched_them() {
     let found = asked(&changes, "it leaks if a connection timed out");
     assert_eq!(
         found,
-        [place(
+        [location(
             "src/pool.py",
             &["take", "def", "self", "class", "Pool"]
         )]
@@ -201,7 +201,7 @@ fn a_change_of_a_definition_on_one_line_is_found_by_it() {
     let found = asked(&changes, "leak");
     assert_eq!(
         found,
-        [place("src/a.rs", &["pub", "const", "LIMIT", "u32"])]
+        [location("src/a.rs", &["pub", "const", "LIMIT", "u32"])]
     );
 }
 
@@ -236,7 +236,7 @@ fn known_commits_are_not_read_again_and_unreachable_ones_are_forgotten() {
 }
 
 #[test]
-fn merges_new_files_and_what_touches_everything_are_about_no_place() {
+fn merges_new_files_and_what_touches_everything_are_about_no_location() {
     let mut bench = Bench::new();
     let side = bench.change("Fix a leak", "return 1", "return 3");
     let main = bench.change("Fix a leak too", "return 2", "return 4");
@@ -737,7 +737,7 @@ fn a_shallow_repository_tells_what_it_has_and_the_rest_when_that_comes() {
 }
 
 #[test]
-fn a_change_that_touches_too_much_is_about_no_place() {
+fn a_change_that_touches_too_much_is_about_no_location() {
     let mut bench = Bench::new();
     let text = |functions: usize, body: &str| -> String {
         let one = |it| format!("def leak_{it}():\n    {body}\n\n");
@@ -764,7 +764,7 @@ fn a_change_that_touches_too_much_is_about_no_place() {
 }
 
 #[test]
-fn a_commit_of_many_differences_or_of_paths_that_no_system_has_is_about_no_place() {
+fn a_commit_of_many_differences_or_of_paths_that_no_system_has_is_about_no_location() {
     let mut bench = Bench::new();
     let many: Vec<String> = (0..401).map(|it| format!("many/{it}.txt")).collect();
     let files: Vec<_> = many.iter().map(|it| (&**it, Some("One.\n"))).collect();
@@ -907,7 +907,10 @@ fn secrets_in_the_lines_around_a_change_are_no_names() {
     let changes = bench.open();
     update(&changes);
     let found = asked(&changes, "leaks");
-    assert!(found.contains(&place("call.py", &["connect"])), "{found:?}");
+    assert!(
+        found.contains(&location("call.py", &["connect"])),
+        "{found:?}"
+    );
     assert!(found.iter().all(|it| !it.0.contains(".env")), "{found:?}");
     assert!(!is_kept(&bench, "x7Kq2mZ9vB4n"), "{found:?}");
     assert!(!is_kept(&bench, "af86d081884c7d65"), "{found:?}");

@@ -167,6 +167,6 @@ fn a_process_that_is_killed_forgets_nothing_that_it_acknowledged() {
 
 fn assert_no_duplicates(index: &Index) {
     let hits = passages(index, "common");
-    let keys: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
+    let keys: BTreeSet<_> = hits.iter().map(|it| it.key()).collect();
     assert_eq!(keys.len(), hits.len());
 }

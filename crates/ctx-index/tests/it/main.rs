@@ -145,7 +145,7 @@ fn passages(index: &Index, words: &str) -> Vec<Hit> {
     let fields = fields.map(|it| (it, 1.0)).to_vec();
     let query = TextQuery::new(terms, fields, 10_000);
     let mut hits = block_on(index.passages(&query)).unwrap();
-    hits.sort_by(|a, b| a.place().cmp(&b.place()));
+    hits.sort_by(|a, b| a.key().cmp(&b.key()));
     hits
 }
 
@@ -164,7 +164,7 @@ fn contents(index: &Index) -> Vec<String> {
     let mut contents: Vec<String> = passages(index, "common")
         .iter()
         .map(|hit| {
-            let (path, first, last) = hit.place();
+            let (path, first, last) = hit.key();
             let key = (path.to_owned(), first, last);
             format!("{key:?} {} {:?} {:?}", hit.kind, hit.name, hit.refers_to)
         })

@@ -45,7 +45,7 @@ fn mentions_are_bounded() {
     let query = Query::analyse(&text);
     let counts = [
         query.names.len(),
-        query.places.len(),
+        query.files.len(),
         query.frames.len(),
         query.phrases.len(),
         query.code.len(),
@@ -59,7 +59,7 @@ fn data_is_no_name_and_no_frame() {
     assert!(query.names.is_empty());
     let path = "a/".repeat(50_000);
     let query = Query::analyse(&format!("title\n{path}b.py:3: in f\nat {path}c.js:3:4"));
-    assert!(query.frames.is_empty() && query.places.is_empty());
+    assert!(query.frames.is_empty() && query.files.is_empty());
 }
 
 /// What tries to take more time than its length, as a pattern that is repeated.
@@ -94,7 +94,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("names in names", "ab."),
     ("a path", "ab/"),
     ("parents", "../"),
-    ("lines of a place", "a.py:1"),
+    ("lines of a file", "a.py:1"),
     ("links", "x://blob/"),
     ("anchors", "#L1"),
     ("frames", "at a (b.js:1:2)\n"),

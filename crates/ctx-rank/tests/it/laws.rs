@@ -145,13 +145,13 @@ proptest! {
             };
             prop_assert!(terms.is_sorted_by(order));
         }
-        let lines = query.places.iter().map(|it| it.line).chain(query.frames.iter().map(|it| it.line));
+        let lines = query.files.iter().map(|it| it.line).chain(query.frames.iter().map(|it| it.line));
         prop_assert!(lines.flatten().all(|line| line > 0));
-        prop_assert!(query.places.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
+        prop_assert!(query.files.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
         prop_assert!(query.names.iter().all(|it| it.text.ends_with(&it.last)));
         prop_assert!(query.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
         prop_assert!(query.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
-        let has_paths = !query.places.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty();
+        let has_paths = !query.files.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty();
         let nothing = query.terms.is_empty() && query.names.is_empty() && !has_paths;
         prop_assert_eq!(query.is_empty(), nothing);
     }
@@ -361,8 +361,8 @@ fn section() -> impl Strategy<Value = (Vec<f64>, Vec<usize>)> {
 
 proptest! {
     #[test]
-    fn a_section_makes_no_sentence_of_it_less_likely_and_none_certain((chances, lengths) in section(), place in -1.0..2.0_f64) {
-        let within = chances_in_section(&chances, &lengths, place);
+    fn a_section_makes_no_sentence_of_it_less_likely_and_none_certain((chances, lengths) in section(), evidence in -1.0..2.0_f64) {
+        let within = chances_in_section(&chances, &lengths, evidence);
         prop_assert_eq!(within.len(), chances.len());
         for (within, by_itself) in within.iter().zip(&chances) {
             prop_assert!(by_itself <= within && *within < 1.0, "{within} {by_itself}");
@@ -373,31 +373,31 @@ proptest! {
     }
 
     #[test]
-    fn a_section_without_a_place_has_no_more_than_its_sentences((chances, lengths) in section()) {
+    fn a_section_without_evidence_has_no_more_than_its_sentences((chances, lengths) in section()) {
         prop_assert_eq!(chances_in_section(&chances, &lengths, 0.0), chances);
     }
 
     #[test]
-    fn a_better_place_of_a_section_makes_no_sentence_less_likely(
+    fn better_evidence_of_a_section_makes_no_sentence_less_likely(
         (chances, lengths) in section(),
-        place in 0.0..1.0_f64,
+        evidence in 0.0..1.0_f64,
         more in 0.0..1.0_f64,
     ) {
-        let behind = chances_in_section(&chances, &lengths, place);
-        let before = chances_in_section(&chances, &lengths, place + more);
+        let behind = chances_in_section(&chances, &lengths, evidence);
+        let before = chances_in_section(&chances, &lengths, evidence + more);
         prop_assert!(behind.iter().zip(&before).all(|(behind, before)| behind <= before));
     }
 
     #[test]
     fn the_longer_a_section_the_less_it_says_for_each_sentence(
         (chances, lengths) in section(),
-        place in 0.0..1.0_f64,
+        evidence in 0.0..1.0_f64,
         more in vec(0..400_usize, 0..9),
     ) {
-        let short = chances_in_section(&chances, &lengths, place);
+        let short = chances_in_section(&chances, &lengths, evidence);
         let long = [&lengths[..], &more].concat();
         let unlikely = vec![0.0; more.len()];
-        let long = chances_in_section(&[&chances[..], &unlikely].concat(), &long, place);
+        let long = chances_in_section(&[&chances[..], &unlikely].concat(), &long, evidence);
         prop_assert!(short.iter().zip(&long).all(|(short, long)| long <= short));
     }
 }

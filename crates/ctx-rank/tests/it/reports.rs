@@ -5,10 +5,10 @@ use ctx_rank::{Query, Region, Role};
 use crate::{terms, texts, weight};
 
 #[track_caller]
-fn places(text: &str, expected: &[(&str, u32)]) {
+fn files(text: &str, expected: &[(&str, u32)]) {
     let query = Query::analyse(text);
     let found: Vec<(&str, u32)> = query
-        .places
+        .files
         .iter()
         .map(|it| (it.path.as_str(), it.line.unwrap_or(0)))
         .collect();
@@ -71,7 +71,7 @@ fn a_report_is_taken_apart() {
     assert!(query.code[0].starts_with("import requests\n"));
     assert_eq!((query.terms_left_out, query.bytes_left_out), (0, 0));
     let paths: Vec<(&str, Option<u32>)> = query
-        .places
+        .files
         .iter()
         .map(|it| (it.path.as_str(), it.line))
         .collect();
@@ -331,7 +331,7 @@ fn names_and_files_are_met_in_scripts_without_spaces() {
             &[("src/app.py", 10), ("\u{8bf7}\u{770b}src/app.py", 10)],
         ),
     ] {
-        places(text, expected);
+        files(text, expected);
     }
     let query = Query::analyse("\u{8bf7}\u{770b}src/app.py:10");
     assert_eq!(query.mentioned_files().collect::<Vec<_>>(), ["app.py"]);
@@ -368,24 +368,24 @@ fn a_name_is_kept_once_with_its_most_telling_region() {
 
 #[test]
 fn files_are_named_with_their_lines() {
-    places("see src/main.rs:12", &[("src/main.rs", 12)]);
-    places("see src/main.rs:12:3.", &[("src/main.rs", 12)]);
-    places("(src/main.rs#L7)", &[("src/main.rs", 7)]);
-    places(
+    files("see src/main.rs:12", &[("src/main.rs", 12)]);
+    files("see src/main.rs:12:3.", &[("src/main.rs", 12)]);
+    files("(src/main.rs#L7)", &[("src/main.rs", 7)]);
+    files(
         "`./a/b.py`, and ../c/d.go!",
         &[("a/b.py", 0), ("c/d.go", 0)],
     );
-    places("setup.py", &[("setup.py", 0)]);
-    places("src\\win\\io.cpp", &[("src/win/io.cpp", 0)]);
-    places("[x](docs/guide.md#L5)", &[("docs/guide.md", 5)]);
-    places("at line 0: a/b.rs:0", &[]);
+    files("setup.py", &[("setup.py", 0)]);
+    files("src\\win\\io.cpp", &[("src/win/io.cpp", 0)]);
+    files("[x](docs/guide.md#L5)", &[("docs/guide.md", 5)]);
+    files("at line 0: a/b.rs:0", &[]);
     // As Windows writes paths, and what compilers there.
-    places(
+    files(
         "C:\\Users\\me\\src\\io.rs:7:3",
         &[("Users/me/src/io.rs", 7)],
     );
-    places("D:/a/b.cpp", &[("a/b.cpp", 0)]);
-    places(
+    files("D:/a/b.cpp", &[("a/b.cpp", 0)]);
+    files(
         "src/a.ts(12,5): error TS2345, Bar.cs(7)",
         &[("src/a.ts", 12), ("Bar.cs", 7)],
     );
@@ -400,7 +400,7 @@ fn files_are_named_with_their_lines() {
         "main.rs (7): fatal error C1083",
         "title\n```\n  main.rs (7,13): warning\n```",
     ] {
-        places(text, &[("main.rs", 7)]);
+        files(text, &[("main.rs", 7)]);
     }
     // What people put there.
     for text in [
@@ -414,7 +414,7 @@ fn files_are_named_with_their_lines() {
         "main.rs (0,13)",
         "main.rs  (7,13)",
     ] {
-        places(text, &[("main.rs", 0)]);
+        files(text, &[("main.rs", 0)]);
     }
     // As people say it.
     for text in [
@@ -425,25 +425,25 @@ fn files_are_named_with_their_lines() {
         "line 7 of main.rs",
         "Lines 7-9 in `main.rs`",
     ] {
-        places(text, &[("main.rs", 7)]);
+        files(text, &[("main.rs", 7)]);
     }
-    places("main.rs is read. Line 7", &[("main.rs", 0)]);
-    places(
+    files("main.rs is read. Line 7", &[("main.rs", 0)]);
+    files(
         "main.rs(argc, argv) and main.rs (7 of 9)",
         &[("main.rs", 0)],
     );
-    places("7 of main.rs", &[("main.rs", 0)]);
+    files("7 of main.rs", &[("main.rs", 0)]);
 }
 
 #[test]
 fn a_file_may_be_named_with_a_sign_before_it() {
-    places("@README.md:3", &[("README.md", 3)]);
-    places("what does @src/main.rs do", &[("src/main.rs", 0)]);
-    places(
+    files("@README.md:3", &[("README.md", 3)]);
+    files("what does @src/main.rs do", &[("src/main.rs", 0)]);
+    files(
         "@./a/b.py and (@main.go#L7)",
         &[("a/b.py", 0), ("main.go", 7)],
     );
-    places("@me, see a@b.py", &[("a@b.py", 0)]);
+    files("@me, see a@b.py", &[("a@b.py", 0)]);
     assert!(Query::analyse("what does @docs/guide.md say").is_of_files_alone());
     assert!(
         Query::analyse("@README.md")
@@ -492,9 +492,9 @@ fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
         ("src/a.rs:10-99999999999", (10, None)),
     ] {
         let query = Query::analyse(text);
-        let place = &query.places[0];
-        assert_eq!(place.path, "src/a.rs", "{text}");
-        assert_eq!((place.line.unwrap(), place.end), expected, "{text}");
+        let mention = &query.files[0];
+        assert_eq!(mention.path, "src/a.rs", "{text}");
+        assert_eq!((mention.line.unwrap(), mention.end), expected, "{text}");
     }
 }
 
@@ -509,9 +509,9 @@ fn lines_of_what_is_no_file_are_none() {
         "src/a.rs has lines 3 to 5 of the poem",
         "lines 12 and 40 of src/a.rs",
     ] {
-        places(text, &[("src/a.rs", 0)]);
+        files(text, &[("src/a.rs", 0)]);
     }
-    places("lines 3 to 5 of the poem", &[]);
+    files("lines 3 to 5 of the poem", &[]);
 }
 
 #[test]
@@ -551,13 +551,13 @@ fn a_definition_may_be_named_in_its_file() {
         ("api.py#L", "api.py", "L"),
     ] {
         let query = Query::analyse(text);
-        let place = &query.places[0];
-        assert_eq!(place.path, path, "{text}");
-        let named = place.name.as_ref().unwrap();
+        let mention = &query.files[0];
+        assert_eq!(mention.path, path, "{text}");
+        let named = mention.name.as_ref().unwrap();
         assert_eq!(named.text, name, "{text}");
         let within = name.split(['.', ':']).next().filter(|it| *it != name);
         assert_eq!(named.within.as_deref(), within, "{text}");
-        assert!(place.is_part() && query.mentioned_files().next().is_some());
+        assert!(mention.is_part() && query.mentioned_files().next().is_some());
     }
     for text in [
         "src/api.py#L12",
@@ -572,7 +572,7 @@ fn a_definition_may_be_named_in_its_file() {
         "It fails\n\nsrc/api.py#get",
     ] {
         let query = Query::analyse(text);
-        assert!(query.places.iter().all(|it| it.name.is_none()), "{text}");
+        assert!(query.files.iter().all(|it| it.name.is_none()), "{text}");
     }
 }
 
@@ -580,15 +580,15 @@ fn a_definition_may_be_named_in_its_file() {
 #[track_caller]
 fn named(text: &str, expected: &[(&str, &str)], names: &[&str]) {
     let query = Query::analyse(text);
-    let places: Vec<(&str, &str)> = query
-        .places
+    let files: Vec<(&str, &str)> = query
+        .files
         .iter()
         .map(|it| {
             let name = it.name.as_ref();
             (it.path.as_str(), name.map_or("", |it| it.text.as_str()))
         })
         .collect();
-    assert_eq!(places, expected, "{text}");
+    assert_eq!(files, expected, "{text}");
     let all: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
     assert_eq!(all, names, "{text}");
 }
@@ -604,7 +604,7 @@ fn a_test_that_a_runner_reports_as_failed_is_named() {
     let expected = [("src/a.test.ts", "suite > does x")];
     named(vitest, &expected, &[]);
     let fenced = Query::analyse(&format!("It fails\n\n```\n {vitest}\n```"));
-    let name = fenced.places[0].name.as_ref().unwrap();
+    let name = fenced.files[0].name.as_ref().unwrap();
     assert_eq!(name.text, "suite > does x");
     // Jest names the file first.
     named(
@@ -627,16 +627,16 @@ fn a_test_that_a_runner_reports_as_failed_is_named() {
 
 #[test]
 fn links_to_code_name_its_file() {
-    places(
+    files(
         "https://github.com/o/r/blob/0a1b2c3/src/net/tcp.rs#L10-L20",
         &[("src/net/tcp.rs", 10)],
     );
-    places(
+    files(
         "https://gitlab.com/o/r/-/blob/main/a/b.py",
         &[("a/b.py", 0)],
     );
-    places("https://example.com/a/b.html", &[]);
-    places("https://docs.rs/tokio", &[]);
+    files("https://example.com/a/b.html", &[]);
+    files("https://docs.rs/tokio", &[]);
 }
 
 #[test]
@@ -668,7 +668,7 @@ fn of_a_pattern_the_folder_is_named_that_all_it_fits_is_in() {
     ] {
         let query = Query::analyse(&format!("title\nwhat fits {pattern} there"));
         assert_eq!(query.folders, expected, "{pattern}");
-        assert!(query.places.is_empty(), "{pattern}");
+        assert!(query.files.is_empty(), "{pattern}");
     }
 }
 
@@ -708,7 +708,7 @@ fn files_may_be_named_by_a_pattern() {
             "{text}"
         );
         let is_stressed = text.contains("main.rs");
-        assert_eq!(query.places.is_empty(), !is_stressed, "{text}");
+        assert_eq!(query.files.is_empty(), !is_stressed, "{text}");
     }
     // It is something to look for, and no word.
     let query = Query::analyse("*.c");
@@ -769,7 +769,7 @@ fn words_like_file_names_are_no_files() {
         "..",
         "/",
     ] {
-        places(text, &[]);
+        files(text, &[]);
     }
 }
 
@@ -902,38 +902,35 @@ fn frames_of_dotnet() {
 }
 
 #[test]
-fn lines_of_modules_tables_and_logs_are_places() {
-    places("what is at vite.config.mts:3?", &[("vite.config.mts", 3)]);
-    places(
+fn lines_of_modules_tables_and_logs_are_mentions() {
+    files("what is at vite.config.mts:3?", &[("vite.config.mts", 3)]);
+    files(
         "lib/index.cjs:40 and a.d.cts",
         &[("lib/index.cjs", 40), ("a.d.cts", 0)],
     );
-    places("see build.gradle.kts", &[("build.gradle.kts", 0)]);
-    places(
+    files("see build.gradle.kts", &[("build.gradle.kts", 0)]);
+    files(
         "why is data/orders.csv:501 wrong",
         &[("data/orders.csv", 501)],
     );
-    places("Events.JSONL#L7", &[("Events.JSONL", 7)]);
-    places("what failed at server.log:13001", &[("server.log", 13_001)]);
+    files("Events.JSONL#L7", &[("Events.JSONL", 7)]);
+    files("what failed at server.log:13001", &[("server.log", 13_001)]);
     // Only a line of a log is asked for.
-    places("the whole output is in /tmp/build-325.log", &[]);
-    places("console.log and this.catalog:3", &[]);
+    files("the whole output is in /tmp/build-325.log", &[]);
+    files("console.log and this.catalog:3", &[]);
 }
 
 #[test]
-fn a_path_as_editors_open_it_is_a_place() {
+fn a_path_as_editors_open_it_is_a_mention() {
     for (text, line) in [
         ("file:///home/ada/app/src/pool.rs:300", Some(300)),
         ("vscode://file/home/ada/app/src/pool.rs:300:2", Some(300)),
         ("file:///C:/ada/app/src/pool.rs", None),
     ] {
-        let places = Query::analyse(&format!("what is at {text}")).places;
-        assert_eq!(places.len(), 1, "{text}: {places:?}");
-        assert!(
-            places[0].path.ends_with("ada/app/src/pool.rs"),
-            "{places:?}"
-        );
-        assert_eq!(places[0].line, line, "{text}");
+        let files = Query::analyse(&format!("what is at {text}")).files;
+        assert_eq!(files.len(), 1, "{text}: {files:?}");
+        assert!(files[0].path.ends_with("ada/app/src/pool.rs"), "{files:?}");
+        assert_eq!(files[0].line, line, "{text}");
     }
 }
 
@@ -1002,7 +999,7 @@ fn of_a_panic_of_go_the_functions_are_asked_for_and_no_packages_arguments_or_add
 }
 
 #[test]
-fn functions_of_rust_are_of_a_trace_without_their_places_too() {
+fn functions_of_rust_are_of_a_trace_without_their_locations_too() {
     let traced = Query::analyse("It fails\n```\n   3: app::pool::gadget\n   4: app::main\n```\n");
     let code = Query::analyse("It fails\n```\ngadget\n```\n");
     assert!(0.0 < weight(&traced, "gadget"));
@@ -1054,7 +1051,7 @@ fn the_header_of_a_panic_of_rust_is_a_frame_and_what_it_says_the_title() {
         );
         assert_eq!(frames(&report), [format!("{path}:132 -")], "{report}");
         let query = Query::analyse(&report);
-        assert!(query.places.is_empty(), "{:?}", query.places);
+        assert!(query.files.is_empty(), "{:?}", query.files);
         assert_eq!(texts(&query.title), ["path", "start"], "{report}");
         for form in [
             "regist",
@@ -1089,22 +1086,22 @@ fn the_header_of_a_panic_of_rust_is_a_frame_and_what_it_says_the_title() {
     ] {
         assert!(frames(text).is_empty(), "{text}");
     }
-    places(
+    files(
         "the thread 'main' panicked at src/lib.rs:3:5:",
         &[("src/lib.rs", 3)],
     );
 }
 
 #[test]
-fn words_of_a_place_with_a_line_weigh_as_a_trace_wherever_it_stands() {
-    for place in [
+fn words_of_a_mention_with_a_line_weigh_as_a_trace_wherever_it_stands() {
+    for mention in [
         "src/widget.ts:14:5",
         "src/widget.ts(14,5):",
         "(src/widget.ts#L14)",
     ] {
         for report in [
             format!(
-                "{place} - error: gadget is gone
+                "{mention} - error: gadget is gone
 
 why is that
 "
@@ -1112,17 +1109,17 @@ why is that
             format!(
                 "It fails
 
-{place} - error: gadget is gone
+{mention} - error: gadget is gone
 "
             ),
             format!(
                 "It fails
 ```
-{place} - error: gadget is gone
+{mention} - error: gadget is gone
 ```
 "
             ),
-            format!("{place} gadget"),
+            format!("{mention} gadget"),
         ] {
             let query = Query::analyse(&report);
             assert!(0.0 < weight(&query, "widget"), "{report}");
@@ -1130,7 +1127,7 @@ why is that
                 weight(&query, "widget") < weight(&query, "gadget"),
                 "{report}"
             );
-            assert_eq!(query.places.len(), 1, "{report}");
+            assert_eq!(query.files.len(), 1, "{report}");
         }
     }
     // A file without a line is as any other word.
@@ -1158,7 +1155,7 @@ fn frames_of_gin() {
     assert_eq!(frames(&format!("crash\n```\n{trace}\n```")), expected);
     assert_eq!(frames(&format!("crash\n{trace}\n")), expected);
     let query = Query::analyse(&format!("crash\n{trace}"));
-    assert!(query.places.is_empty(), "{:?}", query.places);
+    assert!(query.files.is_empty(), "{:?}", query.files);
     assert!(weight(&query, "8b1c21") == 0.0 && weight(&query, "0x8b1c21") == 0.0);
     assert!(2.0 * weight(&query, "handler") < weight(&query, "crash"));
     for text in ["a.go:3 (0x)", "a.go:3 (see 0x1)", "a.go:3 (0x1) x"] {
@@ -1349,7 +1346,7 @@ fn by_which_process_something_was_logged_is_not_looked_for() {
         }
         assert!(weight(&query, "task") > 0.0 && query.folders.is_empty());
         assert!(!names(&report).contains(&"MainProcess".to_owned()));
-        places(&report, &[("lib/celery/app/trace.py", 657)]);
+        files(&report, &[("lib/celery/app/trace.py", 657)]);
     }
     // Nothing was logged: it is what is asked for.
     let query = Query::analyse(&format!("ERROR/MainProcess {id}"));
@@ -1575,7 +1572,7 @@ fn line_ends_do_not_matter() {
     let query = Query::analyse(REPORT);
     let other = Query::analyse(&REPORT.replace('\n', "\r\n"));
     assert_eq!(query.terms, other.terms);
-    assert_eq!(query.places, other.places);
+    assert_eq!(query.files, other.files);
     assert_eq!(query.frames, other.frames);
     assert_eq!(query.code.len(), other.code.len());
 }

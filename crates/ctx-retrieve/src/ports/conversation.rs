@@ -19,7 +19,7 @@ pub struct Message {
     pub sent_at: UnixSeconds,
     /// The position in the thread, from 1, which never changes. A store that knows it without
     /// reading the thread sets it on all messages; otherwise it is `None` on all.
-    pub place: Option<u64>,
+    pub position: Option<u64>,
 }
 
 impl Message {
@@ -35,14 +35,14 @@ impl Message {
             role: role.into(),
             content: content.into(),
             sent_at,
-            place: None,
+            position: None,
         }
     }
 
     /// Sets the position in the thread, from 1.
     #[must_use]
-    pub fn at(mut self, place: u64) -> Self {
-        self.place = Some(place);
+    pub fn with_position(mut self, position: u64) -> Self {
+        self.position = Some(position);
         self
     }
 }

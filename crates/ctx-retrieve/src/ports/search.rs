@@ -1,4 +1,4 @@
-//! What a search offers: files and their parts, relations, earlier changes, places by meaning.
+//! What a search offers: files and their parts, relations, earlier changes, locations by meaning.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// A part of which only the place is known.
+    /// A part of which only the location is known.
     pub fn new(path: impl Into<String>, span: LineSpan) -> Self {
         Part {
             path: path.into(),
@@ -75,8 +75,9 @@ impl Part {
         name.split(':').any(|it| matches!(it, "test" | "tests"))
     }
 
-    /// Identifies the part within its store, and orders parts.
-    pub fn place(&self) -> (&str, u32, u32) {
+    /// Identifies the part within its store, and orders parts: the path, and the first and last
+    /// line.
+    pub fn key(&self) -> (&str, u32, u32) {
         (&self.path, self.span.start(), self.span.end())
     }
 }
@@ -221,8 +222,8 @@ impl PartQuery {
 
 /// Finds files and parts of them.
 ///
-/// Several names, paths or places are requested at once, since a store may be a network away. The
-/// answer has one list for each, in the order of the requests, as if each was requested alone;
+/// Several names, paths or locations are requested at once, since a store may be a network away.
+/// The answer has one list for each, in the order of the requests, as if each was requested alone;
 /// `limit` applies to each list. A strategy that gets more or fewer lists than it requested fails.
 ///
 /// Implementors write [`passages`](FileSearch::passages); the other methods find nothing by
@@ -291,7 +292,7 @@ pub trait Relations: Send + Sync {
     async fn users_of(&self, names: &[String], limit: usize) -> PortResult<Vec<Vec<Hit>>>;
 }
 
-/// A place that an earlier change touched.
+/// A location that an earlier change touched.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Touched {
@@ -305,7 +306,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// A touched place.
+    /// A touched location.
     pub fn new(path: impl Into<String>, names: Vec<String>, score: f64) -> Self {
         Touched {
             path: path.into(),
@@ -315,17 +316,17 @@ impl Touched {
     }
 }
 
-/// Finds places of earlier changes made for reasons like those of a question. Its laws are
+/// Finds locations of earlier changes made for reasons like those of a question. Its laws are
 /// `ctx_testkit::laws::changes`.
 #[async_trait]
 pub trait Changes: Send + Sync {
-    /// The places touched by changes whose messages match `terms` best, each once, the best first.
-    /// Terms are as `ctx_rank::Analyzer` gives them, with their weights. Ties are ordered in any
-    /// way that is always the same.
+    /// The locations touched by changes whose messages match `terms` best, each once, the best
+    /// first. Terms are as `ctx_rank::Analyzer` gives them, with their weights. Ties are ordered in
+    /// any way that is always the same.
     async fn touched(&self, terms: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>>;
 }
 
-/// A place that a custom search found.
+/// A location that a custom search found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Near {
@@ -348,32 +349,32 @@ impl Near {
     }
 }
 
-/// The `limit` nearest of `places`, the nearest first, ties by place; without those whose score is
-/// not finite. O(n log n).
-pub(crate) fn nearest_of(mut places: Vec<Near>, limit: usize) -> Vec<Near> {
+/// The `limit` nearest of `locations`, the nearest first, ties by location; without those whose
+/// score is not finite. O(n log n).
+pub(crate) fn nearest_of(mut locations: Vec<Near>, limit: usize) -> Vec<Near> {
     let lines = |it: &Near| it.span.map(|it| (it.start(), it.end()));
-    places.retain(|it| it.score.is_finite());
-    places.sort_by(|a, b| {
+    locations.retain(|it| it.score.is_finite());
+    locations.sort_by(|a, b| {
         let by_score = b.score.total_cmp(&a.score);
         let by_path = || a.path.cmp(&b.path);
         by_score
             .then_with(by_path)
             .then_with(|| lines(a).cmp(&lines(b)))
     });
-    places.truncate(limit);
-    places
+    locations.truncate(limit);
+    locations
 }
 
-/// Finds places by their meaning, or by anything else that this crate does not know: vectors, a
+/// Finds locations by their meaning, or by anything else that this crate does not know: vectors, a
 /// model, a service. Its laws are `ctx_testkit::laws::semantic`.
 #[async_trait]
 pub trait Semantic: Send + Sync {
-    /// The `limit` places nearest to `query`, in any order; its text is [`Query::text`]. Equal
+    /// The `limit` locations nearest to `query`, in any order; its text is [`Query::text`]. Equal
     /// questions have equal answers.
     async fn nearest(&self, query: &Query, limit: usize) -> PortResult<Vec<Near>>;
 }
 
-/// Places that were found beforehand, for one question.
+/// Locations that were found beforehand, for one question.
 #[async_trait]
 impl Semantic for Vec<Near> {
     async fn nearest(&self, _: &Query, limit: usize) -> PortResult<Vec<Near>> {

@@ -1,4 +1,4 @@
-//! Places of earlier changes.
+//! Locations of earlier changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use rapidhash::RapidHashMap;
 use super::{WIDE, by_question, terms, unique};
 use crate::ports::{Changes, FileSearch, Hit, Part, PartQuery, PortResult, Touched};
 
-/// The most places of earlier changes that are looked up.
+/// The most locations of earlier changes that are looked up.
 const TOUCHED: usize = 200;
 
-/// Finds places touched by earlier changes whose messages match: a symptom that a report describes
-/// was often described before, in a message about code that shares no word with it.
+/// Finds locations touched by earlier changes whose messages match: a symptom that a report
+/// describes was often described before, in a message about code that shares no word with it.
 pub(crate) async fn changes(
     search: &dyn FileSearch,
     changes: &dyn Changes,
@@ -26,13 +26,13 @@ pub(crate) async fn changes(
     let called = by_question("files", &paths, answers)?.into_iter();
     let called: BTreeMap<&String, Called> =
         called.map(|(path, it)| (path, Called::of(it))).collect();
-    let of_place = |it: &Touched| {
+    let of_location = |it: &Touched| {
         let named = called.get(&it.path).map(|parts| parts.first(&it.names));
         let score = it.score;
         let named = named.unwrap_or_default().into_iter();
         named.map(move |part| Hit::new(part, score))
     };
-    Ok(touched.iter().flat_map(of_place).collect())
+    Ok(touched.iter().flat_map(of_location).collect())
 }
 
 /// The parts of a file, by name.

@@ -39,8 +39,8 @@ pub(super) fn transposed(name: &str) -> Vec<String> {
         return Vec::new();
     }
     let differs = |it: &usize| stem[*it] != stem[*it + 1];
-    let places = (0..stem.len() - 1).filter(differs);
-    let swapped = places.map(|at| {
+    let positions = (0..stem.len() - 1).filter(differs);
+    let swapped = positions.map(|at| {
         let mut stem = stem.clone();
         stem.swap(at, at + 1);
         let stem = String::from_iter(stem);

@@ -27,7 +27,7 @@ pub(crate) use self::relations::{SEEDS, relations, users};
 pub(crate) use self::semantic::semantic;
 pub(crate) use self::similar::{misspelt, similar};
 pub(crate) use self::text::{Depth, coverage, files, text};
-use crate::keys::ByPlace;
+use crate::keys::ByKey;
 use crate::options::Strategy;
 use crate::ports::{FileSearch, Hit, Part, PartQuery, PortError, PortResult};
 
@@ -37,18 +37,18 @@ const WIDE: usize = 400;
 const NAMES: usize = 48;
 /// A name with more definitions than this means none of them in particular.
 const MOST_DEFINITIONS: usize = 40;
-/// The most places that are looked up.
-const PLACES: usize = 48;
+/// The most mentions that are looked up.
+const MENTIONS: usize = 48;
 /// A path suffix that more files have than this means none of them.
 const MOST_FILES: usize = 4;
 
 /// Whether `query` has anything that `strategy` could search for.
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
-    let has_places = !query.places.is_empty();
+    let has_files = !query.files.is_empty();
     match strategy {
         Strategy::Names => !query.names.is_empty() || !query.phrases.is_empty(),
-        Strategy::Places => has_places || may_name_files(query) || !query.frames.is_empty(),
-        Strategy::Similar => has_places || !query.names.is_empty(),
+        Strategy::Places => has_files || may_name_files(query) || !query.frames.is_empty(),
+        Strategy::Similar => has_files || !query.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),
         Strategy::Text
         | Strategy::Coverage
@@ -107,13 +107,13 @@ fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> PortResult<Vec
 struct Sum {
     hits: Vec<Hit>,
     /// The index of each part in `hits`.
-    numbers: RapidHashMap<ByPlace, usize>,
+    numbers: RapidHashMap<ByKey, usize>,
 }
 
 impl Sum {
     fn add(&mut self, part: &Arc<Part>, score: f64) {
         let next = self.hits.len();
-        let number = self.numbers.entry(ByPlace(Arc::clone(part)));
+        let number = self.numbers.entry(ByKey(Arc::clone(part)));
         let number = *number.or_insert(next);
         if number == next {
             self.hits.push(Hit::new(Arc::clone(part), score));

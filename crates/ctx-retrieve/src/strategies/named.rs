@@ -48,7 +48,7 @@ pub(crate) fn asked_for_alone<'p>(
     for name in &query.file_names {
         ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
     }
-    ends.extend(query.places.iter().map(|it| it.path.clone()));
+    ends.extend(query.files.iter().map(|it| it.path.clone()));
     let is_end = |path: &str, end: &str| {
         let start = path.len().checked_sub(end.len())?;
         let is_it = path.get(start..)?.eq_ignore_ascii_case(end);
@@ -77,8 +77,8 @@ pub(crate) struct Contributions<'p> {
     pub(crate) is_document: bool,
     /// The contribution for having a name similar to one in the question.
     pub(crate) similar: f64,
-    /// The contribution for having a name or place in the question.
-    pub(crate) places: f64,
+    /// The contribution for having a name, or being mentioned, in the question.
+    pub(crate) mentions: f64,
     /// The sum of all other contributions.
     pub(crate) others: f64,
 }
@@ -89,7 +89,7 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> 
     let names_file = query.is_of_files_alone() && !query.is_of_project() && !query.is_of_news();
     let is_word = query.words().count() == 1;
     let likest = parts.iter().map(|it| it.similar).fold(0.0, f64::max);
-    let is_named = parts.iter().any(|it| it.places > 0.0);
+    let is_named = parts.iter().any(|it| it.mentions > 0.0);
     let is_likest = |it: &&Contributions<'_>| it.similar >= likest;
     // A single word also means source files of that name.
     let is_of_source = parts.iter().filter(is_likest).any(|it| !it.is_document);
@@ -212,9 +212,9 @@ pub(crate) fn before_in_file<'p>(
     }
     let patterns = &query.patterns[..query.patterns.len().min(PATTERNS)];
     files.retain(|path, _| patterns.iter().any(|it| fits(it, path)));
-    for mut places in files.into_values() {
-        places.sort_by_key(|&at| parts[at].place());
-        for (number, at) in places.into_iter().enumerate() {
+    for mut indices in files.into_values() {
+        indices.sort_by_key(|&at| parts[at].key());
+        for (number, at) in indices.into_iter().enumerate() {
             before[at] = Some(number);
         }
     }
@@ -247,9 +247,9 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult
         ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
     }
     let names = ends.len();
-    let places = query.places.iter().filter(|_| query.typed.is_some());
-    let places = places.map(|it| it.path.as_str());
-    let bare = places.filter(|it| !it.contains('/')).take(NAMES);
+    let mentioned = query.files.iter().filter(|_| query.typed.is_some());
+    let paths = mentioned.map(|it| it.path.as_str());
+    let bare = paths.filter(|it| !it.contains('/')).take(NAMES);
     ends.extend(bare.map(str::to_owned));
     if ends.is_empty() {
         return Ok(Vec::new());

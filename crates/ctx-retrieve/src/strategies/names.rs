@@ -131,6 +131,6 @@ fn member_of(hit: &Hit) -> Option<&str> {
 fn plainness(hit: &Hit) -> f64 {
     let role = hit.part.role(Role::of(&hit.path));
     let of_role = if role == Role::Source { 1.0 } else { 0.5 };
-    let of_place = if member_of(hit).is_none() { 1.0 } else { 0.8 };
-    of_role * of_place
+    let of_scope = if member_of(hit).is_none() { 1.0 } else { 0.8 };
+    of_role * of_scope
 }

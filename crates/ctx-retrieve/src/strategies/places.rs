@@ -5,14 +5,14 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use ctx_model::{Warning, WarningCode, join_first};
-use ctx_rank::{Frame, Name, Place, Query};
+use ctx_rank::{FileMention, Frame, Name, Query};
 
 use super::named::{below, called, fitting};
-use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
+use super::{MENTIONS, MOST_DEFINITIONS, MOST_FILES, Sum, WIDE, by_question, of_each, unique};
 use crate::paths::files_ending_with;
 use crate::ports::{FileSearch, Hit, Part, PartQuery, PortResult};
 
-/// Results of place mentions.
+/// What the mentions of a question are found to be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
     /// For each frame that is looked up, the parts that it may refer to.
@@ -23,7 +23,7 @@ pub(crate) struct Named {
     pub(crate) missed: Vec<Warning>,
 }
 
-/// By-products of the places strategy, available even if it is late.
+/// By-products of this strategy, available even if it is late.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
     pub(crate) named: OnceLock<Named>,
@@ -83,20 +83,24 @@ async fn written(
     query: &Query,
     named: &OnceLock<Named>,
 ) -> PortResult<Vec<Hit>> {
-    let places = &query.places[..query.places.len().min(PLACES)];
-    let frames = &query.frames[..query.frames.len().min(PLACES)];
-    let of_places = places.iter().map(|it| &it.path);
+    let mentions = &query.files[..query.files.len().min(MENTIONS)];
+    let frames = &query.frames[..query.frames.len().min(MENTIONS)];
+    let of_mentions = mentions.iter().map(|it| &it.path);
     let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
-    let paths = unique(of_places.chain(of_frames));
+    let paths = unique(of_mentions.chain(of_frames));
     let files = files_at(search, &paths).await?;
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
     let of_frame = |it: &Frame| Readings::of(it, it.path.as_ref().map_or(&[][..], at));
     let readings: Vec<Readings> = frames.iter().map(of_frame).collect();
-    let of_places: Vec<PartQuery> = (places.iter())
-        .flat_map(|it| at(&it.path).iter().flat_map(move |path| place_in(path, it)))
+    let of_mentions: Vec<PartQuery> = (mentions.iter())
+        .flat_map(|it| {
+            at(&it.path)
+                .iter()
+                .flat_map(move |path| requests_for(path, it))
+        })
         .collect();
     let of_frames = readings.iter().flat_map(Readings::all);
-    let wanted = unique(of_places.iter().chain(of_frames));
+    let wanted = unique(of_mentions.iter().chain(of_frames));
     let functions = unique(readings.iter().filter_map(Readings::astray));
     let (answers, mut of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
@@ -107,7 +111,7 @@ async fn written(
     let parts = by_question("places", &wanted, answers)?;
     let mut found_in_files: Vec<Vec<Arc<Part>>> =
         readings.iter().map(|it| it.likeliest(&parts)).collect();
-    let mut told = FoundPlaces {
+    let mut told = FoundMentions {
         files: &files,
         parts: &parts,
         whole: BTreeMap::new(),
@@ -115,7 +119,7 @@ async fn written(
     };
     let unheld = readings.iter().zip(&mut found_in_files);
     let unheld: Vec<_> = unheld.filter(|it| it.1.is_empty()).collect();
-    let nowhere = places.iter().flat_map(|it| told.nowhere(it));
+    let nowhere = mentions.iter().flat_map(|it| told.nowhere(it));
     let nowhere = nowhere.chain(unheld.iter().flat_map(|it| it.0.lines().map(|at| at.0)));
     told.whole = whole(search, &unique(nowhere)).await?;
     let of_nearest = told.add_nearest(unheld);
@@ -130,11 +134,11 @@ async fn written(
     for (path, line) in of_nearest {
         lines.entry(path).or_default().insert(line);
     }
-    for place in places {
-        told.add_lines(place, &mut lines);
+    for mention in mentions {
+        told.add_lines(mention, &mut lines);
     }
     let longest = WIDE.min(search.longest_list());
-    let beyond = places.iter().filter_map(|it| told.beyond(it, longest));
+    let beyond = mentions.iter().filter_map(|it| told.beyond(it, longest));
     let mut missed: Vec<Warning> = beyond.collect();
     if lines.is_empty() && traced.iter().all(Vec::is_empty) {
         missed.extend(no_call(frames));
@@ -145,11 +149,11 @@ async fn written(
         lines,
         missed,
     });
-    Ok(told.hits(places, &found_in_files, &of_functions))
+    Ok(told.hits(mentions, &found_in_files, &of_functions))
 }
 
-/// The store's answers about the places in a question.
-struct FoundPlaces<'t> {
+/// The store's answers about the files that a question mentions.
+struct FoundMentions<'t> {
     /// The files that each path may refer to.
     files: &'t BTreeMap<String, Vec<String>>,
     parts: &'t BTreeMap<&'t PartQuery, Vec<Hit>>,
@@ -158,11 +162,11 @@ struct FoundPlaces<'t> {
     is_typed: bool,
 }
 
-impl FoundPlaces<'_> {
-    /// The files of `place` in which no part holds its lines.
-    fn nowhere(&self, place: &Place) -> impl Iterator<Item = &String> {
-        let files = self.files_of(place).iter();
-        files.filter(move |path| place.line.is_some() && self.parts_at(path, place).is_empty())
+impl FoundMentions<'_> {
+    /// The files of `mention` in which no part holds its lines.
+    fn nowhere(&self, mention: &FileMention) -> impl Iterator<Item = &String> {
+        let files = self.files_of(mention).iter();
+        files.filter(move |path| mention.line.is_some() && self.parts_at(path, mention).is_empty())
     }
 
     /// The parts of the file at `path` before and after `lines`, none of which any part holds:
@@ -177,8 +181,8 @@ impl FoundPlaces<'_> {
         nearest.into_iter().flatten().map(shared).collect()
     }
 
-    fn files_of(&self, place: &Place) -> &[String] {
-        self.files.get(&place.path).map_or(&[], Vec::as_slice)
+    fn files_of(&self, mention: &FileMention) -> &[String] {
+        self.files.get(&mention.path).map_or(&[], Vec::as_slice)
     }
 
     /// Adds to the parts of `calls` without any the nearest to their lines. Returns the lines of
@@ -196,11 +200,11 @@ impl FoundPlaces<'_> {
         lines
     }
 
-    /// The parts of the file at `path` that `place` refers to: if it has lines and no part holds
+    /// The parts of the file at `path` that `mention` refers to: if it has lines and no part holds
     /// any of them, the nearest before and after.
-    fn parts_at(&self, path: &str, place: &Place) -> Vec<Arc<Part>> {
+    fn parts_at(&self, path: &str, mention: &FileMention) -> Vec<Arc<Part>> {
         let mut met: Vec<Arc<Part>> = Vec::new();
-        if let Some(name) = &place.name {
+        if let Some(name) = &mention.name {
             let called = |name: &String| {
                 let found = self.parts.get(&PartQuery::new(path).called(name));
                 found.map_or(&[][..], Vec::as_slice)
@@ -212,39 +216,40 @@ impl FoundPlaces<'_> {
                 _ => bearers,
             };
         }
-        for wanted in place_in(path, place) {
+        for wanted in requests_for(path, mention) {
             let known = met.len();
             let found = self.parts.get(&wanted).into_iter().flatten();
-            for hit in found.filter(|it| is_met(&it.part, place)) {
-                if met[..known].iter().all(|it| it.place() != hit.part.place()) {
+            for hit in found.filter(|it| is_met(&it.part, mention)) {
+                if met[..known].iter().all(|it| it.key() != hit.part.key()) {
                     met.push(Arc::clone(&hit.part));
                 }
             }
         }
-        if !self.is_typed && place.end.is_some() && met.len() > MOST_MET {
-            met.retain(|it| place.line.is_none_or(|line| it.span.start() <= line));
+        if !self.is_typed && mention.end.is_some() && met.len() > MOST_MET {
+            met.retain(|it| mention.line.is_none_or(|line| it.span.start() <= line));
         }
-        if let Some(line) = place.line.filter(|_| met.is_empty()) {
-            return self.nearest(path, line..=place.end.unwrap_or(line));
+        if let Some(line) = mention.line.filter(|_| met.is_empty()) {
+            return self.nearest(path, line..=mention.end.unwrap_or(line));
         }
         met
     }
 
-    /// Adds the lines of `place` to those of its files. Of several lines, a report means the first.
-    fn add_lines(&self, place: &Place, lines: &mut BTreeMap<String, BTreeSet<u32>>) {
-        let Some(line) = place.line else {
+    /// Adds the lines of `mention` to those of its files. Of several lines, a report means the
+    /// first.
+    fn add_lines(&self, mention: &FileMention, lines: &mut BTreeMap<String, BTreeSet<u32>>) {
+        let Some(line) = mention.line else {
             return;
         };
-        for path in self.files_of(place) {
+        for path in self.files_of(mention) {
             let of_file = lines.entry(path.clone()).or_default();
             of_file.insert(line);
-            for part in self.parts_at(path, place) {
-                if !is_met(&part, place) {
+            for part in self.parts_at(path, mention) {
+                if !is_met(&part, mention) {
                     of_file.insert(nearest_line(&part, line));
                 }
             }
-            if let Some(end) = place.end.filter(|_| self.is_typed) {
-                for part in self.parts_at(path, place) {
+            if let Some(end) = mention.end.filter(|_| self.is_typed) {
+                for part in self.parts_at(path, mention) {
                     // Empty for parts beside the lines.
                     of_file.extend(line.max(part.span.start())..=end.min(part.span.end()));
                 }
@@ -252,16 +257,16 @@ impl FoundPlaces<'_> {
         }
     }
 
-    /// Adds the parts that `place` refers to to `found`.
-    fn add_parts(&self, place: &Place, found: &mut Sum) {
-        let worth = if place.is_part() { 1.0 } else { OF_FILE };
-        for path in self.files_of(place) {
-            let at_place = self.parts_at(path, place);
-            for part in &at_place {
+    /// Adds the parts that `mention` refers to to `found`.
+    fn add_parts(&self, mention: &FileMention, found: &mut Sum) {
+        let worth = if mention.is_part() { 1.0 } else { OF_FILE };
+        for path in self.files_of(mention) {
+            let at_mention = self.parts_at(path, mention);
+            for part in &at_mention {
                 found.add(part, worth);
             }
             // It may have been renamed, or the store may not know it as a name.
-            if place.name.is_some() && at_place.is_empty() {
+            if mention.name.is_some() && at_mention.is_empty() {
                 let all = self.parts.get(&PartQuery::new(path)).into_iter().flatten();
                 for it in all {
                     found.add(&it.part, OF_FILE);
@@ -270,16 +275,16 @@ impl FoundPlaces<'_> {
         }
     }
 
-    /// The hits of `places`, and of calls: in their files, and by the names of their functions.
+    /// The hits of `mentions`, and of calls: in their files, and by the names of their functions.
     fn hits(
         &self,
-        places: &[Place],
+        mentions: &[FileMention],
         in_files: &[Vec<Arc<Part>>],
         of_functions: &[Vec<Hit>],
     ) -> Vec<Hit> {
         let mut found = Sum::default();
-        for place in places {
-            self.add_parts(place, &mut found);
+        for mention in mentions {
+            self.add_parts(mention, &mut found);
         }
         for part in in_files.iter().flatten() {
             found.add(part, OF_FRAME);
@@ -292,16 +297,16 @@ impl FoundPlaces<'_> {
             }
         }
         let mut hits = found.hits;
-        let files: BTreeSet<&String> = places.iter().flat_map(|it| self.files_of(it)).collect();
+        let files: BTreeSet<&String> = mentions.iter().flat_map(|it| self.files_of(it)).collect();
         let files = files.into_iter().map(|it| Part::of_file(it.clone()));
         hits.extend(files.map(|it| Hit::new(it, OF_FILE)));
         hits
     }
 
-    /// A warning if `place` of a typed question has a line beyond all parts of the files that it
+    /// A warning if `mention` of a typed question has a line beyond all parts of the files that it
     /// may be in. A list of `longest` parts may be cut off, and does not show where its file ends.
-    fn beyond(&self, place: &Place, longest: usize) -> Option<Warning> {
-        let (line, files) = (place.line?, self.files_of(place));
+    fn beyond(&self, mention: &FileMention, longest: usize) -> Option<Warning> {
+        let (line, files) = (mention.line?, self.files_of(mention));
         let ends_before = |path: &String| {
             let parts = self.whole.get(path);
             parts.is_some_and(|parts| {
@@ -390,16 +395,16 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Ve
     Ok(answers)
 }
 
-/// The requests for `place` in the file at `path`. If it has several lines: the part at the first
+/// The requests for `mention` in the file at `path`. If it has several lines: the part at the first
 /// line, and all parts, which may be more than are returned; if it has a name: parts of that name
 /// and of its scope, and all parts.
-fn place_in(path: &str, place: &Place) -> Vec<PartQuery> {
+fn requests_for(path: &str, mention: &FileMention) -> Vec<PartQuery> {
     let mut first = PartQuery::new(path);
-    first.line = place.line;
-    first.name = place.name.as_ref().map(|it| it.last.clone());
-    let is_all = place.end.is_some() || place.name.is_some();
+    first.line = mention.line;
+    first.name = mention.name.as_ref().map(|it| it.last.clone());
+    let is_all = mention.end.is_some() || mention.name.is_some();
     let all = is_all.then(|| PartQuery::new(path));
-    let within = place.name.as_ref().and_then(|it| it.within.as_ref());
+    let within = mention.name.as_ref().and_then(|it| it.within.as_ref());
     let within = within.map(|it| PartQuery::new(path).called(it));
     [first].into_iter().chain(within).chain(all).collect()
 }
@@ -424,11 +429,11 @@ fn shared(hit: &Hit) -> Arc<Part> {
     Arc::clone(&hit.part)
 }
 
-/// Whether `part`, in the file of `place`, has any of its lines.
-fn is_met(part: &Part, place: &Place) -> bool {
-    let last = place.end.or(place.line);
+/// Whether `part`, in the file of `mention`, has any of its lines.
+fn is_met(part: &Part, mention: &FileMention) -> bool {
+    let last = mention.end.or(mention.line);
     let ends_before = |line: u32| part.span.end() < line;
-    !place.line.is_some_and(ends_before) && last.is_none_or(|it| part.span.start() <= it)
+    !mention.line.is_some_and(ends_before) && last.is_none_or(|it| part.span.start() <= it)
 }
 
 /// What a frame may refer to.
@@ -495,7 +500,7 @@ impl Readings {
         parts.filter(move |it| self.may_be_in(&it.path))
     }
 
-    /// The places that a call without a name may refer to, as paths with lines.
+    /// The lines that a call without a name may refer to, with the paths of their files.
     fn lines(&self) -> impl Iterator<Item = (&String, u32)> {
         let all = self.all().filter(|_| self.name.is_none());
         all.filter_map(|it| Some((&it.path, it.line?)))

@@ -1,4 +1,4 @@
-//! Places found by a custom search.
+//! Locations found by a custom search.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use ctx_rank::Query;
 use super::{WIDE, of_each, unique};
 use crate::ports::{FileSearch, Hit, PartQuery, PortResult, Semantic, nearest_of};
 
-/// The most places that are looked up.
+/// The most locations that are looked up.
 const NEAR: usize = 200;
-/// The slowness of the decay by rank: the place at rank r scores (1 + `SLOW`) / (r + `SLOW`).
+/// The slowness of the decay by rank: the location at rank r scores (1 + `SLOW`) / (r + `SLOW`).
 const SLOW: f64 = 20.0;
 
-/// Finds the parts of files at the places that `nearest` returns. Foreign scores are not
+/// Finds the parts of files at the locations that `nearest` returns. Foreign scores are not
 /// comparable, so only ranks count.
 pub(crate) async fn semantic(
     search: &dyn FileSearch,
@@ -31,7 +31,7 @@ pub(crate) async fn semantic(
         let worth = (1.0 + SLOW) / (f64::from(rank) + SLOW);
         for part in parts.get(it.path.as_str()).into_iter().flatten() {
             let score = worth * it.span.map_or(1.0, |span| common(part.span, span));
-            let (path, first, last) = part.place();
+            let (path, first, last) = part.key();
             let best = found.entry((path, first, last));
             let best = best.or_insert_with(|| Hit::new(part.part.clone(), 0.0));
             best.score = best.score.max(score);

@@ -3,7 +3,7 @@
 use ctx_rank::Query;
 
 use super::likeness::{likeness, transposed};
-use super::{MOST_FILES, NAMES, PLACES, WIDE, of_each, parts_of, unique};
+use super::{MENTIONS, MOST_FILES, NAMES, WIDE, of_each, parts_of, unique};
 use crate::paths::files_ending_with;
 use crate::ports::{FileSearch, Hit, PortResult};
 
@@ -83,16 +83,16 @@ async fn nearly(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Hit
     }
     hits.retain(|hit| hit.score >= LIKE);
     hits.sort_by(|a, b| {
-        let by_place = || a.place().cmp(&b.place());
-        b.score.total_cmp(&a.score).then_with(by_place)
+        let by_key = || a.key().cmp(&b.key());
+        b.score.total_cmp(&a.score).then_with(by_key)
     });
     Ok(hits)
 }
 
 /// The names of files in the question that no file has.
 async fn unknown_files(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<String>> {
-    let places = query.places.iter().take(PLACES);
-    let named = unique(places.map(|it| &it.path));
+    let files = query.files.iter().take(MENTIONS);
+    let named = unique(files.map(|it| &it.path));
     let ends = named.iter().map(|it| it.rsplit('/').next().unwrap_or(it));
     let mut ends: Vec<String> = ends.map(str::to_owned).collect();
     if ends.is_empty() {

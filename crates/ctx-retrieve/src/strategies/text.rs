@@ -52,8 +52,8 @@ impl Depth {
             wanted.limit = (wanted.limit * DEEPER).min(deepest);
             let mut deeper = search.passages(&wanted).await?;
             answered = deeper.len();
-            let known: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
-            deeper.retain(|it| is_wanted(it) && !known.contains(&it.place()));
+            let known: RapidHashSet<_> = hits.iter().map(|it| it.key()).collect();
+            deeper.retain(|it| is_wanted(it) && !known.contains(&it.key()));
             hits.extend(deeper);
         }
         Ok(hits)
@@ -145,9 +145,9 @@ pub(crate) async fn files(
         search.parts_of(&whole_files, WIDE)
     )?;
     let all = of_each("files", &whole_files, all)?;
-    let fitting: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
+    let fitting: RapidHashSet<_> = hits.iter().map(|it| it.key()).collect();
     let mut others: Vec<Hit> = all.into_iter().flatten().collect();
-    others.retain(|it| !fitting.contains(&it.place()));
+    others.retain(|it| !fitting.contains(&it.key()));
     hits.extend(others);
     let scores = files.iter().take(FILES);
     let scores: RapidHashMap<&str, f64> = scores.map(|it| (&*it.path, it.score)).collect();

@@ -176,7 +176,7 @@ fn touched(path: &str, names: &[&str], score: f64) -> Touched {
 }
 
 #[tokio::test]
-async fn a_touched_place_is_the_first_of_its_names_that_the_file_defines() {
+async fn a_touched_location_is_the_first_of_its_names_that_the_file_defines() {
     let mut store = Store::of(&[
         ("src/pool.py", 10, "method", "take", "slots"),
         ("src/pool.py", 40, "method", "give", "slots"),
@@ -200,7 +200,7 @@ async fn a_touched_place_is_the_first_of_its_names_that_the_file_defines() {
     let said: Vec<_> = (retrieved.found.iter())
         .map(|it| (&*it.part.path, it.part.span.start()))
         .zip(retrieved.found.iter())
-        .map(|(place, it)| (place, it.contribution(Strategy::Changes)))
+        .map(|(location, it)| (location, it.contribution(Strategy::Changes)))
         .collect();
     assert_eq!(
         said,
@@ -254,17 +254,17 @@ async fn neighbours_of_the_best_part_of_a_file_are_found_below_it() {
         ("docs/pool.md", 9, "section", "", "who wrote this"),
     ]);
     let retrieved = ask(store, "connection", &options()).await;
-    let place = |path: &str, line: u32| {
+    let location = |path: &str, line: u32| {
         let mut found = retrieved.found.iter();
         found.find(|it| it.part.path == path && it.part.span.start() == line)
     };
-    let best = place("src/pool.py", 10).unwrap();
-    let beside = place("src/pool.py", 1).unwrap();
+    let best = location("src/pool.py", 10).unwrap();
+    let beside = location("src/pool.py", 1).unwrap();
     assert!(0.0 < beside.score && beside.score < best.score);
-    assert_eq!(place("src/other.py", 1), None);
+    assert_eq!(location("src/other.py", 1), None);
     // Of a text, a section that shares nothing with the question says nothing of it.
-    assert!(place("docs/pool.md", 1).is_some());
-    assert_eq!(place("docs/pool.md", 9), None);
+    assert!(location("docs/pool.md", 1).is_some());
+    assert_eq!(location("docs/pool.md", 9), None);
 }
 
 #[tokio::test]
@@ -282,7 +282,7 @@ async fn a_question_that_says_nothing_asks_nobody() {
 }
 
 #[tokio::test]
-async fn missing_names_and_places_find_nothing() {
+async fn missing_names_and_files_find_nothing() {
     let retrieved = ask(library(), "quaternion", &options()).await;
     assert!(retrieved.found.is_empty());
     assert!(
@@ -405,7 +405,7 @@ async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
 }
 
 #[tokio::test]
-async fn equals_come_in_the_order_of_their_places() {
+async fn equals_come_in_the_order_of_their_keys() {
     let parts = [
         ("b.py", 1, "function", "", "socket"),
         ("a.py", 20, "function", "", "socket"),
@@ -418,11 +418,11 @@ async fn equals_come_in_the_order_of_their_places() {
         parts.rotate_left(turn);
         let retrieved = ask(Store::of(&parts), "socket", &options()).await;
         assert!(retrieved.found.iter().all(|it| it.score == 1.0));
-        let places = retrieved
+        let keys = retrieved
             .found
             .iter()
             .map(|it| (it.part.path.clone(), it.part.span.start()));
-        orders.push(places.collect::<Vec<_>>());
+        orders.push(keys.collect::<Vec<_>>());
     }
     let expected = [("a.py", 1), ("a.py", 20), ("b.py", 1), ("c.py", 1)];
     let expected = expected.map(|(path, line)| (path.to_owned(), line));
@@ -439,7 +439,7 @@ async fn a_path_of_another_machine_is_found_by_its_end() {
 }
 
 #[tokio::test]
-async fn many_names_and_places_are_asked_for_together() {
+async fn many_names_and_files_are_asked_for_together() {
     let lines = (0..40).map(|it| {
         format!(
             "  File \"/home/me/a/b/file{it}.py\", line 9, in call_{it}\n`name_{it}` of file{it}.py\n"
@@ -807,8 +807,8 @@ async fn changes_that_cannot_be_read_are_told_and_the_rest_answers() {
     }
 }
 
-/// What is found by its place alone.
-async fn placed(store: Store, question: &str) -> Vec<String> {
+/// What is found by being mentioned alone.
+async fn mentioned(store: Store, question: &str) -> Vec<String> {
     let mut options = options();
     options.strategies = vec![Strategy::Places];
     let retrieved = ask(store, question, &options).await;
@@ -817,14 +817,14 @@ async fn placed(store: Store, question: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn files_of_a_folder_that_is_named_are_found() {
-    let found = placed(library(), "src/").await;
+    let found = mentioned(library(), "src/").await;
     assert_eq!(found, ["src/cache.py", "src/pool.py", "src/proxy.py"]);
     for none in ["take or evict", "and/or", "client/server", "sr/"] {
-        assert!(placed(library(), none).await.is_empty(), "{none}");
+        assert!(mentioned(library(), none).await.is_empty(), "{none}");
     }
     // In a report a folder speaks for what else is found, and finds nothing.
     let report = "It breaks\n\nin src/ somewhere";
-    assert!(placed(library(), report).await.is_empty());
+    assert!(mentioned(library(), report).await.is_empty());
     let both = "It breaks\n\nthe connection, in docs/ somewhere";
     let retrieved = ask(library(), both, &Options::default()).await;
     let guide = retrieved
@@ -839,7 +839,7 @@ async fn files_of_a_folder_that_is_named_are_found() {
         .iter()
         .map(|it| (it.as_str(), 1, "lines", "", "text"))
         .collect();
-    assert!(placed(Store::of(&parts), "src/").await.is_empty());
+    assert!(mentioned(Store::of(&parts), "src/").await.is_empty());
 }
 
 #[tokio::test]
@@ -868,11 +868,11 @@ async fn all_parts_that_several_lines_meet_are_named() {
         .collect();
     let named = async |question: &str| {
         let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
-        let places = Strategy::Places;
-        let highest = retrieved.found.iter().map(|it| it.contribution(places));
+        let strategy = Strategy::Places;
+        let highest = retrieved.found.iter().map(|it| it.contribution(strategy));
         let highest = highest.fold(0.0, f64::max);
         let named = retrieved.found.iter();
-        let named = named.filter(|it| it.contribution(places) >= highest);
+        let named = named.filter(|it| it.contribution(strategy) >= highest);
         let mut named: Vec<u32> = named.map(|it| it.part.span.start()).collect();
         named.sort_unstable();
         let lines = retrieved.lines.get(path).cloned().unwrap_or_default();
@@ -1061,7 +1061,7 @@ async fn a_file_is_found_by_its_name_without_an_extension() {
         ("makefile", &[]),
         ("It breaks\n\nsee the LICENSE there", &[]),
     ] {
-        assert_eq!(placed(store(), question).await, expected, "{question}");
+        assert_eq!(mentioned(store(), question).await, expected, "{question}");
     }
 }
 
@@ -1071,7 +1071,7 @@ async fn of_many_readmes_that_of_the_project_is_the_one_at_the_root() {
     for root in ["README.md", "Readme.md", "readme.md"] {
         let paths = others.iter().map(String::as_str).chain([root]);
         let parts: Vec<_> = paths.map(|it| (it, 1, "lines", "", "text")).collect();
-        let found = placed(Store::of(&parts), "what does this project do?").await;
+        let found = mentioned(Store::of(&parts), "what does this project do?").await;
         assert_eq!(found, [root]);
     }
 }
@@ -1395,21 +1395,21 @@ async fn nearest(semantic: impl Semantic + 'static, question: &str) -> Retrieved
     retriever.retrieve(&query, &options).await
 }
 
-fn place(path: &str, start: u32, end: u32, score: f64) -> Near {
+fn location(path: &str, start: u32, end: u32, score: f64) -> Near {
     Near::new(path, Some(LineSpan::new(start, end).unwrap()), score)
 }
 
 /// Lines 10 to 15 are a part of `src/pool.py`, 40 to 45 of `src/proxy.py`, and 1 to 6 of the
 /// others.
 #[tokio::test]
-async fn places_of_a_custom_search_are_the_parts_at_their_lines() {
+async fn locations_of_a_custom_search_are_the_parts_at_their_lines() {
     let near = vec![
-        place("src/cache.py", 2, 2, -3.0),
-        place("src/pool.py", 9, 90, 0.5),
-        place("src/proxy.py", 1, 39, 9.0),
-        place("src/gone.py", 1, 9, 10.0),
-        place("src/cache.py", u32::MAX, u32::MAX, 8.0),
-        place("docs/guide.md", 1, 6, f64::NAN),
+        location("src/cache.py", 2, 2, -3.0),
+        location("src/pool.py", 9, 90, 0.5),
+        location("src/proxy.py", 1, 39, 9.0),
+        location("src/gone.py", 1, 9, 10.0),
+        location("src/cache.py", u32::MAX, u32::MAX, 8.0),
+        location("docs/guide.md", 1, 6, f64::NAN),
     ];
     let retrieved = nearest(near, "whatever was meant").await;
     assert_eq!(paths(&retrieved), ["src/pool.py", "src/cache.py"]);
@@ -1417,12 +1417,12 @@ async fn places_of_a_custom_search_are_the_parts_at_their_lines() {
 }
 
 #[tokio::test]
-async fn scores_of_another_search_put_its_places_in_order_whatever_their_scale() {
+async fn scores_of_another_search_put_its_locations_in_order_whatever_their_scale() {
     let scores = |by: f64| {
         let parts = ["src/proxy.py", "src/pool.py", "src/cache.py"].into_iter();
         let starts = [40, 10, 1].into_iter();
         let near = parts.zip(starts).zip([3.0, 2.0, 1.0]);
-        let near = near.map(|((path, at), score)| place(path, at, at + 5, score * by));
+        let near = near.map(|((path, at), score)| location(path, at, at + 5, score * by));
         near.rev().collect::<Vec<Near>>()
     };
     let first = nearest(scores(1.0), "whatever").await;
@@ -1440,10 +1440,10 @@ async fn scores_of_another_search_put_its_places_in_order_whatever_their_scale()
 }
 
 #[tokio::test]
-async fn a_part_that_hardly_holds_a_place_is_hardly_meant() {
+async fn a_part_that_hardly_holds_a_location_is_hardly_meant() {
     let both = vec![
-        place("src/pool.py", 1, 10, 2.0),
-        place("src/proxy.py", 40, 45, 1.0),
+        location("src/pool.py", 1, 10, 2.0),
+        location("src/proxy.py", 40, 45, 1.0),
     ];
     assert_eq!(
         paths(&nearest(both, "whatever").await),
@@ -1460,7 +1460,7 @@ impl Semantic for Embeddings {
         assert!(limit > 0);
         match query.text.as_str() {
             "fails" => Err(PortError::new("the model is not there")),
-            "where is a link kept open?\n" => Ok(vec![place("src/pool.py", 10, 15, 0.9)]),
+            "where is a link kept open?\n" => Ok(vec![location("src/pool.py", 10, 15, 0.9)]),
             other => panic!("{other:?}"),
         }
     }

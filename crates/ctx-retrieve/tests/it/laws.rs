@@ -84,14 +84,14 @@ async fn a_store_of_texts_alone_is_held_to_the_laws() {
     }
 }
 
-/// How a list of places breaks a law.
+/// How a list of locations breaks a law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ListFault {
     Twice,
     TooMany,
     WorstFirst,
     NoNumber,
-    /// Another place for each limit.
+    /// Another location for each limit.
     Fickle,
     Nothing,
 }
@@ -106,21 +106,21 @@ const LIST_FAULTS: [ListFault; 6] = [
     ListFault::Nothing,
 ];
 
-/// Numbers of places with scores, the best first, but for the fault.
-fn places(fault: Option<ListFault>, limit: usize) -> Vec<(usize, f64)> {
-    let mut places = vec![(1, 3.0), (2, 2.0), (3, 1.0)];
+/// Numbers of locations with scores, the best first, but for the fault.
+fn locations(fault: Option<ListFault>, limit: usize) -> Vec<(usize, f64)> {
+    let mut locations = vec![(1, 3.0), (2, 2.0), (3, 1.0)];
     match fault {
         None | Some(ListFault::TooMany) => {}
-        Some(ListFault::Twice) => places[1].0 = 1,
-        Some(ListFault::WorstFirst) => places.reverse(),
-        Some(ListFault::NoNumber) => places[2].1 = f64::NAN,
-        Some(ListFault::Fickle) => places[0].0 = 10 + limit,
-        Some(ListFault::Nothing) => places.clear(),
+        Some(ListFault::Twice) => locations[1].0 = 1,
+        Some(ListFault::WorstFirst) => locations.reverse(),
+        Some(ListFault::NoNumber) => locations[2].1 = f64::NAN,
+        Some(ListFault::Fickle) => locations[0].0 = 10 + limit,
+        Some(ListFault::Nothing) => locations.clear(),
     }
     if fault != Some(ListFault::TooMany) {
-        places.truncate(limit);
+        locations.truncate(limit);
     }
-    places
+    locations
 }
 
 /// A history of changes.
@@ -130,7 +130,7 @@ struct History(Option<ListFault>);
 impl Changes for History {
     async fn touched(&self, _: &[(String, f32)], limit: usize) -> PortResult<Vec<Touched>> {
         let touched = |(file, score)| Touched::new(format!("{file}.rs"), Vec::new(), score);
-        Ok(places(self.0, limit).into_iter().map(touched).collect())
+        Ok(locations(self.0, limit).into_iter().map(touched).collect())
     }
 }
 
@@ -141,7 +141,7 @@ struct Meaning(Option<ListFault>);
 impl Semantic for Meaning {
     async fn nearest(&self, _: &Query, limit: usize) -> PortResult<Vec<Near>> {
         let near = |(file, score)| Near::new(format!("{file}.rs"), None, score);
-        Ok(places(self.0, limit).into_iter().map(near).collect())
+        Ok(locations(self.0, limit).into_iter().map(near).collect())
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_history_of_changes_is_held_to_the_laws() {
 #[tokio::test]
 async fn a_search_by_meaning_is_held_to_the_laws() {
     laws::semantic(&Meaning(None), &["tide", "moon"]).await;
-    // A place may come twice.
+    // A location may come twice.
     laws::semantic(&Meaning(Some(ListFault::Twice)), &["tide"]).await;
     for fault in LIST_FAULTS.into_iter().filter(|it| *it != ListFault::Twice) {
         let checked = async move { laws::semantic(&Meaning(Some(fault)), &["tide"]).await };
@@ -168,17 +168,17 @@ async fn a_search_by_meaning_is_held_to_the_laws() {
 }
 
 #[tokio::test]
-async fn places_found_beforehand_keep_the_laws_in_any_order() {
+async fn locations_found_beforehand_keep_the_laws_in_any_order() {
     let near = |line, score| Near::new("a.rs", LineSpan::new(line, line + 3).ok(), score);
-    let places = vec![
+    let locations = vec![
         near(9, 0.1),
         near(1, 0.7),
         near(20, f64::NAN),
         near(5, 0.7),
         Near::new("b.rs", None, 0.3),
     ];
-    laws::semantic(&places, &["tide"]).await;
+    laws::semantic(&locations, &["tide"]).await;
     let query = Query::analyse("tide");
-    let nearest = places.nearest(&query, 2).await.unwrap();
+    let nearest = locations.nearest(&query, 2).await.unwrap();
     assert_eq!(nearest, [near(1, 0.7), near(5, 0.7)]);
 }

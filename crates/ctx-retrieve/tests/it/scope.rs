@@ -22,9 +22,9 @@ fn wait_until(is: impl Fn() -> bool) {
 }
 
 fn held() -> (TaskScope, Weak<()>) {
-    let place = Arc::new(());
-    let left = Arc::downgrade(&place);
-    (TaskScope::default().with(place), left)
+    let permit = Arc::new(());
+    let left = Arc::downgrade(&permit);
+    (TaskScope::default().with(permit), left)
 }
 
 #[tokio::test]
@@ -176,17 +176,17 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
 
 #[tokio::test]
 async fn who_waits_ends_with_who_asked() {
-    let waits = |place: Arc<()>| {
+    let waits = |permit: Arc<()>| {
         ctx_retrieve::call_port(Duration::MAX, async move {
             std::future::pending::<()>().await;
-            drop(place);
+            drop(permit);
             Ok(())
         })
     };
-    let place = Arc::new(());
-    let left = Arc::downgrade(&place);
+    let permit = Arc::new(());
+    let left = Arc::downgrade(&permit);
     // It waits, or has not begun yet.
-    drop(waits(place));
+    drop(waits(permit));
     wait_until(|| left.upgrade().is_none());
 }
 

@@ -68,7 +68,7 @@ impl History for State {
 
 fn message((place, it): (u64, crate::Message)) -> Message {
     let at = UnixSeconds::from_millis(it.created_at);
-    Message::new(it.id, it.role, it.content, at).at(place)
+    Message::new(it.id, it.role, it.content, at).with_position(place)
 }
 
 #[async_trait]

@@ -18,7 +18,7 @@ pub(super) struct Receipts(pub(super) Arc<Database>);
 
 #[async_trait]
 impl Recall for Receipts {
-    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
+    async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let database = Arc::clone(&self.0);
         let (thread, labels) = (thread.to_owned(), labels.to_vec());
         answer(blocking(move || database.places(&thread, &labels)).await)

@@ -14,7 +14,7 @@ pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
 
 #[async_trait]
 impl Recall for Receipts {
-    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
+    async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
         let receipts = self.0.contexts_with(&fields, MOST_RECALLED).await;
         let receipts = receipts.map_err(PortError::from)?;

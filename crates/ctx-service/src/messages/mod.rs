@@ -33,10 +33,10 @@ const ASKS: [&str; 19] = [
 /// What each of `texts` is worth for messages in `query`, at most `best`. Messages are quotations,
 /// a typed question that looks like one, and what a report says that failed.
 ///
-/// Of each text counts the longest run of a message's words: at least three, places for values
-/// aside, and two of them telling. A longer run is worth more, and a run is worth the share that it
-/// has of the message's telling words. One that more than eight texts have, or have longer, is
-/// worth nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then
+/// Of each text counts the longest run of a message's words: at least three, placeholders for
+/// values aside, and two of them telling. A longer run is worth more, and a run is worth the share
+/// that it has of the message's telling words. One that more than eight texts have, or have longer,
+/// is worth nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then
 /// decide. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,

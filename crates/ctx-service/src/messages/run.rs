@@ -6,10 +6,10 @@ use crate::pace::Pace;
 use crate::verbatim::{FEW_WORDS, SHORT};
 
 /// The most words of a message that a placeholder stands for.
-const OF_PLACE: usize = 3;
+const OF_PLACEHOLDER: usize = 3;
 /// The worth of a placeholder that stands for a value, in words: messages are made by texts with
 /// placeholders.
-const PLACE: f64 = 0.5;
+const PLACEHOLDER: f64 = 0.5;
 /// The fewest telling words of a run: one alone between stop words is met by chance.
 pub(super) const FEW_TELLING: usize = 2;
 
@@ -35,7 +35,7 @@ pub(super) struct Run {
     /// The values among the telling ones.
     values: usize,
     /// Placeholders that stand for a value.
-    places: usize,
+    placeholders: usize,
     /// All words and values of the message that the run covers.
     covered: usize,
 }
@@ -84,8 +84,8 @@ impl Message {
                     all.filter(|(_, (_, number))| **number == Some(word))
                         .map(|(at, (word, _))| (at + 1, runs[at].with(word))),
                 ),
-                Token::Place => {
-                    next.extend(all.map(|(at, _)| (at + 1, self.placed(&runs, at))));
+                Token::Placeholder => {
+                    next.extend(all.map(|(at, _)| (at + 1, self.with_placeholder(&runs, at))));
                 }
                 Token::Other => {}
             }
@@ -103,7 +103,7 @@ impl Message {
 
     /// The best of `runs` extended by a placeholder that stands for the word at `at` and up to two
     /// before it.
-    pub(super) fn placed(&self, runs: &[Run], at: usize) -> Run {
+    pub(super) fn with_placeholder(&self, runs: &[Run], at: usize) -> Run {
         let with = |count: usize| {
             let run = runs[at + 1 - count];
             let is_value = count == 1 && self.words[at].is_value;
@@ -112,12 +112,12 @@ impl Message {
             Run {
                 telling: run.telling + telling.clone().count(),
                 values: run.values + telling.filter(|it| it.is_value).count(),
-                places: run.places + usize::from(is_value),
+                placeholders: run.placeholders + usize::from(is_value),
                 covered: run.covered + count,
                 ..run
             }
         };
-        let all = (1..=OF_PLACE.min(at + 1)).map(with);
+        let all = (1..=OF_PLACEHOLDER.min(at + 1)).map(with);
         all.reduce(|a, b| if b.words > a.words { b } else { a })
             .unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl Message {
             all => (told / number(all)).min(1.0),
         };
         Longest {
-            words: number(run.words) + PLACE * number(run.places),
+            words: number(run.words) + PLACEHOLDER * number(run.placeholders),
             share,
         }
     }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::message_words::MessageWord;
 use super::run::{FEW_TELLING, Run};
-use super::tokens::{Token, is_prefix_of_string, place_at};
+use super::tokens::{Token, is_prefix_of_string, placeholder_at};
 use super::words::{is_of_word, word_end};
 use super::*;
 
@@ -122,7 +122,7 @@ fn a_run_is_worth_its_share_of_what_tells_something() {
 }
 
 #[test]
-fn a_text_with_a_place_is_worth_more_than_one_with_a_value() {
+fn a_text_with_a_placeholder_is_worth_more_than_one_with_a_value() {
     let texts = ["No such option: --foo", "No such option: {}"];
     check("Error: No such option: --bar", &texts, &[0, 35]);
 }
@@ -185,7 +185,7 @@ fn failures_of_a_report_are_found_in_blocks_and_traces() {
             "TypeError: Cannot read properties of undefined (reading 'x')\n    at f (/app/a.js:3:4)",
             "T(NonObjectPropertyLoad, \"Cannot read properties of % (reading '%')\")",
             "properties are read where they are defined",
-            // A bare `%` is no place, so the half of it is there.
+            // A bare `%` is no placeholder, so the half of it is there.
             20,
         ),
     ] {
@@ -253,7 +253,7 @@ fn values_are_told_from_words() {
 }
 
 #[test]
-fn texts_full_of_what_begins_a_place_are_read_in_no_time() {
+fn texts_full_of_what_begins_a_placeholder_are_read_in_no_time() {
     // When the text was read to its end from each of these, a MiB took minutes.
     for mark in ["{", "'+", "%(", "${"] {
         let text = mark.repeat((1 << 20) / mark.len());
@@ -297,18 +297,18 @@ fn words_have_the_numbers_they_have_in_lower_case() {
 }
 
 #[test]
-fn places_for_values_are_known() {
-    let is_place = |text: &str, last: char| place_at(text, last);
+fn placeholders_for_values_are_known() {
+    let is_placeholder = |text: &str, last: char| placeholder_at(text, last);
     for text in [
         "%s", "%-5.2f", "%lld", "%(name)s", "{}", "{0:>3}", "${a.b}", "#{a}", "$a",
     ] {
-        assert_eq!(is_place(text, ' '), Some(text.len()), "{text}");
+        assert_eq!(is_placeholder(text, ' '), Some(text.len()), "{text}");
     }
-    assert_eq!(is_place("+ a.b() + \"", '"'), Some(9));
+    assert_eq!(is_placeholder("+ a.b() + \"", '"'), Some(9));
     for text in [
         "% of", "%", "100", "{\n}", "$ ", "#a", "+ a", "%section", "\u{e9}", "",
     ] {
-        assert_eq!(is_place(text, '"'), None, "{text}");
+        assert_eq!(is_placeholder(text, '"'), None, "{text}");
     }
 }
 
@@ -327,15 +327,15 @@ fn tokens_by_characters(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
     let (mut tokens, mut lower) = (Vec::new(), String::new());
     let (mut rest, mut last) = (text, ' ');
     while let Some(c) = rest.chars().next() {
-        let place = place_at(rest, last).filter(|_| !is_of_word(c));
+        let placeholder = placeholder_at(rest, last).filter(|_| !is_of_word(c));
         let (token, length) = if is_of_word(c) {
             let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
             let number = numbers.get_in_any_case(&rest[..end], &mut lower);
             let is_prefix = is_prefix_of_string(&rest[..end], &rest[end..]);
             let token = number.map_or(Token::Other, Token::Word);
             ((!is_prefix).then_some(token), end)
-        } else if let Some(end) = place {
-            (Some(Token::Place), end)
+        } else if let Some(end) = placeholder {
+            (Some(Token::Placeholder), end)
         } else {
             let is_statement = matches!(c, '{' | '}' | ';' | '=');
             let count = if c == '\\' { 2 } else { 1 };
@@ -399,7 +399,7 @@ fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>
     for &token in tokens {
         let run = |at: usize| match token {
             Token::Word(word) if numbered[at] == Some(word) => runs[at].with(&message.words[at]),
-            Token::Place => message.placed(&runs, at),
+            Token::Placeholder => message.with_placeholder(&runs, at),
             _ => Run::default(),
         };
         let next = (0..message.words.len()).map(run);
@@ -421,7 +421,7 @@ fn the_longest_run_is_that_of_all_runs() {
     let picked = prop::collection::vec((word(), any::<bool>()), 1..8);
     let token = prop_oneof![
         4 => word().prop_map(Token::Word),
-        1 => Just(Token::Place),
+        1 => Just(Token::Placeholder),
         1 => Just(Token::Other),
     ];
     let strategy = (picked, any::<bool>(), prop::collection::vec(token, 0..24));

@@ -1,4 +1,4 @@
-//! A text as the numbered words of messages and places for values.
+//! A text as the numbered words of messages and placeholders for values.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::pace::Pace;
 use crate::verbatim::push_lower;
 
 /// The longest placeholder, in bytes.
-const LONGEST_PLACE: usize = 60;
+const LONGEST_PLACEHOLDER: usize = 60;
 
 /// A token of a text that is compared with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Token {
     /// A word of a message, by number.
     Word(usize),
     /// A placeholder for a value: `%s`, `{name}`, `" + name + "`.
-    Place,
+    Placeholder,
     /// Anything else.
     Other,
 }
@@ -139,8 +139,8 @@ pub(super) fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> V
                 push(number.map_or(Token::Other, Token::Word));
             }
             end
-        } else if let Some(end) = place_at(rest, last) {
-            push(Token::Place);
+        } else if let Some(end) = placeholder_at(rest, last) {
+            push(Token::Placeholder);
             end
         } else {
             if begins == Begins::Statement {
@@ -171,9 +171,9 @@ pub(super) fn is_prefix_of_string(word: &str, behind: &str) -> bool {
 
 /// The end of the placeholder at the beginning of `text`, where `last` is the previous character
 /// that is not blank.
-pub(super) fn place_at(text: &str, last: char) -> Option<usize> {
+pub(super) fn placeholder_at(text: &str, last: char) -> Option<usize> {
     // A placeholder does not extend beyond this.
-    let near = || &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
+    let near = || &text[..text.floor_char_boundary(LONGEST_PLACEHOLDER + 1)];
     let ends = |open: usize, close: char| {
         let near = near();
         let end = near.get(open..)?.find([close, '\n', ';'])? + open;

@@ -133,12 +133,12 @@ async fn hostile_names_cite_nothing_from_outside() {
         let mut references = some.to_vec();
         for (number, path) in some.iter().enumerate() {
             let label = format!("fil-{number:06x}");
-            let place = PartRef {
+            let part = PartRef {
                 path: path.clone(),
                 lines: LineSpan::new(1, 2).unwrap(),
             };
             let key = ("t".to_owned(), label.clone());
-            store.places.lock().unwrap().insert(key, place);
+            store.labelled.lock().unwrap().insert(key, part);
             references.push(label);
         }
         let service = service_over(&store, &root, "ada");

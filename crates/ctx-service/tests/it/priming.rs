@@ -329,7 +329,7 @@ async fn a_message_is_named_however_long_ago_it_was_said() {
     let at = |n: u32| text.find(&format!("said number {n}.")).unwrap();
     assert!([4, 5, 20, 21, 40, 50, 51, 59].map(at).is_sorted(), "{text}");
     assert!(!text.contains("said number 6."));
-    // Turns are called by their places in the thread, whatever else is shown.
+    // Turns are called by their positions in the thread, whatever else is shown.
     let turns = context
         .items
         .iter()

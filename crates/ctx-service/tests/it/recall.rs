@@ -38,7 +38,7 @@ struct Record(Option<Fault>);
 
 #[async_trait]
 impl Recall for Record {
-    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
+    async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let shown = shown().into_iter().collect::<BTreeMap<&str, PartRef>>();
         let mut labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         if matches!(self.0, Some(Fault::Sorted)) {
@@ -48,15 +48,15 @@ impl Recall for Record {
             labels.dedup();
         }
         let is_of_thread = thread == THREAD || matches!(self.0, Some(Fault::OfAnyThread));
-        let place = |label: &&str| match self.0 {
+        let part = |label: &&str| match self.0 {
             Some(Fault::Guesses) => shown.get(label).or(shown.values().next()).cloned(),
             _ => shown.get(label).filter(|_| is_of_thread).cloned(),
         };
-        let mut places: Vec<Option<PartRef>> = labels.iter().map(place).collect();
+        let mut parts: Vec<Option<PartRef>> = labels.iter().map(part).collect();
         if matches!(self.0, Some(Fault::Dense)) {
-            places.retain(Option::is_some);
+            parts.retain(Option::is_some);
         }
-        Ok(places)
+        Ok(parts)
     }
 }
 
@@ -81,7 +81,7 @@ async fn the_store_of_these_tests_keeps_the_law() {
     let store = Store::new(FILES);
     for (label, part) in shown() {
         let key = (THREAD.to_owned(), label.to_owned());
-        store.places.lock().unwrap().insert(key, part);
+        store.labelled.lock().unwrap().insert(key, part);
     }
     laws::recall(&store, THREAD, &shown()).await;
 }

@@ -50,7 +50,7 @@ fn set(world: &World, port: &'static str, fault: Fault) {
 const ASKED: [(&str, &str, Source); 6] = [
     ("definitions", "parse_body", Source::References),
     ("ending_with", "src/server.rs", Source::References),
-    ("places", "fil-9f2a1c", Source::References),
+    ("parts", "fil-9f2a1c", Source::References),
     // It may be the id of a message.
     ("exchange", "m7", Source::History),
     ("messages", "m7", Source::History),
@@ -151,7 +151,7 @@ async fn a_reference_that_is_found_needs_no_other_source() {
         assert!(context.built.context.contains("two"), "{messages}");
     }
     set(&world, "exchange", Fault::Away);
-    set(&world, "places", Fault::Away);
+    set(&world, "parts", Fault::Away);
     let context = world.prime_with("What?", &referring("src/server.rs")).await;
     assert_eq!(context.context.stats.explicit_count, 1);
     untold(&world, &referring("m9"), &reference("m9")).await;

@@ -58,7 +58,7 @@ pub(crate) struct Store {
     /// When there was a vote of a key; forgotten as soon as it may be.
     pub(crate) votes: Mutex<BTreeMap<String, UnixSeconds>>,
     /// What contexts of each thread showed, by label.
-    pub(crate) places: Mutex<BTreeMap<(String, String), PartRef>>,
+    pub(crate) labelled: Mutex<BTreeMap<(String, String), PartRef>>,
     pub(crate) generation: AtomicU64,
     /// How often a text was searched for.
     pub(crate) searches: AtomicUsize,
@@ -282,9 +282,10 @@ impl History for Store {
             .get(thread)
             .cloned()
             .unwrap_or_default();
-        let placed = all.into_iter().zip(1..).map(|(it, place)| it.at(place));
-        let mut placed: Vec<Message> = placed.collect();
-        Ok(placed.split_off(placed.len().saturating_sub(limit)))
+        let messages = all.into_iter().zip(1..);
+        let messages = messages.map(|(it, position)| it.with_position(position));
+        let mut messages: Vec<Message> = messages.collect();
+        Ok(messages.split_off(messages.len().saturating_sub(limit)))
     }
 }
 
@@ -378,11 +379,11 @@ impl Feedback for Store {
 
 #[async_trait]
 impl Recall for Store {
-    async fn places(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
-        self.meet("places").await?;
-        let places = self.places.lock().unwrap();
-        let place = |label: &String| places.get(&(thread.to_owned(), label.clone())).cloned();
-        Ok(labels.iter().map(place).collect())
+    async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
+        self.meet("parts").await?;
+        let labelled = self.labelled.lock().unwrap();
+        let part = |label: &String| labelled.get(&(thread.to_owned(), label.clone())).cloned();
+        Ok(labels.iter().map(part).collect())
     }
 }
 
@@ -511,18 +512,18 @@ impl World {
 
     /// Remembers what `context` showed, as a store of receipts does.
     pub(crate) fn remember(&self, context: &PrimeContext) {
-        let mut places = self.store.places.lock().unwrap();
+        let mut labelled = self.store.labelled.lock().unwrap();
         for cited in &context.built.citations {
             let (Some(path), Some(start), Some(end)) =
                 (&cited.file_path, cited.start_line, cited.end_line)
             else {
                 continue;
             };
-            let place = PartRef {
+            let part = PartRef {
                 path: path.clone(),
                 lines: LineSpan::new(start, end).unwrap(),
             };
-            places.insert(("t".to_owned(), cited.chunk_id.clone()), place);
+            labelled.insert(("t".to_owned(), cited.chunk_id.clone()), part);
         }
     }
 

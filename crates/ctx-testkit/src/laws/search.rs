@@ -14,7 +14,7 @@ const FEW: usize = 3;
 /// * a list has at most `limit` results, the best first, with finite scores; a part comes once, and
 ///   so does what stands for a file;
 /// * only the files of `paths` are searched, if there are any;
-/// * there is one list for each name, path or place, the same as if it was requested alone;
+/// * there is one list for each name, path or request, the same as if it was requested alone;
 /// * parts of a file are of that file, in the order of their lines;
 /// * the same question has the same answer.
 ///
@@ -39,11 +39,11 @@ pub async fn file_search<S: FileSearch + ?Sized>(store: &S, queries: &[TextQuery
         found.extend(hits);
     }
     assert!(!found.is_empty(), "no query finds anything");
-    found.sort_by(|a, b| a.place().cmp(&b.place()));
-    found.dedup_by(|a, b| a.place() == b.place());
+    found.sort_by(|a, b| a.key().cmp(&b.key()));
+    found.dedup_by(|a, b| a.key() == b.key());
     found.truncate(16);
     names(store, &found).await;
-    places(store, &found).await;
+    part_requests(store, &found).await;
 }
 
 async fn passages<S: FileSearch + ?Sized>(store: &S, query: &TextQuery) -> Vec<Hit> {
@@ -77,7 +77,7 @@ fn is_sound(hits: &[Hit], query: &TextQuery) {
 #[track_caller]
 fn is_ranked(hits: &[Hit], limit: usize) {
     assert!(hits.len() <= limit, "{} results of {limit}", hits.len());
-    let keys: BTreeSet<_> = hits.iter().map(|it| (it.place(), it.is_file())).collect();
+    let keys: BTreeSet<_> = hits.iter().map(|it| (it.key(), it.is_file())).collect();
     assert_eq!(keys.len(), hits.len(), "each part once: {hits:?}");
     let is_finite = hits.iter().all(|it| it.score.is_finite());
     assert!(is_finite, "a score is not finite: {hits:?}");
@@ -106,7 +106,7 @@ async fn names<S: FileSearch + ?Sized>(store: &S, found: &[Hit]) {
     assert!(is_share, "a likeness is no share: {similar:?}");
 }
 
-async fn places<S: FileSearch + ?Sized>(store: &S, found: &[Hit]) {
+async fn part_requests<S: FileSearch + ?Sized>(store: &S, found: &[Hit]) {
     let paths: BTreeSet<&str> = found.iter().map(|it| it.path.as_str()).collect();
     let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
     let lists = store.ending_with(&paths, FEW).await.expect("paths");
@@ -148,7 +148,7 @@ fn are_parts(list: &[Hit], query: &PartQuery) {
         it.path == query.path && query.line.is_none_or(|line| lines.contains(&line))
     };
     assert!(list.iter().all(is_of), "not {query:?}: {list:?}");
-    let start = |it: &Hit| Part::place(it).1;
+    let start = |it: &Hit| Part::key(it).1;
     assert!(list.is_sorted_by_key(start), "by lines: {list:?}");
 }
 

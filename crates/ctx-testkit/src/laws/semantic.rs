@@ -3,15 +3,15 @@
 use ctx_rank::Query;
 use ctx_retrieve::{Near, Semantic};
 
-/// The most places asked for of each question.
+/// The most locations asked for of each question.
 const MANY: usize = 200;
 
 /// Checks that `semantic` keeps the promises of [`Semantic`] for `questions`, of which at least one
 /// must find something:
 ///
-/// * there are at most `limit` places, with finite scores;
-/// * a smaller limit gives as many places, or all, and none that is left out is nearer;
-/// * the same question has the same places, in any order.
+/// * there are at most `limit` locations, with finite scores;
+/// * a smaller limit gives as many locations, or all, and none that is left out is nearer;
+/// * the same question has the same locations, in any order.
 ///
 /// # Panics
 /// If a law does not hold, if a search fails, or if all find nothing.
@@ -20,16 +20,24 @@ pub async fn semantic<S: Semantic + ?Sized>(semantic: &S, questions: &[&str]) {
     for question in questions {
         let query = Query::analyse(question);
         let nearest = async |limit| {
-            let places = semantic.nearest(&query, limit).await;
-            let mut places = places.expect("a search for places");
-            assert!(places.len() <= limit, "{} places of {limit}", places.len());
-            let is_finite = places.iter().all(|it| it.score.is_finite());
-            assert!(is_finite, "a score is not finite: {places:?}");
-            places.sort_by(by_place);
-            places
+            let locations = semantic.nearest(&query, limit).await;
+            let mut locations = locations.expect("a search for locations");
+            assert!(
+                locations.len() <= limit,
+                "{} locations of {limit}",
+                locations.len()
+            );
+            let is_finite = locations.iter().all(|it| it.score.is_finite());
+            assert!(is_finite, "a score is not finite: {locations:?}");
+            locations.sort_by(by_location);
+            locations
         };
         let all = nearest(MANY).await;
-        assert_eq!(nearest(MANY).await, all, "the same places for {question:?}");
+        assert_eq!(
+            nearest(MANY).await,
+            all,
+            "the same locations for {question:?}"
+        );
         for limit in [0, 1, all.len() / 2] {
             are_nearest(&nearest(limit).await, &all, limit);
         }
@@ -38,13 +46,13 @@ pub async fn semantic<S: Semantic + ?Sized>(semantic: &S, questions: &[&str]) {
     assert!(found_any, "no question finds anything");
 }
 
-fn by_place(a: &Near, b: &Near) -> std::cmp::Ordering {
+fn by_location(a: &Near, b: &Near) -> std::cmp::Ordering {
     let lines = |it: &Near| it.span.map(|it| (it.start(), it.end()));
-    let place = a.path.cmp(&b.path).then(lines(a).cmp(&lines(b)));
-    place.then(a.score.total_cmp(&b.score))
+    let location = a.path.cmp(&b.path).then(lines(a).cmp(&lines(b)));
+    location.then(a.score.total_cmp(&b.score))
 }
 
-/// Checks that `few` are `limit` of `all`, by place, and that none is nearer than these.
+/// Checks that `few` are `limit` of `all`, by location, and that none is nearer than these.
 #[track_caller]
 fn are_nearest(few: &[Near], all: &[Near], limit: usize) {
     assert_eq!(few.len(), limit.min(all.len()), "as many as there are");

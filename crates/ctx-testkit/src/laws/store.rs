@@ -168,7 +168,7 @@ pub async fn store<S: Ports + ?Sized>(store: &S) {
     file_search(store, &queries).await;
     counting::laws(store).await;
     names(store).await;
-    places(store).await;
+    part_requests(store).await;
     together::laws(store).await;
     hostile(store).await;
     let said = store.messages(THREAD, 20).await.expect("messages");
@@ -211,7 +211,7 @@ fn text_of(hit: &Hit) -> String {
 #[track_caller]
 fn is_sound(hits: &[Hit], limit: usize) {
     assert!(hits.len() <= limit, "{} of {limit}", hits.len());
-    let keys: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
+    let keys: BTreeSet<_> = hits.iter().map(|it| it.key()).collect();
     assert_eq!(keys.len(), hits.len(), "each part once: {hits:?}");
     for hit in hits {
         assert!(hit.score.is_finite(), "{hit:?}");
@@ -397,7 +397,7 @@ async fn names<S: Ports + ?Sized>(store: &S) {
     assert_eq!(store.similar(&owned(&[]), 5).await.expect("likeness"), []);
 }
 
-async fn places<S: Ports + ?Sized>(store: &S) {
+async fn part_requests<S: Ports + ?Sized>(store: &S) {
     let ending = async |path: &str, limit: usize| {
         let found = store.ending_with(&owned(&[path]), limit).await;
         found.expect("paths").concat()
@@ -538,11 +538,11 @@ pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
     }
     let named = store.definitions(&name, 50).await.expect("definitions");
     let using = store.users_of(&name, 50).await.expect("users");
-    let place = [
+    let wanted = [
         PartQuery::new(text),
         PartQuery::new("src/config.rs").called(text),
     ];
-    let parts = store.parts_of(&place, 50).await.expect("parts");
+    let parts = store.parts_of(&wanted, 50).await.expect("parts");
     hits.extend([named, using, parts].concat().concat());
     hits.extend(store.similar(&name, 50).await.expect("similar"));
     answers.extend(hits.into_iter().map(|it| format!("{it:?}")));
@@ -634,14 +634,14 @@ pub async fn history<S: History + References + ?Sized>(store: &S) {
         assert_eq!(first, all[its][..1], "the oldest, of {id}");
     }
     assert_eq!(exchange(THREAD, "m6", 16).await, [], "nobody said that");
-    let mut placed = store.messages(THREAD, 2).await.expect("messages");
-    placed.extend(store.exchange(THREAD, "m2", 16).await.expect("an exchange"));
-    let is_told = placed[0].place.is_some();
-    for message in placed {
+    let mut messages = store.messages(THREAD, 2).await.expect("messages");
+    messages.extend(store.exchange(THREAD, "m2", 16).await.expect("an exchange"));
+    let is_told = messages[0].position.is_some();
+    for message in messages {
         let its = all.iter().position(|it| it.0 == message.id);
         let its = its.and_then(|it| u64::try_from(it + 1).ok());
         assert_eq!(
-            message.place,
+            message.position,
             its.filter(|_| is_told),
             "of all or of none, from 1"
         );

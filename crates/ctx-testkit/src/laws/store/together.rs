@@ -38,7 +38,7 @@ pub(super) async fn laws<S: Ports + ?Sized>(store: &S) {
         }
         paths(store, limit).await;
         folders(store, limit).await;
-        places(store, limit).await;
+        part_requests(store, limit).await;
     }
 }
 
@@ -72,23 +72,23 @@ async fn folders<S: Ports + ?Sized>(store: &S, limit: usize) {
     }
 }
 
-async fn places<S: Ports + ?Sized>(store: &S, limit: usize) {
-    let mut places = Vec::new();
+async fn part_requests<S: Ports + ?Sized>(store: &S, limit: usize) {
+    let mut requests = Vec::new();
     for (path, _) in corpus() {
         let file = || PartQuery::new(path);
-        places.extend([file(), file().at(0), file().at(1), file().at(u32::MAX)]);
-        places.extend((2..9).map(|line| file().at(line)));
+        requests.extend([file(), file().at(0), file().at(1), file().at(u32::MAX)]);
+        requests.extend((2..9).map(|line| file().at(line)));
         let names = names().into_iter().take(9);
-        places.extend(names.map(|it| file().called(it)));
-        places.push(file().called("load_config").at(4));
+        requests.extend(names.map(|it| file().called(it)));
+        requests.push(file().called("load_config").at(4));
     }
-    places.extend(names().into_iter().map(PartQuery::new));
+    requests.extend(names().into_iter().map(PartQuery::new));
     let mut alone: BTreeMap<PartQuery, Vec<Hit>> = BTreeMap::new();
-    for place in &places {
-        let found = store.parts_of(std::slice::from_ref(place), limit).await;
-        alone.insert(place.clone(), only(found.expect("parts")));
+    for request in &requests {
+        let found = store.parts_of(std::slice::from_ref(request), limit).await;
+        alone.insert(request.clone(), only(found.expect("parts")));
     }
-    for list in lists(&places) {
+    for list in lists(&requests) {
         let found = store.parts_of(&list, limit).await.expect("parts");
         same(&list, &found, &alone);
     }
