@@ -65,7 +65,7 @@ pub(crate) fn compose(
             built.omitted.append(&mut candidates.omitted);
             built.warnings.append(&mut candidates.warnings);
             let holding = built.included.iter_mut();
-            let holding = holding.filter(|it| candidates.holding.contains(&it.id));
+            let holding = holding.filter(|it| candidates.is_holding(&it.id));
             holding.for_each(|it| WITH_OTHERS.clone_into(&mut it.why));
             return Ok(built);
         }
@@ -114,7 +114,7 @@ fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<Strin
                 && all.contains(lines)
                 && *all != lines
                 && !again.contains_key(&it.id)
-                && (!candidates.called.contains(&part.id) || pinned.contains(&*it.id))
+                && (!candidates.is_called(&part.id) || pinned.contains(&*it.id))
         });
         if let Some((it, _)) = holder {
             again.insert(part.id.clone(), it.id.clone());
@@ -156,9 +156,9 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// `called` has the ids of chunks named by their label, or by the id of a message.
-    pub(crate) fn of(chunks: &[Chunk], called: &BTreeSet<String>) -> Self {
-        let is_explicit = |it: &&Chunk| it.pinned || called.contains(&it.id);
+    pub(crate) fn of(candidates: &Candidates) -> Self {
+        let chunks = &candidates.chunks;
+        let is_explicit = |it: &&Chunk| it.pinned || candidates.is_called(&it.id);
         let count = |origin| chunks.iter().filter(|it| it.origin == origin).count();
         Stats {
             explicit_count: chunks.iter().filter(is_explicit).count(),

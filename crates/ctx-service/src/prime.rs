@@ -547,7 +547,7 @@ impl Making {
         mut clock: Instant,
     ) -> Result<PrimeContext, ServiceError> {
         let mut items = items(&candidates, signals);
-        let mut stats = Stats::of(&candidates.chunks, &candidates.called);
+        let mut stats = Stats::of(&candidates);
         let arranged = arranged(&self.options.build);
         let is_unlikely = |it: &&Omitted| it.reason == OmittedReason::BelowMinChance;
         let unlikely = candidates.omitted.iter().filter(is_unlikely).count();
@@ -573,7 +573,7 @@ impl Making {
             id,
             thread: self.thread,
             files,
-            unread: candidates.unread.into_iter().collect(),
+            unread: candidates.unread.paths.into_iter().collect(),
             unresolved: std::mem::take(&mut candidates.unresolved),
             built: Arc::new(built),
             items,
@@ -619,11 +619,10 @@ fn citations(
     let mut citations = cited(built, &candidates.chunks, found, asked);
     for cited in &mut citations {
         // What was taken out meanwhile is not shown.
-        let held = candidates.held.iter();
-        let held = held.filter(|(_, whole)| **whole == cited.id);
-        cited.also = held.map(|(id, _)| id.clone()).collect();
-        let said = candidates.said.get(&cited.id).cloned();
-        cited.metadata.message_ids = said.unwrap_or_default();
+        if let Some(facts) = candidates.facts(&cited.id) {
+            cited.also = facts.held.iter().cloned().collect();
+            cited.metadata.message_ids.clone_from(&facts.message_ids);
+        }
     }
     citations
 }
@@ -651,7 +650,7 @@ fn items(candidates: &Candidates, signals: &BTreeMap<String, [Contribution; 5]>)
 /// Gives items whose chunks got lines back their new ids and lines.
 fn rename(items: &mut [Item], candidates: &Candidates) {
     for item in &mut *items {
-        if let Some((id, span)) = candidates.renamed.get(&item.id) {
+        if let Some((id, span)) = candidates.put_back_as(&item.id) {
             item.id.clone_from(id);
             item.span = *span;
         }

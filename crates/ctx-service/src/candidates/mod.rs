@@ -1,38 +1,33 @@
 //! The candidates of a prime context: where each is from, its text, and its relevance.
 
+mod rating;
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ctx_citations::label_origin;
 use ctx_model::{
-    Chunk, Included, LineSpan, Omitted, OmittedReason, Origin, Relevance, Rendition, RenditionKind,
+    Chunk, Included, LineSpan, Omitted, OmittedReason, Origin, Relevance, RenditionKind,
     UnixSeconds, Warning, WarningCode,
 };
-use ctx_rank::{
-    Analyzer, Bag, Contribution, Corpus, Profile, Query, Signals, Vector, chunk_names, recency_at,
-    source_priority, usage_frequency, weighted_keyword_match,
-};
-use ctx_resolve::{Resolved, Resolver, file_kind};
+use ctx_rank::{Analyzer, Bag, Contribution, Corpus, Query};
+use ctx_resolve::Resolver;
 use ctx_retrieve::{Found, Message, PortError};
 
+pub(crate) use self::rating::Scoring;
+use self::rating::{Rater, remove_mention};
+use self::reading::{
+    NamedChunks, RECALLED, RecalledParts, found_chunks, named_chunks, note_clipped, read_recent,
+    recalled_chunk, recent_chunk, weigh,
+};
 use crate::beside::{has_lost, take_out_named};
-use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
+use crate::gather::{Named, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, ids_of_exchanges, name_turns};
 use crate::label::Labels;
 use crate::mention::Mentioned;
-use crate::prose::{Prose, below_min_chance};
-use crate::service::{chunk_kind, chunks_of, each_location_once, keywords};
+use crate::prose::Prose;
+use crate::service::{each_location_once, keywords};
 use crate::verbatim;
-
-/// A part that the search gives a chance of 10 to the power of minus this is as similar to the
-/// question as one that it did not find.
-const DECADES: f64 = 4.0;
-
-/// The information of a rendition that must not be preferred to the full text.
-const LEAST_KEPT: f64 = 0.01;
-
-/// The prefix of the ids of recalled chunks, until they get their labels.
-const RECALLED: &str = "recalled ";
 
 /// Everything gathered for one question.
 #[derive(Debug)]
@@ -57,36 +52,58 @@ pub(crate) struct Gathered {
     pub(crate) uses: Option<BTreeMap<String, u64>>,
 }
 
-/// The chunks that may be shown, with their labels as ids.
+/// The chunks that may be shown, what is known of each beside its text, and what the receipt tells
+/// of the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
+    /// The chunks, with their labels as ids. They are a slice of their own as the assembler takes
+    /// one.
     pub(crate) chunks: Vec<Chunk>,
+    /// What is known of each chunk, by its id; without the chunks of which nothing is.
+    facts: BTreeMap<String, Facts>,
+    /// Those without lines that a named one has too.
+    cuts: Cuts,
     pub(crate) omitted: Vec<Omitted>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) unresolved: Vec<Unresolved>,
     /// The hashes of the texts of the files that were read.
     pub(crate) files: BTreeMap<String, [u8; 32]>,
-    /// The files that could not be read: they may be another time.
-    pub(crate) unread: BTreeSet<String>,
-    /// Those of them that could not be read for a transient reason.
-    away: BTreeSet<String>,
-    /// Labels of earlier contexts with the ids of the chunks they refer to, if these still have the
-    /// same text.
-    recalled: BTreeMap<String, String>,
-    /// The ids of the messages of each exchange, by the id of its chunk.
-    pub(crate) said: BTreeMap<String, Vec<String>>,
-    /// The chance that the search gives each chunk, 0..=1, by id.
-    chances: BTreeMap<String, f64>,
-    /// The ids of chunks named by their label, or by the id of a message.
-    pub(crate) called: BTreeSet<String>,
-    /// The ids of removed chunks, each with the id of the chunk that contains it.
-    pub(crate) held: BTreeMap<String, String>,
-    /// The ids of chunks that nobody named, and that are pinned because they contain others.
-    pub(crate) holding: BTreeSet<String>,
-    /// The chunks without lines that a named chunk has too.
-    cut: Vec<Cut>,
-    /// The ids of chunks that got such lines back, each with its new id and lines.
-    pub(crate) renamed: BTreeMap<String, (String, Option<LineSpan>)>,
+    pub(crate) unread: UnreadFiles,
+}
+
+/// What is known of a candidate beside its chunk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// The chance that the search gives it, 0..=1; 0 if the search did not find it.
+    chance: f64,
+    /// The labels of earlier contexts that refer to it, if it still has the same text.
+    earlier_labels: Vec<String>,
+    /// The ids of the messages of the exchange that it is.
+    pub(crate) message_ids: Vec<String>,
+    /// Whether it is named by its label, or by the id of a message.
+    pub(crate) is_called: bool,
+    /// Whether nobody named it, and it is pinned because it contains others.
+    pub(crate) is_holding: bool,
+    /// The ids of the removed chunks whose lines it contains.
+    pub(crate) held: BTreeSet<String>,
+}
+
+/// The files that could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct UnreadFiles {
+    /// All of them: they may be read another time.
+    pub(crate) paths: BTreeSet<String>,
+    /// Those that could not be read for a transient reason.
+    transient: BTreeSet<String>,
+}
+
+/// The chunks without lines that a named chunk has too.
+#[derive(Debug, Default)]
+struct Cuts {
+    /// Those that lack the lines.
+    open: Vec<Cut>,
+    /// The ids of those that got the lines back, each with its new id and lines.
+    put_back: BTreeMap<String, (String, Option<LineSpan>)>,
 }
 
 /// A chunk without lines that a named chunk has too.
@@ -96,18 +113,6 @@ struct Cut {
     id: String,
     /// The chunk with them. Its label differs, as it depends on the lines.
     whole: Chunk,
-}
-
-/// The inputs of scoring.
-pub(crate) struct Scoring<'s> {
-    /// The question, as text and as analysed.
-    pub(crate) asked: &'s str,
-    pub(crate) query: &'s Query,
-    /// The weights of the signals.
-    pub(crate) profile: &'s Profile,
-    pub(crate) now: UnixSeconds,
-    /// Whether the message belongs to a thread.
-    pub(crate) is_in_thread: bool,
 }
 
 impl Candidates {
@@ -129,7 +134,6 @@ impl Candidates {
             unresolved,
             clipped,
             mut unread,
-            mut away,
         } = named_chunks(&gathered.named, resolver, &keywords);
         let found = found_chunks(query, &gathered.found);
         let recalled = RecalledParts::of(&gathered.recalled);
@@ -147,12 +151,13 @@ impl Candidates {
         let paths = paths.filter_map(|it| Some((it.id.clone(), it.path.clone()?)));
         let paths: BTreeMap<String, String> = paths.collect();
         let mut read = resolver.resolve(chunks);
-        away.append(&mut read.away);
-        let chances = weigh(&gathered.prose, &mut read, &weighed);
+        unread.transient.append(&mut read.away);
+        let facts = weigh(&gathered.prose, &mut read, &weighed);
         read_recent(&gathered.recent, &mut read, &keywords);
         let is_unread = |it: &&Omitted| it.reason == OmittedReason::Unreadable;
         let left_out = read.omitted.iter().filter(is_unread);
-        unread.extend(left_out.filter_map(|it| paths.get(&it.id).cloned()));
+        let left_out = left_out.filter_map(|it| paths.get(&it.id).cloned());
+        unread.paths.extend(left_out);
         note_clipped(clipped, &mut read.files);
         let mut candidates = Candidates {
             chunks: read.chunks,
@@ -161,8 +166,7 @@ impl Candidates {
             unresolved,
             files: read.files,
             unread,
-            away,
-            chances,
+            facts,
             ..Candidates::default()
         };
         let again = each_location_once(&mut candidates.chunks);
@@ -188,7 +192,7 @@ impl Candidates {
             id: whole.id.clone(),
             whole,
         });
-        self.cut = cut.collect();
+        self.cuts.open = cut.collect();
     }
 
     /// Labels all chunks. Of the parts that labels of earlier contexts refer to, removes those
@@ -197,20 +201,21 @@ impl Candidates {
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = self.chunks.iter().map(is_recalled).collect();
         self.label(labels);
+        let mut named: BTreeSet<String> = BTreeSet::new();
         for it in recalled {
             let is_it = |chunk: &&Chunk| {
                 let lines = (chunk.path.as_deref(), chunk.span);
                 lines == (Some(&it.part.path), Some(it.part.lines)) && labels.gave(&it.label, chunk)
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
-                let (label, id) = (it.label.clone(), chunk.id.clone());
-                self.recalled.insert(label, id);
+                let facts = self.facts.entry(chunk.id.clone()).or_default();
+                facts.earlier_labels.push(it.label.clone());
+                named.insert(chunk.id.clone());
             }
         }
         let mut is_recalled = is_recalled.into_iter();
-        let ids: BTreeSet<&String> = self.recalled.values().collect();
         self.chunks
-            .retain(|it| !is_recalled.next().unwrap_or(false) || ids.contains(&it.id));
+            .retain(|it| !is_recalled.next().unwrap_or(false) || named.contains(&it.id));
     }
 
     /// Accounts for `again`, chunks removed because another one has the same location: the other
@@ -223,9 +228,9 @@ impl Candidates {
             .iter()
             .filter_map(|it| Some((&it.id, it.other.as_ref()?)))
         {
-            let chance = self.chances.remove(id).unwrap_or(0.0);
-            let of_both = self.chances.entry(other.clone()).or_insert(0.0);
-            *of_both = of_both.max(chance);
+            let chance = self.facts.remove(id).map_or(0.0, |it| it.chance);
+            let of_both = self.facts.entry(other.clone()).or_default();
+            of_both.chance = of_both.chance.max(chance);
         }
         again.retain(|it| {
             let at = |id: &str| stood.get(id).copied().flatten();
@@ -237,21 +242,21 @@ impl Candidates {
 
     /// Replaces the id of each chunk by its label, and puts turns in order.
     fn label(&mut self, labels: &Labels<'_>) {
-        let wholes = self.cut.iter().map(|it| &it.whole);
+        let wholes = self.cuts.open.iter().map(|it| &it.whole);
         let mut names = labels.of(self.chunks.iter().chain(wholes));
         let of_wholes = names.split_off(self.chunks.len());
-        for (cut, label) in self.cut.iter_mut().zip(of_wholes) {
+        for (cut, label) in self.cuts.open.iter_mut().zip(of_wholes) {
             cut.whole.id = label;
         }
         let mut by_id: BTreeMap<String, String> = BTreeMap::new();
         for (chunk, label) in self.chunks.iter_mut().zip(names) {
             let id = std::mem::replace(&mut chunk.id, label.clone());
-            if let Some(chance) = self.chances.remove(&id) {
-                self.chances.insert(label.clone(), chance);
+            if let Some(facts) = self.facts.remove(&id) {
+                self.facts.insert(label.clone(), facts);
             }
             by_id.insert(id, label);
         }
-        for cut in &mut self.cut {
+        for cut in &mut self.cuts.open {
             if let Some(label) = by_id.get(&cut.id) {
                 cut.id.clone_from(label);
             }
@@ -288,14 +293,16 @@ impl Candidates {
     ) -> BTreeMap<String, [Contribution; 5]> {
         let (corpus, texts) = Corpus::with_vectors(bags);
         let rater = Rater::new(&corpus, scoring, gathered.uses.as_ref());
-        let ids = self.named_ids(gathered);
+        self.mark_called(gathered);
         let mut unlike = BTreeSet::new();
         let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
-            let chance = self.chances.get(&chunk.id).copied().unwrap_or(0.0);
+            let facts = self.facts.get(&chunk.id);
+            let chance = facts.map_or(0.0, |it| it.chance);
             let signals = rater.signals(chunk, &text, chance, &mut analyzer);
             let score = scoring.profile.score(&signals);
-            let is_named = chunk.origin == Origin::Reference || ids.contains(&chunk.id);
+            let is_called = facts.is_some_and(|it| it.is_called);
+            let is_named = chunk.origin == Origin::Reference || is_called;
             chunk.relevance = if is_named {
                 Relevance::ONE
             } else {
@@ -314,13 +321,13 @@ impl Candidates {
         self.warnings
             .retain(|it| it.id.as_ref().is_none_or(is_left));
         self.raise(scoring.query, is_awaited);
-        self.pin(&ids);
-        self.called = ids;
+        self.pin();
         let mut ids = ids_of_exchanges(&gathered.history);
         let is_message = |it: &&mut Chunk| it.origin == Origin::Message;
         for chunk in self.chunks.iter_mut().filter(is_message) {
-            let its = chunk.name.as_deref().and_then(|first| ids.remove(first));
-            self.said.extend(its.map(|its| (chunk.id.clone(), its)));
+            if let Some(its) = chunk.name.as_deref().and_then(|first| ids.remove(first)) {
+                self.facts.entry(chunk.id.clone()).or_default().message_ids = its;
+            }
         }
         let messages = self.chunks.iter_mut().filter(is_message);
         name_turns(messages, &gathered.history);
@@ -351,8 +358,8 @@ impl Candidates {
             .collect();
         let mut has_changed = false;
         let chunks = &mut self.chunks;
-        let renamed = &mut self.renamed;
-        self.cut.retain(|Cut { id, whole }| {
+        let Cuts { open, put_back } = &mut self.cuts;
+        open.retain(|Cut { id, whole }| {
             let mut chunks = chunks.iter_mut();
             let Some(chunk) = chunks.find(|it| it.id == *id && !it.pinned) else {
                 return true;
@@ -367,7 +374,7 @@ impl Candidates {
             let relevance = chunk.relevance;
             chunk.clone_from(whole);
             chunk.relevance = relevance;
-            renamed.insert(id.clone(), (whole.id.clone(), whole.span));
+            put_back.insert(id.clone(), (whole.id.clone(), whole.span));
             has_changed = true;
             false
         });
@@ -375,7 +382,7 @@ impl Candidates {
             let others = self.omitted.iter_mut().filter_map(|it| it.other.as_mut());
             let warned = self.warnings.iter_mut().filter_map(|it| it.id.as_mut());
             for id in others.chain(warned) {
-                if let Some((new, _)) = self.renamed.get(id) {
+                if let Some((new, _)) = self.cuts.put_back.get(id) {
                     id.clone_from(new);
                 }
             }
@@ -400,10 +407,11 @@ impl Candidates {
             let its = parts.iter().filter(|it| again[&it.id] == chunk.id);
             for part in its {
                 chunk.renditions.clear();
-                if part.pinned && !self.holding.contains(&part.id) {
-                    self.holding.remove(&chunk.id);
-                } else if !chunk.pinned {
-                    self.holding.insert(chunk.id.clone());
+                let facts = self.facts.get(&part.id);
+                let is_named = part.pinned && !facts.is_some_and(|it| it.is_holding);
+                if is_named || !chunk.pinned {
+                    let facts = self.facts.entry(chunk.id.clone()).or_default();
+                    facts.is_holding = !is_named;
                 }
                 chunk.pinned = true;
                 if part.origin == Origin::Reference {
@@ -422,19 +430,46 @@ impl Candidates {
             .filter(|it| !it.pinned && with.contains(&it.id));
         for chunk in beside.take(room) {
             chunk.pinned = true;
-            self.holding.insert(chunk.id.clone());
+            self.facts.entry(chunk.id.clone()).or_default().is_holding = true;
         }
-        for whole in self.held.values_mut() {
-            if let Some(larger) = again.get(whole) {
-                whole.clone_from(larger);
-            }
+        // What a removed chunk held before is held by the larger one; all of it is taken first, as
+        // that one may be removed too.
+        let held = |(part, whole): (String, String)| {
+            let facts = self.facts.get_mut(&part);
+            let mut held = facts.map_or_else(BTreeSet::new, |it| std::mem::take(&mut it.held));
+            held.insert(part);
+            (whole, held)
+        };
+        let held: Vec<(String, BTreeSet<String>)> = again.into_iter().map(held).collect();
+        for (whole, mut its) in held {
+            self.facts.entry(whole).or_default().held.append(&mut its);
         }
-        self.held.extend(again);
+    }
+
+    /// What is known of the chunk with this id.
+    pub(crate) fn facts(&self, id: &str) -> Option<&Facts> {
+        self.facts.get(id)
+    }
+
+    /// Whether the chunk with this id is named by its label, or by the id of a message.
+    pub(crate) fn is_called(&self, id: &str) -> bool {
+        self.facts(id).is_some_and(|it| it.is_called)
+    }
+
+    /// Whether nobody named the chunk with this id, and it is pinned because it contains others.
+    pub(crate) fn is_holding(&self, id: &str) -> bool {
+        self.facts(id).is_some_and(|it| it.is_holding)
+    }
+
+    /// The new id and lines of the chunk that had this id, if it got lines back.
+    pub(crate) fn put_back_as(&self, id: &str) -> Option<&(String, Option<LineSpan>)> {
+        self.cuts.put_back.get(id)
     }
 
     /// Adds a warning if the search found nothing for the message `asked` and nothing is named.
     pub(crate) fn warn_of_nothing(&mut self, asked: &str, gathered: &Gathered) {
-        let is_there = self.chunks.iter().any(|it| it.pinned) || !self.called.is_empty();
+        let is_there =
+            self.chunks.iter().any(|it| it.pinned) || self.facts.values().any(|it| it.is_called);
         // References that do not resolve have their own warnings.
         let is_named = is_there || !self.unresolved.is_empty();
         if !asked.is_empty() && gathered.found.is_empty() && !is_named {
@@ -448,7 +483,7 @@ impl Candidates {
     /// transient reason, with that reason. To be called after scoring, which resolves references to
     /// ids.
     pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
-        if gathered.unavailable.is_empty() && self.away.is_empty() {
+        if gathered.unavailable.is_empty() && self.unread.transient.is_empty() {
             return None;
         }
         let is_missing = |name: &String| self.unresolved.iter().any(|it| it.reference == *name);
@@ -457,7 +492,7 @@ impl Candidates {
             let parts = parts.filter(|it| it.reference == *name).map(|it| &it.path);
             let recalled = gathered.recalled.iter().filter(|it| it.label == *name);
             let mut paths = parts.chain(recalled.map(|it| &it.part.path));
-            let path = paths.find(|it| self.away.contains(*it))?;
+            let path = paths.find(|it| self.unread.transient.contains(*it))?;
             Some(PortError::new(format!("{path:?} cannot be read")).transient())
         };
         gathered.mentioned.required().find_map(|(what, mention)| {
@@ -468,298 +503,31 @@ impl Candidates {
         })
     }
 
-    /// The ids of the chunks that are named by their label, or by the id of a message.
-    fn named_ids(&mut self, gathered: &Gathered) -> BTreeSet<String> {
-        let mut named = BTreeSet::new();
+    /// Notes which chunks are named by their label, or by the id of a message.
+    fn mark_called(&mut self, gathered: &Gathered) {
         for mention in &gathered.mentioned.all {
             let first = beginning(&gathered.history, &mention.text);
             let is_it = |chunk: &&Chunk| {
                 let is_message = chunk.origin == Origin::Message && first.is_some();
+                let facts = self.facts.get(&chunk.id);
                 chunk.id == mention.text
-                    || self.recalled.get(&mention.text) == Some(&chunk.id)
+                    || facts.is_some_and(|it| it.earlier_labels.contains(&mention.text))
                     || is_message && chunk.name.as_deref() == first
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
-                named.insert(chunk.id.clone());
+                self.facts.entry(chunk.id.clone()).or_default().is_called = true;
                 self.unresolved.retain(|it| it.reference != mention.text);
             }
         }
-        named
     }
 
     /// Pins named chunks. A message gets relevance 1 but is not pinned: it would stand before its
     /// turn.
-    fn pin(&mut self, named: &BTreeSet<String>) {
+    fn pin(&mut self) {
         for chunk in &mut self.chunks {
-            let is_named = chunk.origin == Origin::Reference || named.contains(&chunk.id);
+            let is_called = self.facts.get(&chunk.id).is_some_and(|it| it.is_called);
+            let is_named = chunk.origin == Origin::Reference || is_called;
             chunk.pinned = is_named && chunk.origin != Origin::Message;
         }
     }
-}
-
-/// Computes the signals of chunks.
-struct Rater<'s> {
-    corpus: &'s Corpus,
-    scoring: &'s Scoring<'s>,
-    /// The vector of the question.
-    question: Vector,
-    /// The keywords of the question, with their weights.
-    keywords: Vec<(&'s str, f64)>,
-    /// How often files were useful, if known.
-    uses: Option<&'s BTreeMap<String, u64>>,
-}
-
-impl<'s> Rater<'s> {
-    fn new(
-        corpus: &'s Corpus,
-        scoring: &'s Scoring<'s>,
-        uses: Option<&'s BTreeMap<String, u64>>,
-    ) -> Self {
-        let query = scoring.query;
-        // The keywords are the first terms.
-        let keywords = query.keywords().zip(&query.terms);
-        let keywords =
-            keywords.map(|(it, term)| (it, term.weight * corpus.inverse_document_frequency(it)));
-        Rater {
-            corpus,
-            scoring,
-            question: corpus.vector(scoring.asked),
-            keywords: keywords.collect(),
-            uses,
-        }
-    }
-
-    /// The signals of `chunk`, whose text has the vector `text`, and to which the search gives
-    /// `chance`.
-    fn signals(
-        &self,
-        chunk: &Chunk,
-        text: &Vector,
-        chance: f64,
-        analyzer: &mut Analyzer,
-    ) -> Signals {
-        let mut signals = Signals::default();
-        signals.text_similarity = self.question.cosine(text).max(similarity(chance));
-        let called = terms_of_name(chunk, analyzer);
-        let degree = |word: &str| {
-            if called.iter().any(|it| it == word) {
-                1.0
-            } else {
-                self.corpus.saturation(text, text.count(word))
-            }
-        };
-        let keywords = self.keywords.iter().copied();
-        signals.keyword_match = Some(weighted_keyword_match(keywords, degree));
-        let now = self.scoring.now.as_millis();
-        let decay = self.scoring.profile.decay;
-        signals.recency = recency_at(Some(now), chunk.created_at, decay);
-        signals.source_priority = source_priority(chunk.origin);
-        let uses = self.uses.zip(chunk.path.as_ref());
-        let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
-        signals.usage_frequency = uses.map(usage_frequency);
-        signals
-    }
-}
-
-/// Removes the mention of a file, which tells nothing of the message.
-fn remove_mention(chunk: &mut Chunk) {
-    let is_mention = |it: &Rendition| it.kind() == RenditionKind::Mention;
-    chunk.renditions.retain(|it| !is_mention(it));
-    if chunk.renditions.is_empty() {
-        // The assembler would merge a chunk without renditions with parts of it.
-        let all = Rendition::new(RenditionKind::Full, chunk.full_text(), LEAST_KEPT);
-        chunk.renditions.extend(all);
-    }
-}
-
-/// The text similarity of a part to which the search gives `chance`, by its logarithm: chances are
-/// spread over orders of magnitude, scores are means.
-fn similarity(chance: f64) -> f64 {
-    (1.0 + chance.log10() / DECADES).max(0.0)
-}
-
-/// The terms of the path and of the names of a chunk of a file; none for other chunks.
-fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
-    let names = chunk_names(chunk);
-    names.flat_map(|it| analyzer.terms(it)).collect()
-}
-
-/// The chunks that the search found, each dated by its file.
-fn found_chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
-    let modified: BTreeMap<&str, UnixSeconds> = found
-        .iter()
-        .filter_map(|it| Some((it.part.path.as_str(), it.part.modified_at?)))
-        .collect();
-    let mut chunks = chunks_of(query, found);
-    for chunk in &mut chunks {
-        let at = chunk.path.as_deref().and_then(|path| modified.get(path));
-        chunk.created_at = at.map(|it| it.as_millis());
-    }
-    chunks
-}
-
-/// The parts of files that earlier contexts showed and that are named. Such a part is wanted
-/// whatever its words.
-struct RecalledParts<'g>(BTreeSet<(&'g str, LineSpan)>);
-
-impl<'g> RecalledParts<'g> {
-    fn of(recalled: &'g [Recalled]) -> Self {
-        let parts = recalled.iter();
-        let parts = parts.map(|it| (it.part.path.as_str(), it.part.lines));
-        RecalledParts(parts.collect())
-    }
-
-    fn contain(&self, chunk: &Chunk) -> bool {
-        let location = chunk.path.as_deref().zip(chunk.span);
-        location.is_some_and(|it| self.0.contains(&it))
-    }
-}
-
-/// Weighs those chunks of `read` that the search found, and removes the unlikely ones. Returns the
-/// chance of each remaining one by id.
-fn weigh(prose: &Prose, read: &mut Resolved, found: &BTreeSet<String>) -> BTreeMap<String, f64> {
-    let is_found = |it: &Chunk| found.contains(&it.id);
-    let unlikely = prose.weigh(&mut read.chunks, is_found);
-    read.omitted.extend(unlikely.iter().map(below_min_chance));
-    let of_search = read.chunks.iter().filter(|it| is_found(it));
-    of_search
-        .map(|it| (it.id.clone(), it.relevance.get()))
-        .collect()
-}
-
-/// The chunks of the named parts.
-#[derive(Default)]
-struct NamedChunks {
-    chunks: Vec<Chunk>,
-    /// The references that have none.
-    unresolved: Vec<Unresolved>,
-    /// The hashes of the files of which lines are named.
-    clipped: Vec<(String, [u8; 32])>,
-    /// The files whose lines could not be counted.
-    unread: BTreeSet<String>,
-    /// Those of them that could not be read for a transient reason.
-    away: BTreeSet<String>,
-}
-
-/// If the request is cancelled, the remaining parts are not read.
-fn named_chunks(named: &Named, resolver: &Resolver, keywords: &Arc<[String]>) -> NamedChunks {
-    let mut all = NamedChunks {
-        unresolved: named.unresolved.clone(),
-        ..NamedChunks::default()
-    };
-    for part in &named.parts {
-        if !resolver.is_awaited() {
-            break;
-        }
-        match named_chunk(part, resolver, keywords, &mut all) {
-            Ok(chunk) => all.chunks.push(chunk),
-            Err(why) => all.unresolved.push(Unresolved::new(&part.reference, why)),
-        }
-    }
-    all
-}
-
-/// The chunk of a named part, with its lines limited to those of the file. Notes in `all` the hash
-/// of the text that these were counted in, or that the file cannot be read.
-fn named_chunk(
-    part: &NamedPart,
-    resolver: &Resolver,
-    keywords: &Arc<[String]>,
-    all: &mut NamedChunks,
-) -> Result<Chunk, String> {
-    let span = match part.lines {
-        Some(wanted) => {
-            let text = resolver.sources().text(&part.path);
-            let text = text.map_err(|error| {
-                all.unread.insert(part.path.clone());
-                all.away
-                    .extend(error.is_transient().then(|| part.path.clone()));
-                error.to_string()
-            })?;
-            all.clipped.push((part.path.clone(), *text.unmasked_hash()));
-            Some(within(wanted, &part.path, text.lines().count())?)
-        }
-        None => None,
-    };
-    let id = match span {
-        Some(span) => format!("reference {}:{span}", part.path),
-        None => format!("reference {}", part.path),
-    };
-    let mut chunk = Chunk::new(id, "", Relevance::ONE)
-        .with_path(part.path.clone())
-        .with_kind(file_kind(&part.path, None))
-        .with_pin();
-    chunk.span = span;
-    chunk.origin = Origin::Reference;
-    chunk.matched_keywords = Arc::clone(keywords);
-    if let Some(hit) = &part.hit {
-        chunk.kind = chunk_kind(hit);
-        chunk.name.clone_from(&hit.name);
-        chunk.qualified_name.clone_from(&hit.qualified_name);
-        chunk.language.clone_from(&hit.language);
-    }
-    Ok(chunk)
-}
-
-/// The lines of `wanted` that exist in the file at `path`, which has `count` lines.
-fn within(wanted: LineSpan, path: &str, count: u32) -> Result<LineSpan, String> {
-    LineSpan::new(wanted.start(), wanted.end().min(count))
-        .map_err(|_| format!("{path} has {count} lines"))
-}
-
-/// The chunk that a label was given to, at the lines where it was shown then.
-fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
-    let Recalled { label, part } = recalled;
-    let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
-        .with_path(part.path.clone())
-        .with_kind(file_kind(&part.path, None))
-        .with_span(part.lines);
-    chunk.origin = label_origin(label).unwrap_or_default();
-    chunk.matched_keywords = Arc::clone(keywords);
-    chunk
-}
-
-/// Removes recently shown files that can no longer be read, and gives the others their keywords.
-fn read_recent(recent: &[(String, UnixSeconds)], read: &mut Resolved, keywords: &Arc<[String]>) {
-    let recent = recent.iter().map(|(path, _)| recent_id(path));
-    let recent: BTreeSet<String> = recent.collect();
-    forget_gone(read, &recent);
-    for chunk in &mut read.chunks {
-        if recent.contains(&chunk.id) {
-            chunk.matched_keywords = Arc::clone(keywords);
-        }
-    }
-}
-
-/// Adds the hashes of the files of which lines are named. Those of files that changed in between
-/// become all zeros, which no text has.
-fn note_clipped(clipped: Vec<(String, [u8; 32])>, files: &mut BTreeMap<String, [u8; 32]>) {
-    for (path, hash) in clipped {
-        if files.get(&path) != Some(&hash) {
-            files.insert(path, [0; 32]);
-        }
-    }
-}
-
-/// Removes recently shown files that can no longer be read, as nobody asked for them.
-fn forget_gone(read: &mut Resolved, recent: &BTreeSet<String>) {
-    let gone = read.omitted.extract_if(.., |it| recent.contains(&it.id));
-    let gone: BTreeSet<String> = gone.map(|it| it.id).collect();
-    let is_gone = |it: &Warning| it.id.as_ref().is_some_and(|it| gone.contains(it));
-    read.warnings.retain(|it| !is_gone(it));
-}
-
-fn recent_id(path: &str) -> String {
-    format!("recent {path}")
-}
-
-/// A chunk of a whole file that was shown recently, dated by that time. It has no keywords while it
-/// is read, and so no excerpts: what the file has about the question is found as parts of it.
-fn recent_chunk((path, at): &(String, UnixSeconds)) -> Chunk {
-    let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
-        .with_path(path.clone())
-        .with_kind(file_kind(path, None));
-    chunk.origin = Origin::File;
-    chunk.created_at = Some(at.as_millis());
-    chunk
 }
