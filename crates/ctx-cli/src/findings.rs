@@ -326,14 +326,19 @@ impl<'a> Asked<'a> {
         };
         Asked {
             terms: query.terms.iter().map(weighed).collect(),
-            names: query.names.iter().map(|it| it.text.as_str()).collect(),
-            places: query.files.iter().map(file).collect(),
+            names: query
+                .mentions
+                .names
+                .iter()
+                .map(|it| it.text.as_str())
+                .collect(),
+            places: query.mentions.files.iter().map(file).collect(),
             frames: frames(query, traced).collect(),
-            folders: &query.folders,
-            file_names: &query.file_names,
-            patterns: &query.patterns,
-            phrases: &query.phrases,
-            options: &query.options,
+            folders: &query.mentions.folders,
+            file_names: &query.mentions.file_names,
+            patterns: &query.mentions.patterns,
+            phrases: &query.mentions.phrases,
+            options: &query.mentions.options,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
         }
@@ -346,7 +351,7 @@ fn frames<'a>(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> impl Iterator<I
         start_line: it.span.start(),
         end_line: it.span.end(),
     };
-    let frames = query.frames.iter().enumerate();
+    let frames = query.mentions.frames.iter().enumerate();
     frames.map(move |(at, frame)| Frame {
         path: frame.path.as_deref(),
         line: frame.line,

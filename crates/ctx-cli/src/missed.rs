@@ -103,9 +103,15 @@ impl Missed {
             paths.any(|it| it.ends_with(end))
         };
         let root = Root::open(index.root()).ok();
-        let mentioned = answer.material.query.files.iter().map(|it| &it.path);
+        let mentioned = answer
+            .material
+            .query
+            .mentions
+            .files
+            .iter()
+            .map(|it| &it.path);
         let mut named: Vec<Named> = Vec::new();
-        for name in mentioned.chain(&answer.material.query.file_names) {
+        for name in mentioned.chain(&answer.material.query.mentions.file_names) {
             let end = Path::new(name.strip_prefix("./").unwrap_or(name));
             if end.as_os_str().is_empty() || is_found(end) {
                 continue;

@@ -35,8 +35,8 @@ fn report() -> String {
 fn analyse(criterion: &mut Criterion) {
     let report = report();
     let query = Query::analyse(&report);
-    assert_eq!(query.files[0].line, Some(142));
-    assert!(query.frames.len() > 20 && !query.terms.is_empty());
+    assert_eq!(query.mentions.files[0].line, Some(142));
+    assert!(query.mentions.frames.len() > 20 && !query.terms.is_empty());
     criterion.bench_function("analyse/4 kB", |b| {
         b.iter(|| Query::analyse(black_box(&report)));
     });

@@ -50,13 +50,6 @@ struct Defined {
 }
 
 impl Query {
-    /// Whether it is [typed](Query::typed), and is only the beginning of a definition (`def get`,
-    /// `pub fn layer<L>(self`, `class Session`), or asks where a name is defined. Its only
-    /// [name](Query::names) is then the defined one.
-    pub fn asks_for_definition(&self) -> bool {
-        self.is_definition
-    }
-
     /// Adds the name after the keyword of a definition, and removes the terms that only mark it as
     /// one.
     pub(crate) fn note_definition(&mut self) {
@@ -70,9 +63,9 @@ impl Query {
         let name = defined.name;
         self.is_definition = defined.said.is_some();
         if self.is_definition {
-            self.names = vec![name];
-        } else if !self.names.iter().any(|it| it.last == name.last) {
-            self.names.push(name);
+            self.mentions.names = vec![name];
+        } else if !self.mentions.names.iter().any(|it| it.last == name.last) {
+            self.mentions.names.push(name);
         }
         let said = defined.said.unwrap_or_default();
         let said = Analyzer::default().terms(&said.join(" "));

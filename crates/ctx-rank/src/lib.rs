@@ -6,6 +6,7 @@ mod failures;
 mod foreign;
 mod fusion;
 mod generated;
+mod intent;
 mod keywords;
 mod logs;
 mod mentions;
@@ -29,11 +30,12 @@ pub use fusion::{
     Fused, FusionError, List, RRF_K, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
+pub use intent::Intent;
 pub use keywords::{Keywords, chunk_names};
 pub use mentions::{FileMention, file_before_text, lines_beside};
 pub use names::Name;
 pub use project::FRONT_FILES;
-pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
+pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Mentions, Query, Region, Term};
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{

@@ -79,7 +79,7 @@ const WHO: [&str; 4] = ["i", "one", "to", "we"];
 /// title of a page.
 const GETTING: [&str; 2] = ["get", "getting"];
 /// The names, without extensions, of the files that answer a question about a
-/// [project](Query::is_of_project) or its [news](Query::is_of_news): first the file about the
+/// [project](crate::Intent::Project) or its [news](crate::Intent::News): first the file about the
 /// project as a whole, then those about its changes, which begin with the latest.
 pub const FRONT_FILES: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// Words that ask what is new.
@@ -109,7 +109,7 @@ const OF_PARTS: [&str; 14] = [
 
 impl Query {
     /// Sets the project's `name`, mostly that of its folder: `what is flask?` is then a question
-    /// [about it](Query::is_of_project). A name that parts of a project often have, such as
+    /// [about it](crate::Intent::Project). A name that parts of a project often have, such as
     /// `server`, is ignored.
     #[must_use]
     pub fn in_project(mut self, name: &str) -> Self {
@@ -124,17 +124,15 @@ impl Query {
         self
     }
 
-    /// Whether it is [typed](Query::typed), and asks only about the project as a whole, or how to
-    /// begin with it: `what does this repo do?`, `overview`, `how do I get started`. The `README`
-    /// answers that, which is then among the [names of files](Query::file_names). The project is
-    /// known by name after [`in_project`](Query::in_project).
-    pub fn is_of_project(&self) -> bool {
+    /// Whether it is about the [project](crate::Intent::Project).
+    pub(crate) fn is_of_project(&self) -> bool {
         self.fronts.first() == FRONT_FILES.first()
     }
 
     fn asks_of_project(&self) -> bool {
-        let names_more =
-            !self.files.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
+        let names_more = !self.mentions.files.is_empty()
+            || !self.mentions.folders.is_empty()
+            || !self.mentions.phrases.is_empty();
         if names_more {
             return false;
         }
@@ -178,9 +176,8 @@ impl Query {
         }
     }
 
-    /// Whether it is [typed](Query::typed), and asks only what is new in the last release, without
-    /// naming a version: the changelog says that first.
-    pub fn is_of_news(&self) -> bool {
+    /// Whether it is about the [news](crate::Intent::News) of the project.
+    pub(crate) fn is_of_news(&self) -> bool {
         self.fronts.first() == FRONT_FILES.get(1)
     }
 
@@ -218,7 +215,7 @@ impl Query {
             &[]
         };
         if !self.fronts.is_empty() {
-            self.file_names = self.fronts.iter().map(|&it| it.to_owned()).collect();
+            self.mentions.file_names = self.fronts.iter().map(|&it| it.to_owned()).collect();
         }
     }
 

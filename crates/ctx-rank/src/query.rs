@@ -115,16 +115,11 @@ impl Term {
     }
 }
 
-/// A question or an issue report, taken apart.
+/// What a question names. Each list has its items once, in the order of the question, and at most
+/// [`MOST_MENTIONS`] of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Query {
-    /// The question as asked, up to [`MOST_BYTES`].
-    pub text: String,
-    /// Terms to search for, the heaviest first; ties in the order of their text.
-    pub terms: Vec<Term>,
-    /// The terms of the first line alone.
-    pub title: Vec<Term>,
+pub struct Mentions {
     /// Identifiers, in the order of the question. In a report, one whose last part is a stop word
     /// or shorter than three bytes is left out, with all that precedes that part, also in code:
     /// `Pool.get` and `pool.id` are, `Session.send` is not. Too many things have such a name for
@@ -145,8 +140,8 @@ pub struct Query {
     /// Possible names of files without a known extension, as written: a single word in quotation
     /// marks or backticks without an underscore, each word of a typed question with a capital
     /// letter or a dot, and its only word. The caller keeps those that exist: `README`,
-    /// `Cargo.lock`. For a question [about the project](Query::is_of_project), `README`, and for
-    /// one about [what is new](Query::is_of_news), the names of changelogs.
+    /// `Cargo.lock`. For a question [about the project](crate::Intent::Project), `README`, and for
+    /// one about [what is new](crate::Intent::News), the names of changelogs.
     pub file_names: Vec<String>,
     /// Patterns of file names in a [typed](Query::typed) question: `*.toml`, `test_*.py`,
     /// `src/**/*.rs`. Such a word mentions no file, but may give a folder, too.
@@ -158,6 +153,20 @@ pub struct Query {
     /// Options of commands in the first line, with their dashes and without values: `--no-color` of
     /// `--no-color=always`. Their words are no names.
     pub options: Vec<String>,
+}
+
+/// A question or an issue report, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Query {
+    /// The question as asked, up to [`MOST_BYTES`].
+    pub text: String,
+    /// Terms to search for, the heaviest first; ties in the order of their text.
+    pub terms: Vec<Term>,
+    /// The terms of the first line alone.
+    pub title: Vec<Term>,
+    /// What it names.
+    pub mentions: Mentions,
     /// Failures: messages in code blocks and traces, and lines of text that begin with the name of
     /// an error. The first eight, each up to 200 bytes.
     pub failures: Vec<String>,
@@ -238,7 +247,7 @@ impl Query {
         query.failures = failures.found();
         let first = first_line(&body);
         query.title = title(first, foreign, typed.is_some());
-        query.options = options_in(first);
+        query.mentions.options = options_in(first);
         query.typed = typed;
         query.note_typed();
         query.note_definition();
@@ -261,7 +270,10 @@ impl Query {
     /// The identifiers that the question itself names, and no code or trace in it.
     pub fn names_outside_code(&self) -> impl Iterator<Item = &Name> {
         let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
-        self.names.iter().filter(move |it| is_told(it.region))
+        self.mentions
+            .names
+            .iter()
+            .filter(move |it| is_told(it.region))
     }
 
     /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
@@ -269,24 +281,26 @@ impl Query {
     /// name may be that of something else (`Node.js`), and reports mention files of other projects.
     pub fn mentioned_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&FileMention| it.is_part() || it.path.contains('/');
-        let meant = self.files.iter().filter(is_meant);
-        let is_joined = |it: &FileMention| self.files.iter().any(|other| it.is_joined_to(other));
+        let meant = self.mentions.files.iter().filter(is_meant);
+        let is_joined = |it: &FileMention| {
+            self.mentions
+                .files
+                .iter()
+                .any(|other| it.is_joined_to(other))
+        };
         let meant = meant.filter(move |it| self.typed.is_some() && !is_joined(it));
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
     }
 
-    /// Whether it is [typed](Query::typed), mentions files, and asks for nothing specific about
-    /// them: `what does CONTRIBUTING.md say?`. A file without an extension has no small letter:
-    /// `README`. A question about the project asks for its `README`, and one about its news for a
-    /// changelog.
-    pub fn is_of_files_alone(&self) -> bool {
+    /// Whether it asks for [files](crate::Intent::Files) as a whole.
+    pub(crate) fn is_of_files_alone(&self) -> bool {
         if !self.fronts.is_empty() {
             return true;
         }
         let is_document = |it: &String| !it.contains(char::is_lowercase);
-        let files = self.file_names.iter().filter(|it| is_document(it));
-        let has_file = !self.files.is_empty() || files.clone().next().is_some();
-        let has_no_part = !self.files.iter().any(FileMention::is_part);
+        let files = self.mentions.file_names.iter().filter(|it| is_document(it));
+        let has_file = !self.mentions.files.is_empty() || files.clone().next().is_some();
+        let has_no_part = !self.mentions.files.iter().any(FileMention::is_part);
         let is_of_one = |word: &str| {
             says_nothing(word)
                 || is_asking(word)
@@ -296,7 +310,7 @@ impl Query {
         self.typed.is_some()
             && has_file
             && has_no_part
-            && self.phrases.is_empty()
+            && self.mentions.phrases.is_empty()
             && self.words().all(is_of_one)
     }
 
@@ -306,14 +320,13 @@ impl Query {
         self.terms.iter().take(KEYWORDS).map(|it| it.text.as_str())
     }
 
-    /// Whether it is [typed](Query::typed) and only asks for files by [patterns](Query::patterns):
-    /// `which *.toml files are there?`.
-    pub fn is_of_patterns_alone(&self) -> bool {
+    /// Whether it asks for files by [patterns](crate::Intent::Patterns).
+    pub(crate) fn is_of_patterns_alone(&self) -> bool {
         let words = self.typed.iter().flat_map(|it| it.split(is_between));
         let words = words.filter(|it| pattern_of(it).is_none());
         let mut words = words.map(|it| it.trim_matches(|it: char| !it.is_alphanumeric()));
         let is_file = |it: &str| ["all", "files", "list"].contains(&it.to_lowercase().as_str());
-        !self.patterns.is_empty()
+        !self.mentions.patterns.is_empty()
             && words.all(|it| it.is_empty() || says_nothing(it) || is_asking(it) || is_file(it))
     }
 
@@ -326,8 +339,11 @@ impl Query {
     /// Whether there is nothing to search for. A typed question of stop words is not empty if one
     /// of them may be a name.
     pub fn is_empty(&self) -> bool {
-        let has_paths = !self.files.is_empty() || !self.file_names.is_empty();
-        self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
+        let has_paths = !self.mentions.files.is_empty() || !self.mentions.file_names.is_empty();
+        self.terms.is_empty()
+            && self.mentions.names.is_empty()
+            && !has_paths
+            && self.mentions.patterns.is_empty()
     }
 
     /// Raises the weight of versions in a typed question: it is about that version, and its other
@@ -350,15 +366,15 @@ impl Query {
     fn note_typed(&mut self) {
         let words: Vec<String> = self.words().map(str::to_owned).collect();
         // The words of a pattern are not considered alone.
-        let is_alone = words.len() == 1 && self.patterns.is_empty();
+        let is_alone = words.len() == 1 && self.mentions.patterns.is_empty();
         for word in words {
             let is_letter = is_alone && word.len() == 1 && may_be_file_name(&word);
-            if is_letter && !says_nothing(&word) && self.names.is_empty() {
-                self.names.push(Name::alone(&word));
+            if is_letter && !says_nothing(&word) && self.mentions.names.is_empty() {
+                self.mentions.names.push(Name::alone(&word));
             }
             let stands_out = word.contains(|c: char| c.is_uppercase() || c == '.');
             if (is_alone || stands_out) && is_file_name(&word) {
-                keep(&mut self.file_names, word);
+                keep(&mut self.mentions.file_names, word);
             }
         }
         self.name_fronts();
@@ -367,7 +383,7 @@ impl Query {
             let names = words.iter().filter(|it| may_be_name(it, is_alone));
             let names: Vec<Name> = names.map(|it| Name::alone(it)).collect();
             for name in names {
-                keep(&mut self.names, name);
+                keep(&mut self.mentions.names, name);
             }
         }
     }
@@ -677,9 +693,9 @@ impl Reader {
                     self.terms(piece, Region::Title);
                 }
                 if piece.split_whitespace().nth(1).is_some() {
-                    keep(&mut self.query.phrases, piece.to_owned());
+                    keep(&mut self.query.mentions.phrases, piece.to_owned());
                 } else if is_quoted_file_name(piece) {
-                    keep(&mut self.query.file_names, piece.to_owned());
+                    keep(&mut self.query.mentions.file_names, piece.to_owned());
                 }
             } else if !piece.is_empty() {
                 self.piece(piece, around, region);
@@ -751,7 +767,7 @@ impl Reader {
         if let Some(mut frame) = self.recovered.take() {
             let function = recovered_function(line);
             frame.function = function.map(str::to_owned);
-            keep(&mut self.query.frames, frame);
+            keep(&mut self.query.mentions.frames, frame);
             if function.is_some() {
                 return self.says(line, Region::Trace);
             }
@@ -810,7 +826,7 @@ impl Reader {
             }
             None => self.says(line, Region::Trace),
         }
-        keep(&mut self.query.frames, frame);
+        keep(&mut self.query.mentions.frames, frame);
     }
 
     /// Keeps the test that `line` of a runner reports as failed; whether it reports one. A title of
@@ -834,8 +850,13 @@ impl Reader {
             region: region.min(Region::InlineCode),
         };
         match path.or_else(|| self.failed_in.clone()) {
-            Some(path) => keep(&mut self.query.files, FileMention::defined(path, name)),
-            None if !suites.is_empty() && last.contains(' ') => keep(&mut self.query.names, name),
+            Some(path) => keep(
+                &mut self.query.mentions.files,
+                FileMention::defined(path, name),
+            ),
+            None if !suites.is_empty() && last.contains(' ') => {
+                keep(&mut self.query.mentions.names, name);
+            }
             None => return false,
         }
         true
@@ -857,7 +878,7 @@ impl Reader {
             let pattern = pattern_of(word).filter(|_| self.is_typed && is_text);
             let is_pattern = pattern.is_some();
             if let Some(pattern) = pattern {
-                keep(&mut self.query.patterns, pattern);
+                keep(&mut self.query.mentions.patterns, pattern);
             }
             let names_test = || word.contains(".py::") && !has_passed(line);
             let defined = (self.is_typed || names_test()).then(|| definition_of(word));
@@ -879,7 +900,7 @@ impl Reader {
                 {
                     (mention.line, mention.end) = (Some(line), end);
                 }
-                keep(&mut self.query.files, mention);
+                keep(&mut self.query.mentions.files, mention);
             }
             if !names_file
                 && is_text
@@ -888,17 +909,17 @@ impl Reader {
                 // The folder itself may have this name: `@scope/package`.
                 let bare = folder.strip_prefix('@').filter(|_| self.is_typed);
                 let bare = bare.map(|it| it.trim_start_matches('/').to_owned());
-                keep(&mut self.query.folders, folder);
+                keep(&mut self.query.mentions.folders, folder);
                 if let Some(bare) = bare.filter(|it| !it.is_empty()) {
-                    keep(&mut self.query.folders, bare);
+                    keep(&mut self.query.mentions.folders, bare);
                 }
             }
         }
         for phrase in quoted(line) {
             if phrase.split_whitespace().nth(1).is_some() {
-                keep(&mut self.query.phrases, phrase.to_owned());
+                keep(&mut self.query.mentions.phrases, phrase.to_owned());
             } else if is_text && is_quoted_file_name(phrase) {
-                keep(&mut self.query.file_names, phrase.to_owned());
+                keep(&mut self.query.mentions.file_names, phrase.to_owned());
             }
         }
         self.says(line, region);
@@ -907,9 +928,15 @@ impl Reader {
     /// Adds the names and the terms of `text`.
     fn says(&mut self, text: &str, region: Region) {
         for name in names_in(text, region, self.is_typed) {
-            match self.query.names.iter_mut().find(|it| it.text == name.text) {
+            match self
+                .query
+                .mentions
+                .names
+                .iter_mut()
+                .find(|it| it.text == name.text)
+            {
                 Some(known) => known.region = known.region.min(name.region),
-                None => keep(&mut self.query.names, name),
+                None => keep(&mut self.query.mentions.names, name),
             }
         }
         self.terms(text, region);
@@ -973,7 +1000,7 @@ impl Reader {
     fn finish(self) -> Query {
         let mut query = self.query;
         if let Some(frame) = self.recovered {
-            keep(&mut query.frames, frame);
+            keep(&mut query.mentions.frames, frame);
         }
         let (terms, left_out) = heaviest(self.weights);
         query.terms = terms;

@@ -1,10 +1,10 @@
 //! What a file is for, by its path and its text.
 
-use crate::Query;
 use crate::generated::{is_minified, says_generated};
 use crate::mentions::is_written;
 use crate::query::is_asking;
 use crate::words::says_nothing;
+use crate::{Intent, Query};
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,10 +157,14 @@ impl Role {
 
     /// Whether `query` names a file or a folder of this role.
     fn is_named(self, query: &Query) -> bool {
-        let files = query.files.iter().map(|it| it.path.as_str());
-        let names = query.file_names.iter().chain(&query.patterns);
+        let files = query.mentions.files.iter().map(|it| it.path.as_str());
+        let names = query
+            .mentions
+            .file_names
+            .iter()
+            .chain(&query.mentions.patterns);
         let mut files = files.chain(names.map(String::as_str));
-        let mut folders = query.folders.iter();
+        let mut folders = query.mentions.folders.iter();
         files.any(|it| Role::of(it) == self)
             || folders.any(|it| Role::of(&format!("{it}/all")) == self)
     }
@@ -194,10 +198,9 @@ impl Role {
 }
 
 impl Query {
-    /// Whether it is [typed](Query::typed), and asks about changes: it has a version, asks for a
-    /// changelog or for [what is new](Query::is_of_news), or when or in which release something was
-    /// changed.
-    pub fn asks_of_changes(&self) -> bool {
+    /// Whether it is about [changes](Intent::Changes): it has a version, asks for a changelog or
+    /// for what is new, or when or in which release something was changed.
+    pub(crate) fn is_of_changes(&self) -> bool {
         const CAME: [&str; 7] = [
             "added",
             "changed",
@@ -219,7 +222,7 @@ impl Query {
         };
         let has_version = self.typed.is_some() && self.has_version();
         has_version
-            || self.is_of_news()
+            || self.asks_for(Intent::News)
             || has(&["changelog", "changelogs", "news"])
             || has(&["when"]) && has(&CAME)
             || words.windows(2).any(is_pair)

@@ -81,7 +81,12 @@ impl Snippets {
             numbers.entry(term.text.clone()).or_insert(next);
         }
         let typed = (query.words().count() >= FEW_WORDS).then_some(query.typed.as_ref());
-        let phrases = query.phrases.iter().chain(typed.flatten()).take(PHRASES);
+        let phrases = query
+            .mentions
+            .phrases
+            .iter()
+            .chain(typed.flatten())
+            .take(PHRASES);
         let mut number = |text: String| {
             let next = numbers.len();
             *numbers.entry(text).or_insert(next)

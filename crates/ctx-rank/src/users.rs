@@ -31,11 +31,14 @@ struct Cue {
 }
 
 impl Query {
-    /// Whether a [typed](Query::typed) question with one or two names asks for their users:
-    /// `callers of parse_header`, `who calls parse`, `where is Session used`,
-    /// `references to MAX_SIZE`.
-    pub fn asks_for_users(&self) -> bool {
-        let mut names: Vec<&str> = self.names.iter().map(|it| it.last.as_str()).collect();
+    /// Whether it asks for the [users](crate::Intent::Users) of its names.
+    pub(crate) fn asks_for_users(&self) -> bool {
+        let mut names: Vec<&str> = self
+            .mentions
+            .names
+            .iter()
+            .map(|it| it.last.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         (1..=MOST_NAMES).contains(&names.len()) && cue(&self.lower()).is_some()
@@ -48,8 +51,8 @@ impl Query {
             return;
         };
         let name = self.used(&cue);
-        if cue.is_call && self.names.is_empty() {
-            self.names.extend(name);
+        if cue.is_call && self.mentions.names.is_empty() {
+            self.mentions.names.extend(name);
         }
         if self.asks_for_users() {
             for terms in [&mut self.terms, &mut self.title] {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ctx_model::{PartKind, Tokens, UnixSeconds};
-use ctx_rank::{FileMention, Profile, Query, Role};
+use ctx_rank::{FileMention, Intent, Profile, Query, Role};
 
 use crate::ports::Field;
 use crate::strategies::{Depth, may_name_files};
@@ -145,13 +145,13 @@ impl Weights {
             return;
         }
         let is_alone = query.words().nth(1).is_none();
-        if !query.files.is_empty() {
+        if !query.mentions.files.is_empty() {
             *self.strategy_mut(Strategy::Similar) *= if is_alone { ALONE } else { TYPED };
         }
-        let names_one = is_alone && (!query.files.is_empty() || may_name_files(query));
+        let names_one = is_alone && (!query.mentions.files.is_empty() || may_name_files(query));
         if names_part(query) {
             *self.strategy_mut(Strategy::Places) *= TYPED_LINE;
-        } else if names_one || query.is_of_patterns_alone() {
+        } else if names_one || query.asks_for(Intent::Patterns) {
             *self.strategy_mut(Strategy::Places) *= ALONE_MENTION;
         }
     }
@@ -163,13 +163,13 @@ impl Weights {
         if query.typed.is_none() {
             self.documents = 0.0;
         }
-        self.changelogs = query.asks_of_changes();
+        self.changelogs = query.asks_for(Intent::Changes);
         let is_alone = query.words().nth(1).is_none();
         let mut others = Role::ALL.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         let asks_for_others =
-            asks_for_others || query.asks_for_users() || query.asks_for_definition();
-        let names_files = query.is_of_patterns_alone() || names_part(query);
+            asks_for_others || query.asks_for(Intent::Users) || query.asks_for(Intent::Definition);
+        let names_files = query.asks_for(Intent::Patterns) || names_part(query);
         if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
         }
@@ -218,17 +218,21 @@ fn index_of(role: Role) -> usize {
 /// Whether a typed question is a single name that is a stop word or has less than three bytes.
 fn is_common_name(query: &Query) -> bool {
     let is_alone = query.typed.is_some() && query.words().nth(1).is_none();
-    is_alone && matches!(&query.names[..], [name] if name.is_common())
+    is_alone && matches!(&query.mentions.names[..], [name] if name.is_common())
 }
 
 fn names_part(query: &Query) -> bool {
-    query.files.iter().any(FileMention::is_part)
+    query.mentions.files.iter().any(FileMention::is_part)
 }
 
 /// The factor for the weight of mentions in a report ([`TERSE`], [`VAGUE`]).
 fn of_report(query: &Query) -> f64 {
-    if query.frames.is_empty() && !names_part(query) {
-        return if query.files.is_empty() { VAGUE } else { 1.0 };
+    if query.mentions.frames.is_empty() && !names_part(query) {
+        return if query.mentions.files.is_empty() {
+            VAGUE
+        } else {
+            1.0
+        };
     }
     let said: f64 = query.terms.iter().map(|it| it.weight).sum();
     (TERSE / said).clamp(1.0, TYPED_LINE)
@@ -353,16 +357,21 @@ impl Options {
     /// The options with the weights of names, files, documents and users adjusted to `query`, and
     /// full weight for roles that it asks for.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
-        let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+        let names: BTreeSet<&str> = query
+            .mentions
+            .names
+            .iter()
+            .map(|it| it.last.as_str())
+            .collect();
         let mut options = self.clone();
         let of_names = options.weights.strategy_mut(Strategy::Names);
         *of_names = self.weights.of_names(names.len());
-        if is_common_name(query) || query.asks_for_definition() {
+        if is_common_name(query) || query.asks_for(Intent::Definition) {
             *of_names *= MEANT_NAME;
         }
         options.weights.weigh_files(query);
         options.weights.weigh_documents(query);
-        if options.wants(Strategy::Relations) && query.asks_for_users() {
+        if options.wants(Strategy::Relations) && query.asks_for(Intent::Users) {
             options.weights.weigh_users();
         }
         for role in Role::ALL.iter().filter(|it| it.is_asked_for(query)) {

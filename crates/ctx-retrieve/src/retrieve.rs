@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin, UnixSeconds, Warning};
-use ctx_rank::{Contribution, Query, Role, Signals, recency_at, source_priority, usage_frequency};
+use ctx_rank::{
+    Contribution, Intent, Query, Role, Signals, recency_at, source_priority, usage_frequency,
+};
 use futures_util::future::join_all;
 use tracing::debug;
 
@@ -75,15 +77,15 @@ pub struct Retrieved {
     pub reports: Vec<Report>,
     /// The number of matching parts beyond the limit, below the least score, or of another kind.
     pub left_out: usize,
-    /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each
-    /// may refer to. Empty if the strategy `places` was not used.
+    /// For the first calls of stack traces, in the order of [`ctx_rank::Mentions::frames`], the
+    /// parts that each may refer to. Empty if the strategy `places` was not used.
     pub traced: Vec<Vec<Arc<Part>>>,
     /// The lines that the question names, by file: those of mentioned files, and of calls that were
     /// found where the trace says. For a line that no part holds, the nearest ones of the parts
     /// before and after it, too.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
     /// The documents that the question asks for, if it asks for nothing else
-    /// ([`Query::is_of_files_alone`]); if none has such a name, those with the most similar names.
+    /// ([`ctx_rank::Intent::Files`]); if none has such a name, those with the most similar names.
     /// Their parts come first, in order.
     pub whole: BTreeSet<String>,
     /// Warnings for a receipt: `no_such_line`, if a typed question names a line beyond the end of
@@ -288,7 +290,7 @@ impl Retriever {
         let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
         let query = Arc::clone(query);
         let (answer, took) = call_port(options.deadline, async move {
-            if query.asks_for_users() {
+            if query.asks_for(Intent::Users) {
                 strategies::users(&*search, &*relations, &query).await
             } else {
                 strategies::relations(&*search, &*relations, &seeds).await
@@ -519,7 +521,7 @@ fn contributions_by_kind<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Contribut
 /// in one part, which may rank far behind parts that repeat its words.
 fn may_quote(query: &Query) -> bool {
     let is_typed = query.words().nth(FEW_WORDS - 1).is_some();
-    is_typed || !query.phrases.is_empty() || !query.failures.is_empty()
+    is_typed || !query.mentions.phrases.is_empty() || !query.failures.is_empty()
 }
 
 /// The signals of `ranked`; `best` is the highest fused score.

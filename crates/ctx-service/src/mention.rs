@@ -396,7 +396,7 @@ fn with_lines_beside<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
 
 /// Whether `name` is the path of a file, by its extension.
 fn is_path(name: &str) -> bool {
-    !Query::analyse(name).files.is_empty()
+    !Query::analyse(name).mentions.files.is_empty()
 }
 
 /// What is named at the beginning of `rest`, which follows `before` and an `@`: all between

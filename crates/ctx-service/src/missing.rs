@@ -59,11 +59,16 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         return Vec::new();
     }
     let quoted = query
+        .mentions
         .names
         .iter()
         .filter(|it| it.region == Region::InlineCode);
     for name in quoted.take(FILES_NAMED) {
-        let is_of_file = query.files.iter().any(|it| it.path.contains(&name.text));
+        let is_of_file = query
+            .mentions
+            .files
+            .iter()
+            .any(|it| it.path.contains(&name.text));
         if !is_of_file && names.iter().all(|(_, last)| *last != name.last) {
             names.push((&name.text, &name.last));
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
-use ctx_rank::{Query, chances_in_section, sentence_chances};
+use ctx_rank::{Intent, Query, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Retrieved;
 
@@ -131,7 +131,7 @@ impl Prose {
     /// them, since they are wanted whatever they say: passages with a named line, those of
     /// documents asked for as a whole, and all if the question asks which files there are.
     fn runs(&self, chunks: &[Chunk], is_weighed: impl Fn(&Chunk) -> bool) -> Vec<Vec<Passage>> {
-        if self.query.is_of_patterns_alone() {
+        if self.query.asks_for(Intent::Patterns) {
             return Vec::new();
         }
         let order = (0..chunks.len()).filter(|&it| is_weighed(&chunks[it]));

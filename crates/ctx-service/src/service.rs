@@ -11,7 +11,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
     Relevance, Tokens, Warning,
 };
-use ctx_rank::Query;
+use ctx_rank::{Intent, Query};
 use ctx_resolve::{Resolved, Resolver, file_kind, lines_of_pictures};
 use ctx_retrieve::{
     DEFAULT_LIMIT, Found, Options as RetrieveOptions, Part, PortError, Retrieved, Retriever,
@@ -318,7 +318,7 @@ impl Service {
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
-        let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();
+        let is_brief = max_tokens <= FEW_TOKENS && query.asks_for(Intent::Project);
         let without_pictures = if is_brief {
             retrieved.whole.clone()
         } else {
@@ -524,7 +524,7 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
         .iter()
         .take(EXCERPT_TERMS)
         .map(|it| it.text.clone());
-    let options = query.options.iter().cloned();
+    let options = query.mentions.options.iter().cloned();
     let all = names.chain(terms).chain(options);
     let mut keywords: Vec<String> = all.filter(|it| it.len() > 2).collect();
     keywords.sort_unstable();

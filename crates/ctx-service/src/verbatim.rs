@@ -69,7 +69,7 @@ pub(crate) fn raise(
     chunks: &mut [Chunk],
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<Raised> {
-    let phrases = query.phrases.iter().chain(&query.typed);
+    let phrases = query.mentions.phrases.iter().chain(&query.typed);
     let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
     let mut phrases: Vec<String> = phrases
         .map(|it| plain(it))
@@ -77,7 +77,12 @@ pub(crate) fn raise(
         .collect();
     phrases.sort_unstable();
     phrases.dedup();
-    let options = query.options.iter().take(OPTIONS).map(|it| plain(it));
+    let options = query
+        .mentions
+        .options
+        .iter()
+        .take(OPTIONS)
+        .map(|it| plain(it));
     let options = options.filter_map(|it| Phrase::new(it, Form::Option));
     let phrases = phrases
         .into_iter()

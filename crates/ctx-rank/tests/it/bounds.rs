@@ -44,10 +44,10 @@ fn mentions_are_bounded() {
     let text = text.join("\n");
     let query = Query::analyse(&text);
     let counts = [
-        query.names.len(),
-        query.files.len(),
-        query.frames.len(),
-        query.phrases.len(),
+        query.mentions.names.len(),
+        query.mentions.files.len(),
+        query.mentions.frames.len(),
+        query.mentions.phrases.len(),
         query.code.len(),
     ];
     assert_eq!(counts, [MOST_MENTIONS; 5]);
@@ -56,10 +56,10 @@ fn mentions_are_bounded() {
 #[test]
 fn data_is_no_name_and_no_frame() {
     let query = Query::analyse(&format!("title\n`{}`", "aB_".repeat(30_000)));
-    assert!(query.names.is_empty());
+    assert!(query.mentions.names.is_empty());
     let path = "a/".repeat(50_000);
     let query = Query::analyse(&format!("title\n{path}b.py:3: in f\nat {path}c.js:3:4"));
-    assert!(query.frames.is_empty() && query.files.is_empty());
+    assert!(query.mentions.frames.is_empty() && query.mentions.files.is_empty());
 }
 
 /// What tries to take more time than its length, as a pattern that is repeated.

@@ -145,14 +145,14 @@ proptest! {
             };
             prop_assert!(terms.is_sorted_by(order));
         }
-        let lines = query.files.iter().map(|it| it.line).chain(query.frames.iter().map(|it| it.line));
+        let lines = query.mentions.files.iter().map(|it| it.line).chain(query.mentions.frames.iter().map(|it| it.line));
         prop_assert!(lines.flatten().all(|line| line > 0));
-        prop_assert!(query.files.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
-        prop_assert!(query.names.iter().all(|it| it.text.ends_with(&it.last)));
-        prop_assert!(query.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
-        prop_assert!(query.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
-        let has_paths = !query.files.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty();
-        let nothing = query.terms.is_empty() && query.names.is_empty() && !has_paths;
+        prop_assert!(query.mentions.files.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
+        prop_assert!(query.mentions.names.iter().all(|it| it.text.ends_with(&it.last)));
+        prop_assert!(query.mentions.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
+        prop_assert!(query.mentions.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
+        let has_paths = !query.mentions.files.is_empty() || !query.mentions.file_names.is_empty() || !query.mentions.patterns.is_empty();
+        let nothing = query.terms.is_empty() && query.mentions.names.is_empty() && !has_paths;
         prop_assert_eq!(query.is_empty(), nothing);
     }
 

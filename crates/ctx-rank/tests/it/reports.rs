@@ -1,6 +1,6 @@
 //! Analysis of issue reports.
 
-use ctx_rank::{Query, Region, Role};
+use ctx_rank::{Intent, Query, Region, Role};
 
 use crate::{terms, texts, weight};
 
@@ -8,6 +8,7 @@ use crate::{terms, texts, weight};
 fn files(text: &str, expected: &[(&str, u32)]) {
     let query = Query::analyse(text);
     let found: Vec<(&str, u32)> = query
+        .mentions
         .files
         .iter()
         .map(|it| (it.path.as_str(), it.line.unwrap_or(0)))
@@ -18,7 +19,7 @@ fn files(text: &str, expected: &[(&str, u32)]) {
 /// Each frame as `path:line function`.
 fn frames(text: &str) -> Vec<String> {
     let query = Query::analyse(text);
-    let frames = query.frames.iter().map(|it| {
+    let frames = query.mentions.frames.iter().map(|it| {
         let path = it.path.as_deref().unwrap_or("-");
         let function = it.function.as_deref().unwrap_or("-");
         format!("{path}:{} {function}", it.line.unwrap_or(0))
@@ -28,7 +29,7 @@ fn frames(text: &str) -> Vec<String> {
 
 fn names(text: &str) -> Vec<String> {
     let query = Query::analyse(text);
-    query.names.into_iter().map(|it| it.text).collect()
+    query.mentions.names.into_iter().map(|it| it.text).collect()
 }
 
 const REPORT: &str = "Cookies are lost when `Session.resolve_redirects` follows a 302
@@ -66,11 +67,12 @@ ValueError: no such jar
 fn a_report_is_taken_apart() {
     let query = Query::analyse(REPORT);
     assert!(texts(&query.terms[..3]).contains(&"cooki"));
-    assert_eq!(query.phrases, ["moved for good"]);
+    assert_eq!(query.mentions.phrases, ["moved for good"]);
     assert_eq!(query.code.len(), 2);
     assert!(query.code[0].starts_with("import requests\n"));
     assert_eq!((query.terms_left_out, query.bytes_left_out), (0, 0));
     let paths: Vec<(&str, Option<u32>)> = query
+        .mentions
         .files
         .iter()
         .map(|it| (it.path.as_str(), it.line))
@@ -82,13 +84,19 @@ fn a_report_is_taken_apart() {
             ("src/requests/cookies.py", Some(120))
         ]
     );
-    let session = &query.names[0];
+    let session = &query.mentions.names[0];
     assert_eq!(session.text, "Session.resolve_redirects");
     assert_eq!(session.last, "resolve_redirects");
     assert_eq!(session.within.as_deref(), Some("Session"));
-    let names: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+    let names: Vec<&str> = query
+        .mentions
+        .names
+        .iter()
+        .map(|it| it.last.as_str())
+        .collect();
     assert!(names.contains(&"extract_cookies_to_jar"), "{names:?}");
     let functions: Vec<&str> = query
+        .mentions
         .frames
         .iter()
         .filter_map(|it| it.function.as_deref())
@@ -189,7 +197,13 @@ fn blocks_of_code_are_kept_whole() {
 fn a_fence_that_is_not_closed_holds_the_rest() {
     let query = Query::analyse("bug\n```\nfirst_call()\n\nsecond_call()");
     assert_eq!(query.code, ["first_call()\n\nsecond_call()\n"]);
-    assert!(query.names.iter().all(|it| it.region == Region::CodeBlock));
+    assert!(
+        query
+            .mentions
+            .names
+            .iter()
+            .all(|it| it.region == Region::CodeBlock)
+    );
 }
 
 #[test]
@@ -211,14 +225,15 @@ fn a_fence_is_closed_by_one_as_long_and_bare() {
 #[test]
 fn code_between_backticks_is_code() {
     let query = Query::analyse("title\nuse `pool` and `close the pool` here");
-    assert_eq!(query.phrases, ["close the pool"]);
+    assert_eq!(query.mentions.phrases, ["close the pool"]);
     assert!(
         query
+            .mentions
             .names
             .iter()
             .any(|it| it.text == "pool" && it.region == Region::InlineCode)
     );
-    assert!(query.names.iter().all(|it| it.text != "title"));
+    assert!(query.mentions.names.iter().all(|it| it.text != "title"));
     // One that is not closed is a sign like any other.
     assert!(names("title\nthe `pool is lost").is_empty());
 }
@@ -226,7 +241,7 @@ fn code_between_backticks_is_code() {
 #[test]
 fn phrases_stand_between_quotation_marks() {
     let query = Query::analyse("it says \"no such file\" and \"gone\", \"never ends");
-    assert_eq!(query.phrases, ["no such file"]);
+    assert_eq!(query.mentions.phrases, ["no such file"]);
 }
 
 #[test]
@@ -274,7 +289,12 @@ fn a_common_word_is_a_name_where_a_typed_question_marks_it_as_one() {
         assert!(Query::analyse(text).is_empty(), "{text}");
     }
     let query = Query::analyse("Session.get and send()");
-    let common: Vec<bool> = query.names.iter().map(ctx_rank::Name::is_common).collect();
+    let common: Vec<bool> = query
+        .mentions
+        .names
+        .iter()
+        .map(ctx_rank::Name::is_common)
+        .collect();
     assert_eq!(common, [true, false]);
 }
 
@@ -358,6 +378,7 @@ fn names_stand_out_of_prose() {
 fn a_name_is_kept_once_with_its_most_telling_region() {
     let query = Query::analyse("title\n```\nread_all()\n```\nand `read_all` fails");
     let found: Vec<Region> = query
+        .mentions
         .names
         .iter()
         .filter(|it| it.text == "read_all")
@@ -444,7 +465,7 @@ fn a_file_may_be_named_with_a_sign_before_it() {
         &[("a/b.py", 0), ("main.go", 7)],
     );
     files("@me, see a@b.py", &[("a@b.py", 0)]);
-    assert!(Query::analyse("what does @docs/guide.md say").is_of_files_alone());
+    assert!(Query::analyse("what does @docs/guide.md say").asks_for(Intent::Files));
     assert!(
         Query::analyse("@README.md")
             .mentioned_files()
@@ -453,9 +474,9 @@ fn a_file_may_be_named_with_a_sign_before_it() {
     );
     // A folder may be called so.
     let query = Query::analyse("what is in @src/flask/");
-    assert_eq!(query.folders, ["@src/flask", "src/flask"]);
+    assert_eq!(query.mentions.folders, ["@src/flask", "src/flask"]);
     let query = Query::analyse("It fails\n\nsee @scope/package");
-    assert_eq!(query.folders, ["@scope/package"]);
+    assert_eq!(query.mentions.folders, ["@scope/package"]);
 }
 
 #[test]
@@ -492,7 +513,7 @@ fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
         ("src/a.rs:10-99999999999", (10, None)),
     ] {
         let query = Query::analyse(text);
-        let mention = &query.files[0];
+        let mention = &query.mentions.files[0];
         assert_eq!(mention.path, "src/a.rs", "{text}");
         assert_eq!((mention.line.unwrap(), mention.end), expected, "{text}");
     }
@@ -551,7 +572,7 @@ fn a_definition_may_be_named_in_its_file() {
         ("api.py#L", "api.py", "L"),
     ] {
         let query = Query::analyse(text);
-        let mention = &query.files[0];
+        let mention = &query.mentions.files[0];
         assert_eq!(mention.path, path, "{text}");
         let named = mention.name.as_ref().unwrap();
         assert_eq!(named.text, name, "{text}");
@@ -572,7 +593,10 @@ fn a_definition_may_be_named_in_its_file() {
         "It fails\n\nsrc/api.py#get",
     ] {
         let query = Query::analyse(text);
-        assert!(query.files.iter().all(|it| it.name.is_none()), "{text}");
+        assert!(
+            query.mentions.files.iter().all(|it| it.name.is_none()),
+            "{text}"
+        );
     }
 }
 
@@ -581,6 +605,7 @@ fn a_definition_may_be_named_in_its_file() {
 fn named(text: &str, expected: &[(&str, &str)], names: &[&str]) {
     let query = Query::analyse(text);
     let files: Vec<(&str, &str)> = query
+        .mentions
         .files
         .iter()
         .map(|it| {
@@ -589,7 +614,12 @@ fn named(text: &str, expected: &[(&str, &str)], names: &[&str]) {
         })
         .collect();
     assert_eq!(files, expected, "{text}");
-    let all: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+    let all: Vec<&str> = query
+        .mentions
+        .names
+        .iter()
+        .map(|it| it.last.as_str())
+        .collect();
     assert_eq!(all, names, "{text}");
 }
 
@@ -604,7 +634,7 @@ fn a_test_that_a_runner_reports_as_failed_is_named() {
     let expected = [("src/a.test.ts", "suite > does x")];
     named(vitest, &expected, &[]);
     let fenced = Query::analyse(&format!("It fails\n\n```\n {vitest}\n```"));
-    let name = fenced.files[0].name.as_ref().unwrap();
+    let name = fenced.mentions.files[0].name.as_ref().unwrap();
     assert_eq!(name.text, "suite > does x");
     // Jest names the file first.
     named(
@@ -621,7 +651,7 @@ fn a_test_that_a_runner_reports_as_failed_is_named() {
     named("It fails\n\n  \u{25cf} Session \u{203a} closes", &[], &[]);
     named("It fails\n\n  \u{25cf} does x", &[], &[]);
     let query = Query::analyse("It fails\n\n  \u{25cf} suite \u{203a} does x");
-    assert_eq!(query.names[0].within.as_deref(), Some("suite"));
+    assert_eq!(query.mentions.names[0].within.as_deref(), Some("suite"));
     assert!(weight(&query, "suit") > 0.0);
 }
 
@@ -646,11 +676,11 @@ fn of_a_link_to_code_only_the_path_is_looked_for() {
     let query = Query::analyse(&format!("({link})"));
     assert_eq!(texts(&query.terms), ["rs", "src", "tcp"]);
     let query = Query::analyse("x\nhttps://github.com/o/repo/tree/main/src/net?x=1#readme");
-    assert_eq!(query.folders, ["src/net"]);
+    assert_eq!(query.mentions.folders, ["src/net"]);
     assert_eq!(texts(&query.terms), ["net", "src"]);
     // Of any other address nobody knows what is meant by it.
     let query = Query::analyse("title\nhttps://example.org/blob/pool");
-    assert!(weight(&query, "exampl") > 0.0 && query.folders.is_empty());
+    assert!(weight(&query, "exampl") > 0.0 && query.mentions.folders.is_empty());
 }
 
 #[test]
@@ -667,8 +697,8 @@ fn of_a_pattern_the_folder_is_named_that_all_it_fits_is_in() {
         ("2*x/y", &[]),
     ] {
         let query = Query::analyse(&format!("title\nwhat fits {pattern} there"));
-        assert_eq!(query.folders, expected, "{pattern}");
-        assert!(query.files.is_empty(), "{pattern}");
+        assert_eq!(query.mentions.folders, expected, "{pattern}");
+        assert!(query.mentions.files.is_empty(), "{pattern}");
     }
 }
 
@@ -695,7 +725,7 @@ fn files_may_be_named_by_a_pattern() {
         ("title\n`*.toml` is not read", &[]),
     ] {
         let query = Query::analyse(text);
-        assert_eq!(query.patterns, expected, "{text}");
+        assert_eq!(query.mentions.patterns, expected, "{text}");
         let is_alone = [
             "*.toml",
             "which `test_*.py`, \"*_test.go\" and (*.c) are there",
@@ -703,16 +733,20 @@ fn files_may_be_named_by_a_pattern() {
             "what is in src/**/*.rs",
         ];
         assert_eq!(
-            query.is_of_patterns_alone(),
+            query.asks_for(Intent::Patterns),
             is_alone.contains(&text),
             "{text}"
         );
         let is_stressed = text.contains("main.rs");
-        assert_eq!(query.files.is_empty(), !is_stressed, "{text}");
+        assert_eq!(query.mentions.files.is_empty(), !is_stressed, "{text}");
     }
     // It is something to look for, and no word.
     let query = Query::analyse("*.c");
-    assert!(!query.is_empty() && query.names.is_empty() && query.file_names.is_empty());
+    assert!(
+        !query.is_empty()
+            && query.mentions.names.is_empty()
+            && query.mentions.file_names.is_empty()
+    );
     assert!(Role::Test.is_asked_for(&Query::analyse("list test_*.py")));
 }
 
@@ -729,7 +763,7 @@ fn folders_are_paths_of_two_names_or_with_a_slash_behind() {
         "and/or",
         "1",
     ];
-    assert_eq!(Query::analyse(text).folders, expected);
+    assert_eq!(Query::analyse(text).mentions.folders, expected);
     // What says nothing is nothing to look for, a folder or not.
     assert!(Query::analyse("and/or").is_empty());
 }
@@ -752,7 +786,11 @@ fn files_may_be_named_without_an_extension() {
         ("the", &[]),
         ("The", &[]),
     ] {
-        assert_eq!(Query::analyse(text).file_names, expected, "{text:?}");
+        assert_eq!(
+            Query::analyse(text).mentions.file_names,
+            expected,
+            "{text:?}"
+        );
     }
 }
 
@@ -794,7 +832,7 @@ fn the_form_of_a_frame_without_a_function_is_no_word() {
     for form in ["file", "line", "12"] {
         assert!(!terms.contains(&form), "{terms:?}");
     }
-    assert!(query.names.iter().all(|it| it.last != "File"));
+    assert!(query.mentions.names.iter().all(|it| it.last != "File"));
 }
 
 #[test]
@@ -927,7 +965,7 @@ fn a_path_as_editors_open_it_is_a_mention() {
         ("vscode://file/home/ada/app/src/pool.rs:300:2", Some(300)),
         ("file:///C:/ada/app/src/pool.rs", None),
     ] {
-        let files = Query::analyse(&format!("what is at {text}")).files;
+        let files = Query::analyse(&format!("what is at {text}")).mentions.files;
         assert_eq!(files.len(), 1, "{text}: {files:?}");
         assert!(files[0].path.ends_with("ada/app/src/pool.rs"), "{files:?}");
         assert_eq!(files[0].line, line, "{text}");
@@ -995,7 +1033,7 @@ fn of_a_panic_of_go_the_functions_are_asked_for_and_no_packages_arguments_or_add
     assert!(texts(&Query::analyse(trace).title).contains(&"rang"));
     // A call of code is no line of a trace.
     let code = Query::analyse("It fails\n```\npool.take(timeout)\nprint(1)\n```\n");
-    assert!(weight(&code, "timeout") > 0.0 && code.frames.is_empty());
+    assert!(weight(&code, "timeout") > 0.0 && code.mentions.frames.is_empty());
 }
 
 #[test]
@@ -1051,7 +1089,11 @@ fn the_header_of_a_panic_of_rust_is_a_frame_and_what_it_says_the_title() {
         );
         assert_eq!(frames(&report), [format!("{path}:132 -")], "{report}");
         let query = Query::analyse(&report);
-        assert!(query.files.is_empty(), "{:?}", query.files);
+        assert!(
+            query.mentions.files.is_empty(),
+            "{:?}",
+            query.mentions.files
+        );
         assert_eq!(texts(&query.title), ["path", "start"], "{report}");
         for form in [
             "regist",
@@ -1076,7 +1118,7 @@ fn the_header_of_a_panic_of_rust_is_a_frame_and_what_it_says_the_title() {
 "
         ));
         assert_eq!(fenced.failures, [said], "{report}");
-        assert_eq!(fenced.frames, query.frames);
+        assert_eq!(fenced.mentions.frames, query.mentions.frames);
         assert!(weight(&fenced, "regist") < weight(&fenced, "start"));
     }
     for text in [
@@ -1127,7 +1169,7 @@ why is that
                 weight(&query, "widget") < weight(&query, "gadget"),
                 "{report}"
             );
-            assert_eq!(query.files.len(), 1, "{report}");
+            assert_eq!(query.mentions.files.len(), 1, "{report}");
         }
     }
     // A file without a line is as any other word.
@@ -1155,7 +1197,11 @@ fn frames_of_gin() {
     assert_eq!(frames(&format!("crash\n```\n{trace}\n```")), expected);
     assert_eq!(frames(&format!("crash\n{trace}\n")), expected);
     let query = Query::analyse(&format!("crash\n{trace}"));
-    assert!(query.files.is_empty(), "{:?}", query.files);
+    assert!(
+        query.mentions.files.is_empty(),
+        "{:?}",
+        query.mentions.files
+    );
     assert!(weight(&query, "8b1c21") == 0.0 && weight(&query, "0x8b1c21") == 0.0);
     assert!(2.0 * weight(&query, "handler") < weight(&query, "crash"));
     for text in ["a.go:3 (0x)", "a.go:3 (see 0x1)", "a.go:3 (0x1) x"] {
@@ -1249,8 +1295,12 @@ fn lists_of_versions_are_settings_wherever_they_are() {
 #[test]
 fn options_of_commands_are_no_names() {
     let query = Query::analyse("pytest `--collect-only` needs --co=short\n\nI run `--fail-fast`.");
-    assert_eq!(query.options, ["--collect-only", "--co"]);
-    assert!(query.names.is_empty(), "{:?}", query.names);
+    assert_eq!(query.mentions.options, ["--collect-only", "--co"]);
+    assert!(
+        query.mentions.names.is_empty(),
+        "{:?}",
+        query.mentions.names
+    );
     assert!(weight(&query, "collect") > 0.0);
     for text in [
         "a rule ---",
@@ -1261,14 +1311,19 @@ fn options_of_commands_are_no_names() {
         "--A",
         "--a",
     ] {
-        assert!(Query::analyse(text).options.is_empty(), "{text}");
+        assert!(Query::analyse(text).mentions.options.is_empty(), "{text}");
     }
     let beside = Query::analyse("`fetch --keep-alive pool_size`");
     assert_eq!(names_of(&beside), ["fetch", "pool_size"]);
 }
 
 fn names_of(query: &Query) -> Vec<&str> {
-    query.names.iter().map(|it| it.text.as_str()).collect()
+    query
+        .mentions
+        .names
+        .iter()
+        .map(|it| it.text.as_str())
+        .collect()
 }
 
 #[test]
@@ -1344,7 +1399,7 @@ fn by_which_process_something_was_logged_is_not_looked_for() {
         for term in ["process", "mainprocess", "fork", "3f0c1c1a", "4222"] {
             assert_eq!(weight(&query, term), 0.0, "{term} of {report}");
         }
-        assert!(weight(&query, "task") > 0.0 && query.folders.is_empty());
+        assert!(weight(&query, "task") > 0.0 && query.mentions.folders.is_empty());
         assert!(!names(&report).contains(&"MainProcess".to_owned()));
         files(&report, &[("lib/celery/app/trace.py", 657)]);
     }
@@ -1362,7 +1417,7 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
         "Summarize README for me, please",
         "what is written in `NOTES.txt` and docs/a.rst?",
     ] {
-        assert!(Query::analyse(text).is_of_files_alone(), "{text}");
+        assert!(Query::analyse(text).asks_for(Intent::Files), "{text}");
     }
     for text in [
         "What does CONTRIBUTING.md say about tests?",
@@ -1374,7 +1429,7 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
         "What does a.md say?\nIt is long.",
         "The guide is not built\n\n```\n# docs/a.rst\n.. toctree::\n```\n",
     ] {
-        assert!(!Query::analyse(text).is_of_files_alone(), "{text}");
+        assert!(!Query::analyse(text).asks_for(Intent::Files), "{text}");
     }
 }
 
@@ -1397,8 +1452,11 @@ fn a_question_of_what_a_project_is_asks_for_its_front() {
         "how do I get started with this project",
     ] {
         let query = Query::analyse(text);
-        assert!(query.is_of_project() && query.is_of_files_alone(), "{text}");
-        assert_eq!(query.file_names, ["README"], "{text}");
+        assert!(
+            query.asks_for(Intent::Project) && query.asks_for(Intent::Files),
+            "{text}"
+        );
+        assert_eq!(query.mentions.file_names, ["README"], "{text}");
     }
     for text in [
         "project",
@@ -1420,8 +1478,11 @@ fn a_question_of_what_a_project_is_asks_for_its_front() {
         "it is what it is",
     ] {
         let query = Query::analyse(text);
-        assert!(!query.is_of_project(), "{text}");
-        assert!(!query.file_names.contains(&"README".to_owned()), "{text}");
+        assert!(!query.asks_for(Intent::Project), "{text}");
+        assert!(
+            !query.mentions.file_names.contains(&"README".to_owned()),
+            "{text}"
+        );
     }
 }
 
@@ -1442,10 +1503,13 @@ fn a_project_may_be_called_by_its_name() {
         ("what is my_app", "my-app"),
     ] {
         let query = asked(text, name);
-        assert!(query.is_of_project() && query.is_of_files_alone(), "{text}");
-        assert_eq!(query.file_names, ["README"], "{text}");
         assert!(
-            !Query::analyse(text).is_of_project() || text.contains("library"),
+            query.asks_for(Intent::Project) && query.asks_for(Intent::Files),
+            "{text}"
+        );
+        assert_eq!(query.mentions.file_names, ["README"], "{text}");
+        assert!(
+            !Query::analyse(text).asks_for(Intent::Project) || text.contains("library"),
             "{text}"
         );
     }
@@ -1461,11 +1525,11 @@ fn a_project_may_be_called_by_its_name() {
         ("how does main work", "main"),
         ("what is Flask?\nIt is long.", "flask"),
     ] {
-        assert!(!asked(text, name).is_of_project(), "{text}");
+        assert!(!asked(text, name).asks_for(Intent::Project), "{text}");
     }
     let news = asked("what's new in flask?", "flask");
-    assert!(news.is_of_news());
-    assert_eq!(news.file_names[0], "CHANGELOG");
+    assert!(news.asks_for(Intent::News));
+    assert_eq!(news.mentions.file_names[0], "CHANGELOG");
 }
 
 #[test]
@@ -1479,8 +1543,11 @@ fn a_question_of_what_is_new_asks_for_a_changelog() {
         "release notes",
     ] {
         let query = Query::analyse(text);
-        assert!(query.is_of_news() && query.is_of_files_alone(), "{text}");
-        assert_eq!(query.file_names[0], "CHANGELOG", "{text}");
+        assert!(
+            query.asks_for(Intent::News) && query.asks_for(Intent::Files),
+            "{text}"
+        );
+        assert_eq!(query.mentions.file_names[0], "CHANGELOG", "{text}");
     }
     for text in [
         "what is new in 8.2.1",
@@ -1496,9 +1563,9 @@ fn a_question_of_what_is_new_asks_for_a_changelog() {
         "What is new?\nIt is long.",
     ] {
         let query = Query::analyse(text);
-        assert!(!query.is_of_news(), "{text}");
+        assert!(!query.asks_for(Intent::News), "{text}");
         assert!(
-            !query.file_names.contains(&"CHANGELOG".to_owned()),
+            !query.mentions.file_names.contains(&"CHANGELOG".to_owned()),
             "{text}"
         );
     }
@@ -1572,8 +1639,8 @@ fn line_ends_do_not_matter() {
     let query = Query::analyse(REPORT);
     let other = Query::analyse(&REPORT.replace('\n', "\r\n"));
     assert_eq!(query.terms, other.terms);
-    assert_eq!(query.files, other.files);
-    assert_eq!(query.frames, other.frames);
+    assert_eq!(query.mentions.files, other.mentions.files);
+    assert_eq!(query.mentions.frames, other.mentions.frames);
     assert_eq!(query.code.len(), other.code.len());
 }
 
@@ -1591,7 +1658,12 @@ fn of_a_trace_its_calls_are_names_and_its_form_is_not() {
     let script = "TypeError: no lock\n    at lock_patiently (/srv/x/dist/a.js:3:4)\n";
     for trace in [python, script] {
         let query = Query::analyse(trace);
-        let names: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+        let names: Vec<&str> = query
+            .mentions
+            .names
+            .iter()
+            .map(|it| it.last.as_str())
+            .collect();
         assert!(names.contains(&"lock_patiently"), "{names:?}");
         for form in ["File", "home", "tools", "line", "srv", "dist", "Traceback"] {
             assert!(!names.contains(&form), "{names:?}");
@@ -1742,7 +1814,7 @@ fn a_short_question_asks_for_what_uses_a_name() {
         "all calls to removeDirectory",
     ] {
         let query = Query::analyse(text);
-        assert!(query.asks_for_users(), "{text}");
+        assert!(query.asks_for(Intent::Users), "{text}");
         let asks = ["call", "caller", "usag", "refer"];
         let terms = texts(&query.terms);
         assert!(!terms.iter().any(|it| asks.contains(it)), "{terms:?}");
@@ -1758,7 +1830,7 @@ fn a_short_question_asks_for_what_uses_a_name() {
         "callers of a_b, c_d and e_f",
         "It fails\n\ncallers of removeDirectory",
     ] {
-        assert!(!Query::analyse(text).asks_for_users(), "{text}");
+        assert!(!Query::analyse(text).asks_for(Intent::Users), "{text}");
     }
 }
 
@@ -1782,7 +1854,7 @@ fn the_word_behind_a_definition_keyword_is_a_name() {
         ("Where is the function parse defined?", "parse"),
     ] {
         let query = Query::analyse(text);
-        assert!(query.asks_for_definition(), "{text}");
+        assert!(query.asks_for(Intent::Definition), "{text}");
         assert_eq!(names(text).join(" "), expected, "{text}");
         for word in ["def", "fn", "func", "class", "defin", "pub"] {
             assert_eq!(weight(&query, word), 0.0, "{text}");
@@ -1798,7 +1870,7 @@ fn the_word_behind_a_definition_keyword_is_a_name() {
         ("class Session cookie persistence", "Session"),
     ] {
         let query = Query::analyse(text);
-        assert!(!query.asks_for_definition(), "{text}");
+        assert!(!query.asks_for(Intent::Definition), "{text}");
         assert_eq!(names(text).join(" "), expected, "{text}");
         let kept = ["class", "function"].map(|it| weight(&query, it));
         assert!(kept.iter().any(|&it| it > 0.0), "{text}");
@@ -1827,7 +1899,7 @@ fn the_word_behind_a_definition_keyword_is_a_name() {
     ] {
         let query = Query::analyse(text);
         assert!(names(text).is_empty(), "{text}: {:?}", names(text));
-        assert!(!query.asks_for_definition(), "{text}");
+        assert!(!query.asks_for(Intent::Definition), "{text}");
     }
 }
 
@@ -1852,13 +1924,13 @@ fn a_letter_is_a_name_where_it_is_all_of_a_question() {
         let query = Query::analyse(text);
         let letter = text.trim_matches(|it: char| !it.is_alphanumeric());
         assert_eq!(names(text), [letter], "{text:?}");
-        assert_eq!(query.file_names, [letter], "{text:?}");
+        assert_eq!(query.mentions.file_names, [letter], "{text:?}");
         assert!(!query.is_empty(), "{text:?}");
     }
     for text in ["a", "I", "?", "1", "x y", "x\ny"] {
         let query = Query::analyse(text);
         assert!(
-            query.names.is_empty() && query.is_empty(),
+            query.mentions.names.is_empty() && query.is_empty(),
             "{text:?}: {query:?}"
         );
     }
@@ -2034,6 +2106,6 @@ fn the_mark_of_a_reference_alone_is_no_folder() {
         ("@/", &["@"]),
         ("@src/net", &["@src/net", "src/net"]),
     ] {
-        assert_eq!(Query::analyse(text).folders, folders, "{text}");
+        assert_eq!(Query::analyse(text).mentions.folders, folders, "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! What a file is for, by its path and its text.
 
-use ctx_rank::{Query, Role};
+use ctx_rank::{Intent, Query, Role};
 
 #[test]
 fn names_decide() {
@@ -374,7 +374,7 @@ fn a_typed_question_may_ask_what_became_of_something() {
         "release notes of the parser",
         "breaking changes of sessions",
     ] {
-        assert!(Query::analyse(text).asks_of_changes(), "{text}");
+        assert!(Query::analyse(text).asks_for(Intent::Changes), "{text}");
     }
     for text in [
         "how are redirects followed",
@@ -383,7 +383,7 @@ fn a_typed_question_may_ask_what_became_of_something() {
         "how are changes noticed",
         "It fails\n\nsince 2.0.1",
     ] {
-        let asks = Query::analyse(text).asks_of_changes();
+        let asks = Query::analyse(text).asks_for(Intent::Changes);
         assert_eq!(asks, text.starts_with("when is"), "{text}");
     }
 }

@@ -69,7 +69,7 @@ fn a_question_of_stop_words_is_honestly_empty() {
     ] {
         let query = Query::analyse(text);
         assert!(query.is_empty(), "{text}: {query:?}");
-        assert!(query.terms.is_empty() && query.phrases.is_empty());
+        assert!(query.terms.is_empty() && query.mentions.phrases.is_empty());
     }
 }
 

@@ -44,11 +44,11 @@ const MOST_FILES: usize = 4;
 
 /// Whether `query` has anything that `strategy` could search for.
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
-    let has_files = !query.files.is_empty();
+    let has_files = !query.mentions.files.is_empty();
     match strategy {
-        Strategy::Names => !query.names.is_empty() || !query.phrases.is_empty(),
-        Strategy::Places => has_files || may_name_files(query) || !query.frames.is_empty(),
-        Strategy::Similar => has_files || !query.names.is_empty(),
+        Strategy::Names => !query.mentions.names.is_empty() || !query.mentions.phrases.is_empty(),
+        Strategy::Places => has_files || may_name_files(query) || !query.mentions.frames.is_empty(),
+        Strategy::Similar => has_files || !query.mentions.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),
         Strategy::Text
         | Strategy::Coverage

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use ctx_model::{Warning, WarningCode};
-use ctx_rank::{Analyzer, FRONT_FILES, Query};
+use ctx_rank::{Analyzer, FRONT_FILES, Intent, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
@@ -32,7 +32,9 @@ const OF_NAME: f64 = 0.3;
 
 /// Whether `query` has anything that may be a folder, a pattern, or a file without an extension.
 pub(crate) fn may_name_files(query: &Query) -> bool {
-    !query.folders.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty()
+    !query.mentions.folders.is_empty()
+        || !query.mentions.file_names.is_empty()
+        || !query.mentions.patterns.is_empty()
 }
 
 /// The files among `paths` that are all that `query` asks for: those it names, if it asks for
@@ -41,14 +43,14 @@ pub(crate) fn asked_for_alone<'p>(
     query: &Query,
     paths: impl Iterator<Item = &'p str>,
 ) -> BTreeSet<&'p str> {
-    if !query.is_of_files_alone() {
+    if !query.asks_for(Intent::Files) {
         return BTreeSet::new();
     }
-    let mut ends: Vec<String> = query.file_names.clone();
-    for name in &query.file_names {
+    let mut ends: Vec<String> = query.mentions.file_names.clone();
+    for name in &query.mentions.file_names {
         ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
     }
-    ends.extend(query.files.iter().map(|it| it.path.clone()));
+    ends.extend(query.mentions.files.iter().map(|it| it.path.clone()));
     let is_end = |path: &str, end: &str| {
         let start = path.len().checked_sub(end.len())?;
         let is_it = path.get(start..)?.eq_ignore_ascii_case(end);
@@ -86,7 +88,9 @@ pub(crate) struct Contributions<'p> {
 /// The documents that `query` names with a mistake, if it asks for nothing else: the most similar
 /// ones, if they are few.
 pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> BTreeSet<&'p str> {
-    let names_file = query.is_of_files_alone() && !query.is_of_project() && !query.is_of_news();
+    let names_file = query.asks_for(Intent::Files)
+        && !query.asks_for(Intent::Project)
+        && !query.asks_for(Intent::News);
     let is_word = query.words().count() == 1;
     let likest = parts.iter().map(|it| it.similar).fold(0.0, f64::max);
     let is_named = parts.iter().any(|it| it.mentions > 0.0);
@@ -110,7 +114,7 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> 
 
 /// Finds files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
-    let folders = &query.folders[..query.folders.len().min(FOLDERS)];
+    let folders = &query.mentions.folders[..query.mentions.folders.len().min(FOLDERS)];
     if folders.is_empty() {
         return Ok(Vec::new());
     }
@@ -132,9 +136,9 @@ pub(super) async fn fitting(
     query: &Query,
     warnings: &OnceLock<Vec<Warning>>,
 ) -> PortResult<Vec<Hit>> {
-    let is_all = query.is_of_patterns_alone();
+    let is_all = query.asks_for(Intent::Patterns);
     let (mut hits, mut cut) = (Vec::new(), Vec::new());
-    for pattern in query.patterns.iter().take(PATTERNS) {
+    for pattern in query.mentions.patterns.iter().take(PATTERNS) {
         let words = Analyzer::default().terms(&pattern.replace('*', " "));
         let words = words.into_iter().map(|it| (it, 1.0)).collect();
         let wanted = TextQuery::new(words, vec![(Field::Path, 1.0)], WIDE);
@@ -203,14 +207,14 @@ pub(crate) fn before_in_file<'p>(
 ) -> Vec<Option<usize>> {
     let parts: Vec<&Part> = parts.collect();
     let mut before = vec![None; parts.len()];
-    if !query.is_of_patterns_alone() {
+    if !query.asks_for(Intent::Patterns) {
         return before;
     }
     let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, part) in parts.iter().enumerate() {
         files.entry(&part.path).or_default().push(at);
     }
-    let patterns = &query.patterns[..query.patterns.len().min(PATTERNS)];
+    let patterns = &query.mentions.patterns[..query.mentions.patterns.len().min(PATTERNS)];
     files.retain(|path, _| patterns.iter().any(|it| fits(it, path)));
     for mut indices in files.into_values() {
         indices.sort_by_key(|&at| parts[at].key());
@@ -242,12 +246,16 @@ async fn many(
 /// also applies to names with an extension.
 pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut ends = Vec::new();
-    for name in query.file_names.iter().take(NAMES) {
+    for name in query.mentions.file_names.iter().take(NAMES) {
         ends.push(name.clone());
         ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
     }
     let names = ends.len();
-    let mentioned = query.files.iter().filter(|_| query.typed.is_some());
+    let mentioned = query
+        .mentions
+        .files
+        .iter()
+        .filter(|_| query.typed.is_some());
     let paths = mentioned.map(|it| it.path.as_str());
     let bare = paths.filter(|it| !it.contains('/')).take(NAMES);
     ends.extend(bare.map(str::to_owned));

@@ -1,7 +1,7 @@
 //! Definitions of names.
 
 use ctx_model::{PartKind, SymbolKind};
-use ctx_rank::{Name, Query, Region, Role};
+use ctx_rank::{Intent, Name, Query, Region, Role};
 
 use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
 use crate::ports::{FileSearch, Hit, PortResult};
@@ -26,13 +26,14 @@ fn worth(name: &Name) -> f64 {
 /// divides its weight among its definitions.
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut found = Sum::default();
-    let names = &query.names[..query.names.len().min(NAMES)];
+    let names = &query.mentions.names[..query.mentions.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last).chain(titles(query)));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
     // In a typed question every name counts: its scope distinguishes its definitions, or there is
     // nothing else in the question.
-    let is_all = query.typed.is_some() && query.terms.is_empty() || query.asks_for_definition();
+    let is_all =
+        query.typed.is_some() && query.terms.is_empty() || query.asks_for(Intent::Definition);
     let many = |it: &&Name| {
         let is_told = it.within.is_some() || is_all;
         let count = of_name.get(&it.last).map_or(0, Vec::len);
@@ -82,7 +83,7 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
 
 /// Phrases of `query` that may be titles of tests.
 fn titles(query: &Query) -> impl Iterator<Item = &String> {
-    query.phrases.iter().take(NAMES)
+    query.mentions.phrases.iter().take(NAMES)
 }
 
 /// Which of `hits`, definitions of `name`, are within its scope. Of a common name, which has many

@@ -83,8 +83,8 @@ async fn written(
     query: &Query,
     named: &OnceLock<Named>,
 ) -> PortResult<Vec<Hit>> {
-    let mentions = &query.files[..query.files.len().min(MENTIONS)];
-    let frames = &query.frames[..query.frames.len().min(MENTIONS)];
+    let mentions = &query.mentions.files[..query.mentions.files.len().min(MENTIONS)];
+    let frames = &query.mentions.frames[..query.mentions.frames.len().min(MENTIONS)];
     let of_mentions = mentions.iter().map(|it| &it.path);
     let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
     let paths = unique(of_mentions.chain(of_frames));

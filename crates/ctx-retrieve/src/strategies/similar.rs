@@ -16,7 +16,12 @@ const MISTYPED: usize = 8;
 
 /// Finds names similar to those in the question that nothing has; for files, with all their parts.
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
-    let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
+    let names = query
+        .mentions
+        .names
+        .iter()
+        .take(NAMES / 2)
+        .map(|it| &it.last);
     let mut unknown = unique(names.filter(|it| it.len() > SHORT));
     let definitions = search.definitions(&unknown, 1).await?;
     let mut definitions = of_each("names", &unknown, definitions)?.into_iter();
@@ -91,7 +96,7 @@ async fn nearly(search: &dyn FileSearch, names: &[String]) -> PortResult<Vec<Hit
 
 /// The names of files in the question that no file has.
 async fn unknown_files(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<String>> {
-    let files = query.files.iter().take(MENTIONS);
+    let files = query.mentions.files.iter().take(MENTIONS);
     let named = unique(files.map(|it| &it.path));
     let ends = named.iter().map(|it| it.rsplit('/').next().unwrap_or(it));
     let mut ends: Vec<String> = ends.map(str::to_owned).collect();

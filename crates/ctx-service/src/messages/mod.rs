@@ -85,7 +85,7 @@ fn shares(runs: &[Longest], best: f64) -> Vec<f64> {
 
 /// The possible messages in `query`.
 fn messages(query: &Query) -> Vec<Message> {
-    let quoted = query.phrases.iter().map(|it| (it.as_str(), false));
+    let quoted = query.mentions.phrases.iter().map(|it| (it.as_str(), false));
     let typed = query.typed.as_deref().and_then(message_in);
     // A typed question was already considered as a whole.
     let failures = query.failures.iter().filter(|_| query.typed.is_none());
