@@ -1,6 +1,6 @@
 //! Adds the server to the configuration of an MCP client.
 
-use std::fmt;
+use std::error::Error;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError};
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, InstallAction};
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
@@ -137,33 +137,30 @@ impl Installation {
     /// The file cannot be read or written, or has an unexpected form; then it is left as it was.
     pub fn write(&self, home: &Path) -> Result<PathBuf, Fault> {
         let file = self.file(home);
-        let failed = |what: &str, error: &dyn fmt::Display| {
-            Fault::new(
-                format!("{what} {}: {error}", file.display()),
-                format!(
-                    "without --write, and put into the file what is printed ({})",
-                    self.client
-                ),
-            )
+        let failed = |action: InstallAction, source: Box<dyn Error + Send + Sync>| Fault::Install {
+            client: self.client,
+            action,
+            file: file.clone(),
+            source,
         };
         // A dangling link is not replaced by a new file.
         let is_there = file.symlink_metadata().is_ok();
         let target = if is_there {
             let target = file.canonicalize();
-            target.map_err(|error| failed("read", &error))?
+            target.map_err(|error| failed(InstallAction::Read, error.into()))?
         } else {
             file.clone()
         };
         let before = is_there.then(|| fs::read_to_string(&target)).transpose();
-        let before = before.map_err(|error| failed("read", &error))?;
+        let before = before.map_err(|error| failed(InstallAction::Read, error.into()))?;
         let text = self
             .merged(before.as_deref())
-            .map_err(|why| failed("change", &why))?;
+            .map_err(|why| failed(InstallAction::Change, why.into()))?;
         if before.as_deref() == Some(&*text) {
             return Ok(file);
         }
         write(&target, before.as_deref(), &text)
-            .map_err(|error| failed("write", &error).of(Kind::Writing))?;
+            .map_err(|error| failed(InstallAction::Write, error.into()))?;
         Ok(file)
     }
 

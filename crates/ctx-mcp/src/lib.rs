@@ -25,7 +25,7 @@ mod workspace;
 
 #[cfg(feature = "http")]
 pub use ctx_hosts::{ANY_HOST, HostsError};
-pub use fault::Fault;
+pub use fault::{Fault, FaultKind, InstallAction};
 #[cfg(feature = "http")]
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};

@@ -5,7 +5,7 @@ use ctx_format::{Slot, neutralise};
 use ctx_secrets::is_secret_file;
 use ctx_source::{EntryKind, Root, Step, WalkFault, WalkOptions};
 
-use crate::fault::{Fault, Kind, echo};
+use crate::fault::{Fault, FaultKind, echo};
 
 /// The most files that one walk lists.
 const MOST: usize = 100_000;
@@ -56,7 +56,7 @@ pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed
         Step::On
     });
     if cancel.is_cancelled() {
-        return Err(Fault::cancelled());
+        return Err(Fault::Cancelled);
     }
     listed.files.sort_unstable();
     listed.notes.extend(note_of_secrets(secret));
@@ -106,11 +106,11 @@ fn clean(within: &str) -> Result<String, Fault> {
     let parts = within.split('/').filter(|it| !it.is_empty() && *it != ".");
     let parts: Vec<&str> = parts.collect();
     if within.starts_with('/') || parts.contains(&"..") || within.contains(['\0', '\\']) {
-        return Err(Fault::new(
+        return Err(Fault::refused_for(
+            FaultKind::Parameters,
             format!("list {}: it may lead out of the root", echo(within)),
             "a path relative to the root, as the tools show them",
-        )
-        .of(Kind::Parameters));
+        ));
     }
     Ok(parts.join("/"))
 }

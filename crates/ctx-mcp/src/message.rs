@@ -14,14 +14,14 @@ pub(crate) fn refusal(what: &str, text: &[u8]) -> JsonRpcError {
     let (code, fault) = match why {
         Some((false, why)) => (
             ErrorCode::PARSE_ERROR,
-            Fault::new(
+            Fault::refused(
                 format!("read the {what} as JSON: {why}"),
                 "one JSON-RPC message, as JSON in UTF-8",
             ),
         ),
         _ => (
             ErrorCode::INVALID_REQUEST,
-            Fault::new(
+            Fault::refused(
                 format!("read the {what} as a JSON-RPC message"),
                 "one object with \"jsonrpc\": \"2.0\", \"method\", \"params\" and, in a request, \"id\"",
             ),

@@ -69,11 +69,11 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> 
         .and_then(|(of, at)| Some((of, Start::of(at)?)));
     match parsed {
         Some((of, at)) if of == digest => Ok(at),
-        Some(_) => Err(Fault::new(
+        Some(_) => Err(Fault::refused(
             "continue: what the cursor is of has changed since",
             "the same call without cursor",
         )),
-        None => Err(Fault::new(
+        None => Err(Fault::refused(
             format!(
                 "continue at cursor {}: it is no cursor of this tool",
                 echo(cursor)

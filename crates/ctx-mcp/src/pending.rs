@@ -139,7 +139,7 @@ impl Pending {
             .iter()
             .find(|it| it.cursor == cursor && it.roots == roots);
         found.cloned().ok_or_else(|| {
-            Fault::new(
+            Fault::refused(
                 format!(
                     "continue at cursor {}: nothing is known of it any more",
                     echo(cursor)

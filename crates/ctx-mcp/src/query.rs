@@ -166,7 +166,7 @@ fn shown(
     session: Option<&str>,
 ) -> Result<Shown, Fault> {
     if session.is_some_and(|it| it.len() > LONGEST_SESSION || it.is_empty()) {
-        return Err(Fault::new(
+        return Err(Fault::refused(
             "use the session: its name is empty or too long",
             format!("a name of at most {LONGEST_SESSION} bytes"),
         ));
@@ -193,13 +193,13 @@ impl Asked {
     fn of(arguments: &QueryArguments) -> Result<Self, Fault> {
         let question = arguments.query.as_deref().unwrap_or_default().trim();
         if question.is_empty() {
-            return Err(Fault::new(
+            return Err(Fault::refused(
                 "search: there is neither query nor cursor",
                 "query: a question, identifiers or an error message",
             ));
         }
         if question.len() > LONGEST_QUERY {
-            return Err(Fault::new(
+            return Err(Fault::refused(
                 format!("search: the query has {} bytes", question.len()),
                 format!("a query of at most {LONGEST_QUERY} bytes: its most telling part"),
             ));
@@ -339,7 +339,7 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
         let found = usize::try_from(limit).ok();
         let found = found.filter(|_| (1..=MOST_FOUND).contains(&limit));
         options.limit = Some(found.ok_or_else(|| {
-            Fault::new(
+            Fault::refused(
                 format!("search: limit is {limit}"),
                 format!("limit from 1 to {MOST_FOUND}"),
             )
@@ -347,7 +347,7 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
     }
     if let Some(score) = arguments.min_score {
         if !(0.0..=1.0).contains(&score) {
-            return Err(Fault::new(
+            return Err(Fault::refused(
                 format!("search: min_score is {score}"),
                 "min_score from 0 to 1, a share of the best score",
             ));
@@ -361,13 +361,13 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
 /// Chunks as a client gives them. A chunk that names a file needs no content.
 fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
     if given.is_empty() {
-        return Err(Fault::new(
+        return Err(Fault::refused(
             "assemble: there are neither chunks nor a cursor",
             "chunks: [{\"id\": \"a\", \"relevance\": 0.9, \"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 20}]",
         ));
     }
     if given.len() > MOST_CHUNKS {
-        return Err(Fault::new(
+        return Err(Fault::refused(
             format!("assemble {} chunks", given.len()),
             format!("at most {MOST_CHUNKS}, the most relevant"),
         ));
@@ -380,7 +380,7 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
             fields.entry("content").or_insert_with(|| "".into());
         }
         tools::value::<Chunk>(value).map_err(|why| {
-            Fault::new(
+            Fault::refused(
                 format!("read chunk {number}: {why}"),
                 "id, relevance from 0 to 1, and filePath or content; lines count from 1",
             )

@@ -9,7 +9,7 @@ use ctx_model::{LineSpan, RenditionKind};
 use ctx_source::Text;
 use ctx_syntax::{Language, Line, Outline, Source};
 
-use crate::fault::{Fault, Kind, echo};
+use crate::fault::{Fault, FaultKind, echo};
 use crate::listing::{self, Listed};
 use crate::pages::{self, Page};
 use crate::reply::{Limit, Reply, o200k};
@@ -140,31 +140,31 @@ fn on_page(lines: &[Line<'_>], span: LineSpan, shown: Range<usize>) -> Option<Li
 fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Fault> {
     match (&arguments.lines, &arguments.symbol) {
         (None, None) => Ok(source.whole()),
-        (Some(_), Some(_)) => Err(Fault::new(
+        (Some(_), Some(_)) => Err(Fault::refused(
             "read both lines and symbol",
             "one of lines and symbol",
         )),
         (Some(lines), None) => {
             let count = source.line_count();
             let span = span_of(lines).ok_or_else(|| {
-                Fault::new(
+                Fault::refused(
                     format!("read lines {}: it is no range of lines", echo(lines)),
                     "lines such as \"12-40\"; they count from 1",
                 )
             })?;
             if span.start() > count {
-                return Err(Fault::new(
+                return Err(Fault::refused(
                     format!("read lines {span}: the file has {count}"),
                     format!("lines up to {count}"),
                 ));
             }
             LineSpan::new(span.start(), span.end().min(count))
-                .map_err(|error| Fault::new(error.to_string(), "other lines"))
+                .map_err(|error| Fault::refused(error.to_string(), "other lines"))
         }
         (None, Some(symbol)) => {
             let outline = source.outline();
             let found = outline.find(symbol).ok_or_else(|| {
-                Fault::new(
+                Fault::refused(
                     format!("read {}: the file defines no such symbol", echo(symbol)),
                     "context_outline with the file's path to see what it defines",
                 )
@@ -213,15 +213,15 @@ pub(crate) fn outline(
     if files.is_empty() {
         let (kind, why) = if notes.is_empty() {
             let why = "there is no such file or folder, or ignore files name all of it";
-            (Kind::NotFound, why.to_owned())
+            (FaultKind::NotFound, why.to_owned())
         } else {
-            (Kind::Other, notes.join(" "))
+            (FaultKind::Other, notes.join(" "))
         };
-        return Err(Fault::new(
+        return Err(Fault::refused_for(
+            kind,
             format!("outline {}: {why}", echo(path)),
             "context_outline without path to see which files there are",
-        )
-        .of(kind));
+        ));
     }
     if is_file {
         let (folder, prefix, rest) = &files[0];
@@ -307,7 +307,7 @@ fn of_folder(
         .filter(|it| limit.fits(&it.result(), &*o200k()))
         .unwrap_or_else(|| page_under(&title));
     if cancel.is_cancelled() {
-        return Err(Fault::cancelled());
+        return Err(Fault::Cancelled);
     }
     Ok(reply)
 }

@@ -80,7 +80,7 @@ impl Limit {
         let asked = asked.unwrap_or(DEFAULT_TOKENS.into());
         let tokens = u32::try_from(asked).unwrap_or(MOST_TOKENS).min(MOST_TOKENS);
         if tokens < LEAST_TOKENS {
-            return Err(Fault::new(
+            return Err(Fault::refused(
                 format!("answer in {asked} tokens"),
                 format!("max_tokens of {LEAST_TOKENS} or more"),
             ));
@@ -203,7 +203,7 @@ pub(crate) fn refusal(fault: &Fault, id: &RequestId) -> CallToolResult {
         return whole;
     }
     // The caller's input may have many tokens: less of it is quoted.
-    let short = Fault::new(echo(&fault.to_string()), fault.hint());
+    let short = Fault::refused(echo(&fault.to_string()), fault.hint());
     let short = of(short.text());
     if limit.fits(&short, &*counter) {
         return short;

@@ -7,7 +7,7 @@ use rmcp::model::{
     ResourceTemplate, Role,
 };
 
-use crate::fault::{Fault, Kind, echo};
+use crate::fault::{Fault, FaultKind, echo};
 use crate::listing;
 use crate::pages;
 use crate::read;
@@ -63,7 +63,7 @@ pub(crate) fn list(
     {
         left -= 1;
         if cancel.is_cancelled() {
-            return Err(Fault::cancelled());
+            return Err(Fault::Cancelled);
         }
         let uri = format!("{FILE}{}", escape(&path));
         // A file that cannot be read is no resource.
@@ -89,7 +89,7 @@ pub(crate) fn read(
     let path = |rest: &str| {
         unescape(rest).ok_or_else(|| {
             let what = format!("read {}: it is no address", echo(uri));
-            Fault::new(what, hint()).of(Kind::Parameters)
+            Fault::refused_for(FaultKind::Parameters, what, hint())
         })
     };
     if let Some(rest) = uri.strip_prefix(FILE) {
@@ -97,7 +97,7 @@ pub(crate) fn read(
     }
     let Some(rest) = uri.strip_prefix(OUTLINE) else {
         let what = format!("read {}: there is no such resource", echo(uri));
-        return Err(Fault::new(what, hint()).of(Kind::NotFound));
+        return Err(Fault::refused_for(FaultKind::NotFound, what, hint()));
     };
     let arguments = OutlineArguments {
         path: path(rest)?,
@@ -135,7 +135,7 @@ fn too_long(uri: &str) -> Fault {
         echo(uri)
     );
     let hint = "context_read or context_outline, which give it in parts";
-    Fault::new(what, hint).of(Kind::Parameters)
+    Fault::refused_for(FaultKind::Parameters, what, hint)
 }
 
 fn hint() -> String {
@@ -153,7 +153,7 @@ pub(crate) fn prompts() -> Vec<Prompt> {
 /// The prompt of this name.
 pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromptResult, Fault> {
     if name != PROMPT {
-        return Err(Fault::new(
+        return Err(Fault::refused(
             format!("get the prompt {}: there is none of this name", echo(name)),
             format!("the prompt \"{PROMPT}\""),
         ));
@@ -163,7 +163,7 @@ pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPr
         .map(str::trim)
         .filter(|it| !it.is_empty())
         .ok_or_else(|| {
-            Fault::new(
+            Fault::refused(
                 "get the prompt: it has no question",
                 "the argument \"question\", a text",
             )

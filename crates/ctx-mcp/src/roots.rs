@@ -48,11 +48,9 @@ impl Roots {
         allowed: AllowedRoots,
         location: IndexLocation,
     ) -> Result<Self, Fault> {
-        let path = own.canonicalize().map_err(|error| {
-            Fault::new(
-                format!("open the root {}: {error}", own.display()),
-                "a folder that exists",
-            )
+        let path = own.canonicalize().map_err(|source| Fault::Root {
+            root: own.to_owned(),
+            source,
         })?;
         Ok(Roots {
             own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&location))?),
@@ -86,7 +84,7 @@ impl Roots {
             }
         }
         if folders.is_empty() {
-            return Err(Fault::new(
+            return Err(Fault::refused(
                 "find a folder to read: none of the roots that the client declares is a folder here that may be read",
                 "ask the user to open a folder in the client",
             ));

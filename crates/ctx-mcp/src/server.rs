@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, Kind, echo};
+use crate::fault::{Fault, FaultKind, echo};
 use crate::pending::Pending;
 use crate::progress::progress;
 use crate::query;
@@ -182,21 +182,15 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
     // Loading the vocabulary takes some hundredths of a second, in parallel with the client's
     // handshake.
     std::thread::spawn(|| o200k().count("a"));
-    let failed = |error: String| {
-        Fault::new(
-            format!("serve: {error}"),
-            "a client that speaks MCP on standard input",
-        )
-    };
     let (reader, writer) = rmcp::transport::stdio_pipes();
     match server.connection().serve(Lines::new(reader, writer)).await {
         Ok(running) => running
             .waiting()
             .await
             .map(drop)
-            .map_err(|error| failed(error.to_string())),
+            .map_err(|error| Fault::Serve(error.into())),
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(failed(error.to_string())),
+        Err(error) => Err(Fault::Serve(error.into())),
     }
 }
 
@@ -269,7 +263,7 @@ impl Call {
     /// The call was cancelled.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if self.gone.is_cancelled() {
-            Err(Fault::cancelled())
+            Err(Fault::Cancelled)
         } else {
             Ok(())
         }
@@ -287,7 +281,7 @@ impl Call {
                 if fits {
                     return result;
                 }
-                Fault::new("answer in so few tokens", "a larger max_tokens")
+                Fault::refused("answer in so few tokens", "a larger max_tokens")
             }
             Err(fault) => fault,
         };
@@ -477,7 +471,7 @@ async fn unless_cancelled<T>(
 ) -> Result<T, Fault> {
     tokio::select! {
         biased;
-        () = gone.cancelled() => Err(Fault::cancelled()),
+        () = gone.cancelled() => Err(Fault::Cancelled),
         it = other => Ok(it),
     }
 }
@@ -538,7 +532,7 @@ async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Faul
 }
 
 fn no_roots() -> Fault {
-    Fault::new(
+    Fault::refused(
         "find a folder to read: the client declares roots, but does not say which",
         "the same call again, or ask the user to restart the client",
     )
@@ -590,10 +584,10 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
 fn no_method(method: &str) -> ErrorData {
     if METHODS.contains(&method) {
         let what = format!("answer {method}: its parameters are not what it takes");
-        return protocol_error(&Fault::new(what, "the parameters that MCP says it has"));
+        return protocol_error(&Fault::refused(what, "the parameters that MCP says it has"));
     }
     let what = format!("answer: unknown method {}", echo(method));
-    let fault = Fault::new(what, format!("one of {}", METHODS.join(", ")));
+    let fault = Fault::refused(what, format!("one of {}", METHODS.join(", ")));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, fault.text(), None)
 }
 
@@ -605,9 +599,9 @@ fn internal_error(fault: &Fault) -> ErrorData {
 /// Why a resource is not read. A resource that exists is never reported as not found.
 fn resource_error(fault: &Fault) -> ErrorData {
     match fault.kind() {
-        Kind::NotFound => ErrorData::resource_not_found(fault.text(), None),
-        Kind::Parameters => protocol_error(fault),
-        Kind::Writing | Kind::Other => internal_error(fault),
+        FaultKind::NotFound => ErrorData::resource_not_found(fault.text(), None),
+        FaultKind::Parameters => protocol_error(fault),
+        FaultKind::Other => internal_error(fault),
     }
 }
 
@@ -643,7 +637,7 @@ impl ServerHandler for Connection {
         if ![QUERY, ASSEMBLE, READ, OUTLINE].contains(&&*request.name) {
             let what = format!("call {}: there is no such tool", echo(&request.name));
             let hint = format!("{QUERY}, {ASSEMBLE}, {READ} or {OUTLINE}");
-            return Err(protocol_error(&Fault::new(what, hint)));
+            return Err(protocol_error(&Fault::refused(what, hint)));
         }
         let begun = self.begin(&context, request.input_responses.as_ref());
         let (call, helpers) = match begun.await {

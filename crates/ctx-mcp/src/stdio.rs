@@ -134,7 +134,7 @@ fn read(line: &[u8]) -> Line {
 }
 
 fn too_long() -> JsonRpcError {
-    let fault = Fault::new(
+    let fault = Fault::refused(
         format!("read the line: it is longer than {DEFAULT_MAX_LINE_LENGTH} bytes"),
         "a shorter message",
     );

@@ -84,7 +84,7 @@ pub(crate) fn arguments<T: DeserializeOwned>(
 ) -> Result<T, Fault> {
     let given = Value::Object(given.unwrap_or_default());
     value(given).map_err(|why| {
-        Fault::new(
+        Fault::refused(
             format!("read the arguments of {tool}: {why}"),
             "the arguments as the tool's schema has them",
         )
@@ -120,7 +120,7 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
     let of = |word: &String| {
         let strategy = offered().find(|it| it.as_str() == word);
         strategy.ok_or_else(|| {
-            Fault::new(
+            Fault::refused(
                 format!("search by {}: there is no such strategy", echo(word)),
                 format!("some of {}, or none for all", names().join(", ")),
             )
@@ -129,7 +129,7 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
     let strategies = words.iter().take(Strategy::ALL.len() * 2).map(of);
     let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
     if strategies.iter().all(|it| *it == Strategy::Relations) {
-        return Err(Fault::new(
+        return Err(Fault::refused(
             "search by relations alone: it goes on from what others find",
             format!("one more of {}, or none for all", names().join(", ")),
         ));
@@ -153,7 +153,7 @@ pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<PartKind>,
         let kind = word.parse::<PartKind>().ok();
         let kind = kind.filter(|it| *it != PartKind::File);
         kind.ok_or_else(|| {
-            Fault::new(
+            Fault::refused(
                 format!("find parts of type {}: there is no such type", echo(&word)),
                 format!("some of {}, or none for all", kinds().join(", ")),
             )

@@ -66,7 +66,7 @@ impl Slot {
 }
 
 fn too_many() -> Fault {
-    Fault::new(
+    Fault::refused(
         "answer: too many calls are waiting already",
         "the same call again in a second, and fewer calls at once",
     )

@@ -18,7 +18,7 @@ use ctx_source::{Limits, Root, Sources};
 use tokio::sync::Mutex;
 use tracing::debug;
 
-use crate::fault::{Fault, Kind, echo};
+use crate::fault::{Fault, FaultKind, echo};
 use crate::roots::IndexLocation;
 use crate::server::Call;
 
@@ -222,7 +222,7 @@ fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look,
     if let (Ok(_), Some(changes)) = (&updated, &search.changes) {
         match changes.update(&mut |_| goes_on()) {
             Ok(_) => {}
-            Err(GitError::Cancelled) => return Err(Fault::cancelled()),
+            Err(GitError::Cancelled) => return Err(Fault::Cancelled),
             Err(error) => debug!(%error, "git history is not used"),
         }
     }
@@ -322,11 +322,11 @@ impl Workspace {
             .take(8)
             .map(|(name, _)| &**name)
             .collect();
-        Err(Fault::new(
+        Err(Fault::refused_for(
+            FaultKind::NotFound,
             format!("read {}: it begins with the name of no root", echo(path)),
             format!("a path that begins with one of: {}", names.join(", ")),
-        )
-        .of(Kind::NotFound))
+        ))
     }
 
     /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as
@@ -454,7 +454,10 @@ mod tests {
         assert!(pin!(other.turn()).poll(&mut context).is_ready());
         gone.cancel();
         let ended = waiting.poll(&mut context).map(Result::err);
-        assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
+        assert!(
+            matches!(ended, std::task::Poll::Ready(Some(Fault::Cancelled))),
+            "{ended:?}"
+        );
         drop(indexing);
     }
 
@@ -473,7 +476,10 @@ mod tests {
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         gone.cancel();
         let ended = waiting.poll(&mut context).map(Result::err);
-        assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
+        assert!(
+            matches!(ended, std::task::Poll::Ready(Some(Fault::Cancelled))),
+            "{ended:?}"
+        );
         // Nor does it stand in the way of who comes after.
         drop(turn);
         assert!(pin!(next.turn()).poll(&mut context).is_ready());
