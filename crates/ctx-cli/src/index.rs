@@ -182,7 +182,7 @@ impl Watched<'_> {
             Err(IndexError::Cancelled) => return Ok(()),
             Err(IndexError::Busy { holder, .. }) => {
                 let report = self.report;
-                report.detail(&format!("process {holder} is writing the index"));
+                report.detail(&indexing::writing(holder));
                 return Ok(());
             }
             Err(error) => return Err(indexing::failure(&error)),

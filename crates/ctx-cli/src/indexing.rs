@@ -166,6 +166,12 @@ impl Waiting {
     }
 }
 
+/// That a process is writing the index.
+pub(crate) fn writing(holder: Option<u32>) -> String {
+    let holder = holder.map_or("unknown".to_owned(), |id| id.to_string());
+    format!("process {holder} is writing the index")
+}
+
 fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |id| format!("process {id}"))
 }

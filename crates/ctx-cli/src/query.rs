@@ -12,7 +12,7 @@ use ctx::rank::{MAX_TERM_BYTES, Query};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Service, ServiceError, missing_files, missing_names, no_such_name};
-use ctx::source::{self, Decoded, Root, Secrets, Sources, decode};
+use ctx::source::{Decoded, Secrets, Sources, decode};
 use ctx::syntax;
 use ctx::tokens::Counters;
 use tokio::runtime::{Builder, Runtime};
@@ -326,7 +326,7 @@ fn catch_up(
         return Err(indexing::failure(&error));
     }
     let why = match &error {
-        IndexError::Busy { holder, .. } => format!("process {holder} is writing the index"),
+        IndexError::Busy { holder, .. } => indexing::writing(*holder),
         other => indexing::why(other),
     };
     match indexing::behind(index)? {
@@ -385,10 +385,8 @@ struct Stores<'s> {
 
 /// A resolver for the files of `index`.
 fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failure> {
-    let root = Root::open(index.root()).map_err(|error| {
-        Failure::input(error_chain(&error)).with_hint("give a folder that exists")
-    })?;
-    let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
+    let sources = index.sources().map_err(|it| indexing::failure(&it))?;
+    let sources = sources.with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default());
     Ok(Arc::new(resolver.with_index(index.clone())))
 }

@@ -19,7 +19,12 @@ impl Door {
     ///
     /// # Errors
     /// [`HostsError::Site`].
-    pub fn new(hosts: Hosts, port: u16, named: &[String], cors: Cors) -> Result<Self, HostsError> {
+    pub fn new(
+        hosts: Hosts,
+        port: u16,
+        named: impl IntoIterator<Item: AsRef<str>>,
+        cors: Cors,
+    ) -> Result<Self, HostsError> {
         let sites = Sites::new(&hosts, port, named, cors)?;
         Ok(Door { hosts, sites })
     }
@@ -156,7 +161,7 @@ mod tests {
             headers: "Authorization",
             readable: "X-Request-Id",
         };
-        Door::new(hosts, 81, &[SITE.to_owned()], cors).unwrap()
+        Door::new(hosts, 81, [SITE], cors).unwrap()
     }
 
     fn with(method: &str, headers: &[(http::HeaderName, &str)]) -> Request<()> {

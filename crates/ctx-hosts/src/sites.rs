@@ -48,9 +48,16 @@ impl Sites {
     ///
     /// # Errors
     /// [`HostsError::Site`].
-    pub fn new(hosts: &Hosts, port: u16, named: &[String], cors: Cors) -> Result<Self, HostsError> {
-        let named = named.iter();
-        let named = named.map(|it| site(it).ok_or_else(|| HostsError::Site(it.clone())));
+    pub fn new(
+        hosts: &Hosts,
+        port: u16,
+        named: impl IntoIterator<Item: AsRef<str>>,
+        cors: Cors,
+    ) -> Result<Self, HostsError> {
+        let named = named.into_iter().map(|it| {
+            let it = it.as_ref();
+            site(it).ok_or_else(|| HostsError::Site(it.to_owned()))
+        });
         Ok(Sites(Arc::new(Lists {
             named: named.collect::<Result<_, _>>()?,
             own: hosts.origins(port),
@@ -156,8 +163,7 @@ mod tests {
 
     fn sites(named: &[&str]) -> Result<Sites, HostsError> {
         let hosts = Hosts::at("127.0.0.1:81".parse().unwrap(), Vec::new()).unwrap();
-        let named: Vec<String> = named.iter().map(|&it| it.to_owned()).collect();
-        Sites::new(&hosts, 81, &named, CORS)
+        Sites::new(&hosts, 81, named, CORS)
     }
 
     fn asked(origins: &[&str]) -> HeaderMap {

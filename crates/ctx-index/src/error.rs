@@ -47,12 +47,12 @@ pub enum IndexError {
         found: Vec<PathBuf>,
     },
     /// Another process is writing the index.
-    #[error("write the index {}: process {holder} is writing it", folder.display())]
+    #[error("write the index {}: process {} is writing it", folder.display(), process(*holder))]
     Busy {
         /// The folder of the index.
         folder: PathBuf,
-        /// The process id of the writer, or `unknown`.
-        holder: String,
+        /// The process id of the writer, if known.
+        holder: Option<u32>,
     },
     /// The text index failed.
     #[error("use the text index in {}", folder.display())]
@@ -101,6 +101,11 @@ impl IndexError {
             source,
         }
     }
+}
+
+/// The id of a process, as text.
+fn process(id: Option<u32>) -> String {
+    id.map_or("unknown".to_owned(), |it| it.to_string())
 }
 
 /// An error that does not name the index yet.

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use ctx_model::UnixSeconds;
-use ctx_source::{Root, make_private};
+use ctx_source::{Limits, Root, Sources, make_private};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
 
@@ -188,6 +188,16 @@ impl Index {
     /// The root: the folder that is indexed.
     pub fn root(&self) -> &Path {
         self.root.path()
+    }
+
+    /// Reads the files below the root, which is not opened again: hits are resolved to the text of
+    /// the files that were indexed, even if another folder has taken the path of the root. Reading
+    /// is limited by [`ctx_source::Limits::default`].
+    ///
+    /// # Errors
+    /// The system has no handle to give.
+    pub fn sources(&self) -> Result<Sources, IndexError> {
+        Ok(Sources::new(self.root.try_clone()?, Limits::default()))
     }
 
     /// The folder of the index.

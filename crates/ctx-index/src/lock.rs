@@ -23,13 +23,13 @@ const STEP: Duration = Duration::from_millis(50);
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
 
 /// Takes the lock `name`, waiting for at most `most` if another process has it. Every 50 ms `tell`
-/// is called with the holder, as a process id or `unknown`. Returns [`IndexError::Busy`] after that
+/// is called with the process id of the holder, if known. Returns [`IndexError::Busy`] after that
 /// time, and [`IndexError::Cancelled`] if `tell` breaks.
 pub(crate) fn lock_patiently(
     folder: &Path,
     name: &str,
     most: Duration,
-    tell: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    tell: &mut dyn FnMut(Option<u32>) -> ControlFlow<()>,
 ) -> Result<Lock, IndexError> {
     let start = Instant::now();
     loop {
@@ -41,7 +41,7 @@ pub(crate) fn lock_patiently(
         if left.is_zero() {
             return Err(busy(folder, holder));
         }
-        if tell(&holder).is_break() {
+        if tell(holder).is_break() {
             return Err(IndexError::Cancelled);
         }
         thread::sleep(STEP.min(left));
@@ -57,17 +57,21 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let mut file = open_no_link(&folder.join(name), &options).map_err(io)?;
     match ctx_source::lock(&mut file).map_err(io)? {
         // The lock file was removed with its index meanwhile, and protects nothing any more.
-        Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, holder_name(None))),
+        Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, None)),
         Taken::Ours => Ok(Lock(file)),
-        Taken::Theirs(process) => Err(busy(folder, holder_name(process))),
+        Taken::Theirs(process) => Err(busy(folder, process)),
     }
 }
 
-/// The holder of the lock, as a process id or `unknown`; `None` if nobody has it. Changes nothing.
-pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
-    let mut file = open_no_link(&folder.join(name), File::options().read(true)).ok()?;
-    let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    is_held.then(|| holder_name(ctx_source::holder(&mut file)))
+/// Returns [`IndexError::Busy`] if a process has the lock `name` in `folder`. Changes nothing.
+pub(crate) fn check_free(folder: &Path, name: &str) -> Result<(), IndexError> {
+    let Ok(mut file) = open_no_link(&folder.join(name), File::options().read(true)) else {
+        return Ok(());
+    };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Err(busy(folder, ctx_source::holder(&mut file))),
+        _ => Ok(()),
+    }
 }
 
 /// Whether `path` still names this file.
@@ -88,12 +92,7 @@ fn is_still(_: &File, _: &Path) -> bool {
     true
 }
 
-/// The holder of a lock, as text.
-fn holder_name(process: Option<u32>) -> String {
-    process.map_or("unknown".to_owned(), |it| it.to_string())
-}
-
-pub(crate) fn busy(folder: &Path, holder: String) -> IndexError {
+fn busy(folder: &Path, holder: Option<u32>) -> IndexError {
     IndexError::Busy {
         folder: folder.to_owned(),
         holder,
@@ -114,7 +113,7 @@ mod tests {
         assert!(!is_still(&before, &path));
         let _lock = lock(folder.path(), WRITER).unwrap();
         assert!(!is_still(&before, &path));
-        assert!(holder(folder.path(), WRITER).is_some());
+        assert!(check_free(folder.path(), WRITER).is_err());
     }
 
     #[test]
@@ -126,7 +125,7 @@ mod tests {
             std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
             let refused = lock(folder.path(), name).unwrap_err();
             assert!(matches!(refused, IndexError::Folder { .. }), "{refused}");
-            assert_eq!(holder(folder.path(), name), None);
+            assert!(check_free(folder.path(), name).is_ok());
         }
         assert_eq!(std::fs::read_to_string(there).unwrap(), "keep this");
         assert!(!nowhere.exists());

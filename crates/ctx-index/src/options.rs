@@ -130,10 +130,10 @@ impl Progress {
         }
     }
 
-    pub(crate) fn waiting(holder: &str) -> Self {
+    pub(crate) fn waiting(holder: Option<u32>) -> Self {
         Progress {
             is_waiting: true,
-            holder: holder.parse().ok(),
+            holder,
             ..Progress::default()
         }
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::IndexError;
 use crate::error::Fault;
 use crate::index::bytes_below;
-use crate::lock::{REMEMBERED, WRITER, busy, holder, lock};
+use crate::lock::{REMEMBERED, WRITER, check_free, lock};
 use crate::manifest;
 use crate::own;
 use crate::remembered::Remembered;
@@ -85,9 +85,7 @@ impl Stored {
     /// Those of [`Stored::remove`], as far as they can be foreseen.
     pub fn is_removable(&self, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
         for name in [WRITER, REMEMBERED] {
-            if let Some(holder) = holder(&self.folder, name) {
-                return Err(busy(&self.folder, holder));
-            }
+            check_free(&self.folder, name)?;
         }
         own::check_all(&self.folder, beside)
     }

@@ -18,7 +18,6 @@ use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Sele
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, Owner, Ports, Service};
-use ctx::source::{Limits, Root, Sources};
 use ctx::syntax;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -223,7 +222,7 @@ fn by_server(
 /// does not read repositories.
 pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Result<(Service, f64)> {
     let (index, indexing) = index(places, instance)?;
-    let sources = Sources::new(Root::open(index.root())?, Limits::default());
+    let sources = index.sources()?;
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_index(index.clone());
     let ports = Ports::of(&index);

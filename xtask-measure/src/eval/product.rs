@@ -16,7 +16,6 @@ use ctx::model::{BuildOptions, BuiltContext, CounterName, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
 use ctx::service::{Answer, Owner, Ports, PrimeOptions, Service};
-use ctx::source::{Limits, Root, Sources};
 use ctx::tokens::{TokenCounter as _, o200k_base};
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -150,7 +149,7 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
     }
     let index = Index::open(&tree, &work.join("index"), ctx::index::Options::default())?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
-    let sources = Sources::new(Root::open(index.root())?, Limits::default());
+    let sources = index.sources()?;
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
     let ports = Ports::of(&index);

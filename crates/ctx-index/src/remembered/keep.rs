@@ -50,7 +50,7 @@ impl Remembered {
         }
         // What seems damaged may be another process's work in progress, and one process is enough
         // to repair it.
-        let wait = &mut |_: &str| ControlFlow::Continue(());
+        let wait = &mut |_: Option<u32>| ControlFlow::Continue(());
         let opened = lock_patiently(folder, REMEMBERED, PATIENCE, wait)
             .map_err(Fault::from)
             .and_then(|lock| open_alone(folder, &lock));

@@ -24,7 +24,7 @@ fn a_second_writer_is_told_who_writes() {
     let index = fixture.open();
     let error = try_update(&index).unwrap_err();
     match &error {
-        IndexError::Busy { holder, .. } => assert_eq!(*holder, child.id().to_string()),
+        IndexError::Busy { holder, .. } => assert_eq!(*holder, Some(child.id())),
         other => panic!("{other:?}"),
     }
     assert!(error.to_string().contains(&child.id().to_string()));

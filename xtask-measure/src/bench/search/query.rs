@@ -12,7 +12,6 @@ use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
 use ctx::service::{Answer, Service};
-use ctx::source::{Limits, Root, Sources};
 use serde::{Deserialize, Serialize};
 
 use super::bare;
@@ -77,7 +76,7 @@ pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Aske
     let index = open(corpus, folder)?;
     update(&index)?;
     let material = Material::read(corpus, &bare::paths(corpus)?)?;
-    let sources = Sources::new(Root::open(corpus)?, Limits::default());
+    let sources = index.sources()?;
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, ctx::syntax::Limits::default()).with_index(index.clone());
     let retriever = Retriever::over(index.clone());
