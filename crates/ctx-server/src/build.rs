@@ -15,7 +15,7 @@ use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
     Cache, CacheMetrics, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions, PrimeStage,
-    Secret, Served, Service, ServiceError,
+    Served, Service, ServiceError, SigningKey,
 };
 
 use crate::Owner;
@@ -26,7 +26,7 @@ use crate::reserve::Reserve;
 /// State that the services of all owners of a store share.
 #[derive(Debug)]
 pub struct Priming {
-    secret: Secret,
+    secret: SigningKey,
     cache: Arc<Cache<PrimeContext>>,
     memory: Arc<Memory>,
 }
@@ -35,7 +35,7 @@ impl Priming {
     /// Labels and handles are signed with `secret` and are valid only as long as it stays the same:
     /// it should outlive the process, and be equal in all processes of one store. The most recently
     /// used contexts are cached as [`Cache::default`] says.
-    pub fn new(secret: Secret) -> Self {
+    pub fn new(secret: SigningKey) -> Self {
         Priming {
             secret,
             cache: Arc::default(),
@@ -53,8 +53,8 @@ impl Priming {
         ports: Ports,
     ) -> Service {
         Service::new(retriever, resolver)
-            .for_owner(ctx_service::Owner::new(owner.as_str()), ports)
-            .with_secret(self.secret)
+            .for_owner(ctx_service::OwnerId::new(owner.as_str()), ports)
+            .with_signing_key(self.secret)
             .with_cache(Arc::clone(&self.cache))
             .with_memory(Arc::clone(&self.memory))
     }

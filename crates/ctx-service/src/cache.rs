@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::context::PrimeContext;
-use crate::owner::{Owner, feed};
+use crate::owner::{OwnerId, feed};
 
 /// The most answers of a cache by default.
 const ANSWERS: u64 = 100;
@@ -114,7 +114,7 @@ type Kept<V> = moka::future::Cache<Key, Arc<Entry<V>>>;
 type Weigh<V> = dyn Fn(&V) -> u32 + Send + Sync;
 
 struct Entry<V> {
-    owner: Owner,
+    owner: OwnerId,
     /// None once it was removed: moka may hold the entry for longer.
     value: Mutex<Option<Arc<V>>>,
     weight: u32,
@@ -246,7 +246,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Returns the answer for `key` if it is cached, was used within its time to live, belongs to
     /// `owner`, and `is_current` returns `Some(true)`. That counts as a use. On `Some(false)` the
     /// answer is removed; on `None`, which means that the check was not completed, it stays.
-    pub async fn get<F, C>(&self, key: &Key, owner: &Owner, is_current: F) -> Option<Arc<V>>
+    pub async fn get<F, C>(&self, key: &Key, owner: &OwnerId, is_current: F) -> Option<Arc<V>>
     where
         F: FnOnce(Arc<V>) -> C,
         C: Future<Output = Option<bool>>,
@@ -276,7 +276,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     pub async fn make<F, M, E>(
         &self,
         key: Key,
-        owner: &Owner,
+        owner: &OwnerId,
         make: F,
     ) -> Result<(Arc<V>, Served), Arc<E>>
     where
@@ -329,7 +329,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     }
 
     /// Removes the answers of `owner` for which `is_it` holds. O(answers).
-    pub async fn forget_of(&self, owner: &Owner, is_it: impl Fn(&V) -> bool) {
+    pub async fn forget_of(&self, owner: &OwnerId, is_it: impl Fn(&V) -> bool) {
         let is_one = |entry: &Entry<V>| {
             entry.owner == *owner && entry.value().is_some_and(|value| is_it(&value))
         };

@@ -6,7 +6,7 @@ use ctx_model::UnixSeconds;
 use ctx_retrieve::{PortError, TaskScope, Usefulness, VOTE_MEMORY, Vote};
 
 use crate::Service;
-use crate::owner::{Owner, Secret};
+use crate::owner::{OwnerId, SigningKey};
 use crate::ports::waited_for;
 
 /// Why a vote does not count. `Display` is a fragment that follows "failed to …".
@@ -25,11 +25,11 @@ pub enum FeedbackError {
     /// The user has already voted on every file that the handle stands for.
     #[error("count the feedback: it was given before")]
     Repeated,
-    /// The service has no secret and issues no handles.
+    /// The service has no signing key and issues no handles.
     #[error(
         "accept the feedback handle: none is given out here, as there is no secret to sign it by"
     )]
-    NoSecret,
+    NoSigningKey,
     /// There is no store for votes.
     #[error("keep the feedback: there is no store for it")]
     NoStore,
@@ -75,19 +75,19 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     /// The handle: `f2.LABEL.CONTEXT.LAST_DAY.SIGNATURE.PATH`.
-    fn handle(&self, secret: &Secret, owner: &Owner) -> String {
+    fn handle(&self, key: &SigningKey, owner: &OwnerId) -> String {
         let Shown {
             context,
             label,
             last_day,
             path,
         } = self;
-        let signature = self.signature(secret, owner).to_hex();
+        let signature = self.signature(key, owner).to_hex();
         format!("{FORM}.{label}.{context}.{last_day}.{signature}.{path}")
     }
 
     /// Parses `handle`, and verifies that it was issued to `owner`.
-    fn of(handle: &'a str, secret: &Secret, owner: &Owner) -> Result<Self, FeedbackError> {
+    fn of(handle: &'a str, key: &SigningKey, owner: &OwnerId) -> Result<Self, FeedbackError> {
         let malformed = FeedbackError::Malformed;
         let mut parts = handle.splitn(6, '.');
         let mut next = || parts.next().ok_or(FeedbackError::Malformed);
@@ -105,7 +105,7 @@ impl<'a> Shown<'a> {
             path,
         };
         // `blake3::Hash` compares in constant time.
-        if shown.signature(secret, owner) == signature {
+        if shown.signature(key, owner) == signature {
             Ok(shown)
         } else {
             Err(FeedbackError::Forged)
@@ -114,9 +114,9 @@ impl<'a> Shown<'a> {
 
     /// The key that identifies a vote: one per file of a context, whichever parts of the file were
     /// shown.
-    fn vote_key(&self, path: &str, secret: &Secret, owner: &Owner) -> String {
+    fn vote_key(&self, path: &str, key: &SigningKey, owner: &OwnerId) -> String {
         let parts = [owner.as_str(), self.context, path].map(str::as_bytes);
-        secret.sign("ctx vote 1", &parts).to_hex().to_string()
+        key.sign("ctx vote 1", &parts).to_hex().to_string()
     }
 
     /// The files that the handle stands for.
@@ -131,7 +131,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn signature(&self, secret: &Secret, owner: &Owner) -> blake3::Hash {
+    fn signature(&self, key: &SigningKey, owner: &OwnerId) -> blake3::Hash {
         let last_day = self.last_day.to_string();
         let parts = [
             owner.as_str(),
@@ -140,7 +140,7 @@ impl<'a> Shown<'a> {
             &last_day,
             self.path,
         ];
-        secret.sign("ctx feedback 2", &parts.map(str::as_bytes))
+        key.sign("ctx feedback 2", &parts.map(str::as_bytes))
     }
 }
 
@@ -158,8 +158,8 @@ impl Service {
     /// counted.
     ///
     /// # Errors
-    /// [`FeedbackError::NoSecret`] if no handles are issued, [`FeedbackError::Forged`] for a handle
-    /// that was issued to another owner or never, [`FeedbackError::Expired`], and
+    /// [`FeedbackError::NoSigningKey`] if no handles are issued, [`FeedbackError::Forged`] for a
+    /// handle that was issued to another owner or never, [`FeedbackError::Expired`], and
     /// [`FeedbackError::Repeated`] if all of the files were counted before; nothing is counted
     /// then.
     pub async fn feedback(
@@ -168,8 +168,11 @@ impl Service {
         usefulness: Usefulness,
         now: UnixSeconds,
     ) -> Result<(), FeedbackError> {
-        let secret = self.secret.as_ref().ok_or(FeedbackError::NoSecret)?;
-        let shown = Shown::of(handle, secret, &self.owner)?;
+        let signing_key = self
+            .signing_key
+            .as_ref()
+            .ok_or(FeedbackError::NoSigningKey)?;
+        let shown = Shown::of(handle, signing_key, &self.owner)?;
         if day_of(now) > shown.last_day {
             return Err(FeedbackError::Expired);
         }
@@ -177,7 +180,7 @@ impl Service {
         let at = now.max(UnixSeconds::new((shown.last_day - GOOD_FOR) * DAY));
         let port = self.ports.feedback.clone().ok_or(FeedbackError::NoStore)?;
         let vote = |path: &str| {
-            let key = shown.vote_key(path, secret, &self.owner);
+            let key = shown.vote_key(path, signing_key, &self.owner);
             Vote::new(key, path, usefulness, at)
         };
         let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
@@ -233,6 +236,6 @@ impl Service {
             last_day: day_of(now) + GOOD_FOR,
             path,
         };
-        Some(shown.handle(self.secret.as_ref()?, &self.owner))
+        Some(shown.handle(self.signing_key.as_ref()?, &self.owner))
     }
 }

@@ -6,7 +6,7 @@ use ctx_assemble::citation_id;
 use ctx_citations::{LABEL_DIGITS, label_origin};
 use ctx_model::Chunk;
 
-use crate::owner::{Owner, Secret};
+use crate::owner::{OwnerId, SigningKey};
 
 /// Makes the labels of one thread.
 ///
@@ -16,8 +16,8 @@ use crate::owner::{Owner, Secret};
 /// resolves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels<'a> {
-    pub(crate) secret: &'a Secret,
-    pub(crate) owner: &'a Owner,
+    pub(crate) signing_key: &'a SigningKey,
+    pub(crate) owner: &'a OwnerId,
     pub(crate) thread: &'a str,
 }
 
@@ -62,7 +62,7 @@ impl Labels<'_> {
     fn id(&self, chunk: &Chunk) -> (String, String) {
         let id = citation_id(chunk);
         let parts = [self.owner.as_str(), self.thread, &id].map(str::as_bytes);
-        let hex = self.secret.sign("ctx label 1", &parts).to_hex();
+        let hex = self.signing_key.sign("ctx label 1", &parts).to_hex();
         let (word, _) = id.split_once('-').unwrap_or((&id, ""));
         (word.to_owned(), hex.to_string())
     }
@@ -75,10 +75,10 @@ mod tests {
 
     use super::*;
 
-    fn labels(secret: u8, owner: &str, thread: &str, chunks: &[Chunk]) -> Vec<String> {
-        let (secret, owner) = (Secret::new([secret; 32]), Owner::new(owner));
+    fn labels(key: u8, owner: &str, thread: &str, chunks: &[Chunk]) -> Vec<String> {
+        let (key, owner) = (SigningKey::new([key; 32]), OwnerId::new(owner));
         let labels = Labels {
-            secret: &secret,
+            signing_key: &key,
             owner: &owner,
             thread,
         };
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_bound_to_secret_owner_and_thread() {
+    fn a_label_is_bound_to_key_owner_and_thread() {
         let chunks = [chunk("a.rs")];
         let one = labels(1, "o", "t", &chunks);
         assert_eq!(one, labels(1, "o", "t", &chunks));

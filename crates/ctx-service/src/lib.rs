@@ -47,7 +47,7 @@ pub use gather::{Failure, Required, Source, Unresolved};
 pub use memory::Memory;
 pub use missing::{FILES_NAMED, missing_files, missing_names, no_such_file, no_such_name};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
-pub use owner::{Owner, Secret};
+pub use owner::{OwnerId, SigningKey};
 pub use ports::{PartRef, Ports, Recall};
 pub use service::{Answer, Material, Service, ServiceError, Timings};
 pub use verbatim::{Raised, RaisedBy};

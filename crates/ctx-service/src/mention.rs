@@ -47,7 +47,7 @@
 //! # use ctx_index::Index;
 //! # use ctx_resolve::Resolver;
 //! # use ctx_retrieve::Retriever;
-//! # use ctx_service::{Control, Owner, Ports, PrimeOptions, Service};
+//! # use ctx_service::{Control, OwnerId, Ports, PrimeOptions, Service};
 //! # use ctx_source::{Limits, Root, Sources};
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -63,7 +63,7 @@
 //! # let sources = Sources::new(Root::open(&root)?, Limits::default());
 //! # let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
 //! # let service = Service::new(Retriever::over(index.clone()), Arc::new(resolver))
-//! #     .for_owner(Owner::new("ada"), Ports::of(&index));
+//! #     .for_owner(OwnerId::new("ada"), Ports::of(&index));
 //!
 //! let message = "Does @turn fit lines 2 to 3 of @tide.rs, and what of @\"my notes.md\" and @gone.rs?";
 //! let prime = service

@@ -1,17 +1,17 @@
-//! The owner of a request, and the secret that authenticates what was issued to them.
+//! The owner of a request, and the key that authenticates what was issued to them.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The owner of everything that a service finds, stores and counts. It must come from the code that
-/// verified the caller's token, never from a request.
+/// Names the owner of everything that a service finds, stores and counts: any text. It must come
+/// from the code that verified the caller's token, never from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Owner(Arc<str>);
+pub struct OwnerId(Arc<str>);
 
-impl Owner {
+impl OwnerId {
     /// The owner of this name.
     pub fn new(name: &str) -> Self {
-        Owner(Arc::from(name))
+        OwnerId(Arc::from(name))
     }
 
     /// The name.
@@ -23,21 +23,21 @@ impl Owner {
 /// The key for labels and feedback handles, which cannot be forged without it. Keep it for as long
 /// as handles are to be valid; all services of one store share it.
 ///
-/// A secret is only safe if it is random, so there is no default:
+/// A key is only safe if it is random, so there is no default:
 ///
 /// ```compile_fail
-/// let secret = ctx_service::Secret::default();
+/// let key = ctx_service::SigningKey::default();
 /// ```
 #[derive(Clone, Copy)]
-pub struct Secret([u8; 32]);
+pub struct SigningKey([u8; 32]);
 
-impl Secret {
-    /// Makes labels if no secret was given. Everybody knows it, so no handle is made with it.
-    pub(crate) const KNOWN: Secret = Secret([0; 32]);
+impl SigningKey {
+    /// Makes labels if no key was given. Everybody knows it, so no handle is made with it.
+    pub(crate) const KNOWN: SigningKey = SigningKey([0; 32]);
 
     /// 32 random bytes from the operating system (`getrandom::fill`), not derived from a password.
     pub const fn new(bytes: [u8; 32]) -> Self {
-        Secret(bytes)
+        SigningKey(bytes)
     }
 
     /// A keyed hash of `parts` and their lengths. `purpose` prevents a value made for one use from
@@ -49,9 +49,9 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("SigningKey(…)")
     }
 }
 

@@ -27,7 +27,7 @@ use crate::prose::Prose;
 use crate::service::{
     BLANK_LINES, EXCERPT_TERMS, forget_entries_beyond, lap, share_of_named_lines,
 };
-use crate::{Secret, Service, ServiceError};
+use crate::{Service, ServiceError, SigningKey};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
 const FORM: &[u8] = b"prime context 5";
@@ -434,7 +434,7 @@ impl Service {
         built.build_time = took;
         built.context = text;
         let receipt = blake3::hash(&receipt);
-        let secret = self.secret.unwrap_or(Secret::KNOWN);
+        let key = self.signing_key.unwrap_or(SigningKey::KNOWN);
         // The message too: what is named alone has the same receipt for any message, and each is
         // voted on by itself.
         let parts = [
@@ -443,7 +443,7 @@ impl Service {
             making.asked.as_bytes(),
             receipt.as_bytes(),
         ];
-        let hash = secret.sign("ctx context 2", &parts).to_hex();
+        let hash = key.sign("ctx context 2", &parts).to_hex();
         format!("ctx-{}", &hash[..32])
     }
 
@@ -503,7 +503,7 @@ impl Making {
 
     fn read(&self) -> Candidates {
         let labels = Labels {
-            secret: &self.service.secret.unwrap_or(Secret::KNOWN),
+            signing_key: &self.service.signing_key.unwrap_or(SigningKey::KNOWN),
             owner: &self.service.owner,
             thread: self.thread_name(),
         };

@@ -25,7 +25,7 @@ use crate::context::PrimeContext;
 use crate::gather::Required;
 use crate::memory::Memory;
 use crate::options::{PrimeStage, StageListener};
-use crate::owner::{Owner, Secret};
+use crate::owner::{OwnerId, SigningKey};
 use crate::ports::Ports;
 use crate::prose::{Prose, below_min_chance};
 use crate::verbatim::Raised;
@@ -49,8 +49,8 @@ pub struct Service {
     pub(crate) retriever: Retriever,
     pub(crate) resolver: Arc<Resolver>,
     pub(crate) ports: Ports,
-    pub(crate) owner: Owner,
-    pub(crate) secret: Option<Secret>,
+    pub(crate) owner: OwnerId,
+    pub(crate) signing_key: Option<SigningKey>,
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
     pub(crate) stages: StageListener,
     pub(crate) memory: Arc<Memory>,
@@ -152,8 +152,8 @@ impl Service {
             retriever,
             resolver,
             ports: Ports::default(),
-            owner: Owner::default(),
-            secret: None,
+            owner: OwnerId::default(),
+            signing_key: None,
             cache: None,
             stages: StageListener::default(),
             memory: Arc::default(),
@@ -165,17 +165,17 @@ impl Service {
 
     /// Builds prime contexts from `ports`, which belong to `owner`.
     #[must_use]
-    pub fn for_owner(mut self, owner: Owner, ports: Ports) -> Self {
+    pub fn for_owner(mut self, owner: OwnerId, ports: Ports) -> Self {
         self.owner = owner;
         self.ports = ports;
         self
     }
 
-    /// Makes labels and feedback handles with `secret`. Without one, anyone who knows the owner,
+    /// Makes labels and feedback handles with this key. Without one, anyone who knows the owner,
     /// the thread and a text can guess its label, and there is no feedback.
     #[must_use]
-    pub fn with_secret(mut self, secret: Secret) -> Self {
-        self.secret = Some(secret);
+    pub fn with_signing_key(mut self, key: SigningKey) -> Self {
+        self.signing_key = Some(key);
         self
     }
 

@@ -17,7 +17,7 @@ use ctx::index::Index;
 use ctx::model::{BuildOptions, BuiltContext, CounterName, Format, LineSpan, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
-use ctx::service::{Answer, Owner, Ports, Service};
+use ctx::service::{Answer, OwnerId, Ports, Service};
 use ctx::syntax;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -238,7 +238,7 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance, by: By) -> Resul
         By::Query => service,
         // What one question was shown must not affect the next.
         By::Server => service
-            .for_owner(Owner::new("eval"), ports)
+            .for_owner(OwnerId::new("eval"), ports)
             .without_recording(),
     };
     Ok((service, indexing))

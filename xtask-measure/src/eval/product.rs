@@ -15,7 +15,7 @@ use ctx::index::Index;
 use ctx::model::{BuildOptions, BuiltContext, CounterName, Selection, Tokens};
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
-use ctx::service::{Answer, Owner, Ports, PrimeOptions, Service};
+use ctx::service::{Answer, OwnerId, Ports, PrimeOptions, Service};
 use ctx::tokens::{TokenCounter as _, o200k_base};
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -155,7 +155,7 @@ fn service(set: &Set, work: &Path) -> Result<Service> {
     let ports = Ports::of(&index);
     let service = Service::new(Retriever::over(index), Arc::new(resolver));
     // What one question was shown must not affect the next.
-    let owner = Owner::new("eval");
+    let owner = OwnerId::new("eval");
     Ok(service.for_owner(owner, ports).without_recording())
 }
 

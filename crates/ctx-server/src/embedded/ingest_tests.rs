@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use ctx_service::Secret;
+use ctx_service::SigningKey;
 use tokio_util::task::TaskTracker;
 
 use crate::Owner;
@@ -17,7 +17,7 @@ use crate::paging::FilePage;
 fn open(folder: &Path) -> Store {
     let owners = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
     let owner = Owner::new("ada").unwrap();
-    let priming = Priming::new(Secret::new([7; 32]));
+    let priming = Priming::new(SigningKey::new([7; 32]));
     Store::open(
         &owners,
         folder,

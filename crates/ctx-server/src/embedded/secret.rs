@@ -4,7 +4,7 @@
 use std::io::{self, Read as _};
 
 use cap_std::fs::Dir;
-use ctx_service::Secret;
+use ctx_service::SigningKey;
 use ctx_source::{ignore_in_git, write_private};
 
 use crate::ServerError;
@@ -17,18 +17,18 @@ const FILE: &str = "secret";
 pub(super) fn secret(
     dir: &Dir,
     failed: &dyn Fn(io::Error) -> ServerError,
-) -> Result<Secret, ServerError> {
+) -> Result<SigningKey, ServerError> {
     let ignored = ignore_in_git(dir);
     match read(dir) {
         // A key made by an earlier version may be on a disk that is full by now; it is used all the
         // same.
-        Ok(key) => Ok(Secret::new(key)),
+        Ok(key) => Ok(SigningKey::new(key)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             ignored.map_err(failed)?;
             let key = random().map_err(ServerError::Random)?;
             // Written atomically: a truncated key would lock the folder.
             write_private(dir, FILE, &key).map_err(failed)?;
-            Ok(Secret::new(key))
+            Ok(SigningKey::new(key))
         }
         Err(error) => Err(failed(error)),
     }

@@ -21,7 +21,7 @@ use ctx_postgres::{
 };
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, TaskScope};
-use ctx_service::{CacheMetrics, Ports, PrimeContext, PrimeOptions, Secret, Service};
+use ctx_service::{CacheMetrics, Ports, PrimeContext, PrimeOptions, Service, SigningKey};
 use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
@@ -93,7 +93,7 @@ impl Postgres {
         let nothing = Sources::of(Arc::new(Nothing));
         Ok(Postgres {
             store,
-            priming: Priming::new(Secret::new(secret)),
+            priming: Priming::new(SigningKey::new(secret)),
             quota,
             file_bytes,
             texts,

@@ -17,7 +17,7 @@ use ctx_server::{
     MessagePage, NewFile, NewMessage, NewThread, Owner, Prime, PrimeRequest, Priming, Receipt,
     Removed, Thread, ThreadInfo, ThreadPage, Vote,
 };
-use ctx_service::{Ports, Secret, Service};
+use ctx_service::{Ports, Service, SigningKey};
 use ctx_source::{Files, SourceError, Sources, Text};
 
 /// Fails, and says `word` wherever that is possible.
@@ -90,7 +90,7 @@ impl Failing {
             .with_history(port.clone())
             .with_usage(port.clone())
             .with_feedback(port.clone());
-        Priming::new(Secret::new([7; 32])).service(
+        Priming::new(SigningKey::new([7; 32])).service(
             owner,
             Retriever::new(port),
             Arc::new(resolver),

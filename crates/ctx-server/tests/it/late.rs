@@ -11,7 +11,7 @@ use ctx_retrieve::{
     TaskScope, TextQuery,
 };
 use ctx_server::{BackendError, Job, Limits, Owner, Prime, PrimeRequest, Priming};
-use ctx_service::{Ports, Secret};
+use ctx_service::{Ports, SigningKey};
 use ctx_source::{Files, SourceError, Sources, Text};
 use serde_json::json;
 
@@ -117,7 +117,7 @@ impl Builds for Computing {
             .with_search(self.clone())
             .with_history(self.clone());
         let retriever = Retriever::new(self);
-        let priming = Priming::new(Secret::new([7; 32]));
+        let priming = Priming::new(SigningKey::new([7; 32]));
         let service = priming.service(owner, retriever, Arc::new(resolver), ports);
         ctx_server::build(&service, request, job).await
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::{Cancel, Control};
 use ctx_model::{Tokens, UnixSeconds};
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served, Usefulness};
+use ctx_service::{Cache, Key, OwnerId, Prime, PrimeContext, Served, Usefulness};
 use ctx_tokens::{Counters, TokenCounter};
 use tokio::sync::Semaphore;
 
@@ -38,7 +38,7 @@ async fn served(world: &World) -> Served {
 
 /// Keeps the number of `name`, and gives what is kept.
 async fn keep(cache: &Cache<u64>, name: &str, number: u64) -> (u64, Served) {
-    let (key, owner) = (Key::of(&[name.as_bytes()]), Owner::new("o"));
+    let (key, owner) = (Key::of(&[name.as_bytes()]), OwnerId::new("o"));
     if let Some(kept) = cache.get(&key, &owner, |_| async { Some(true) }).await {
         return (*kept, Served::Hit);
     }
@@ -268,7 +268,7 @@ async fn kept_of(sizes: &[usize]) -> usize {
     let cache = Cache::weighed(100, 1_000, Duration::from_secs(30), String::len);
     let mut weak = Vec::new();
     for (number, &size) in sizes.iter().enumerate() {
-        let (key, owner) = (Key::of(&[&number.to_le_bytes()]), Owner::new("o"));
+        let (key, owner) = (Key::of(&[&number.to_le_bytes()]), OwnerId::new("o"));
         let made = cache.make(key, &owner, || async { Ok::<_, ()>("x".repeat(size)) });
         let (value, served) = made.await.unwrap();
         assert_eq!((value.len(), served), (size, Served::Miss));
@@ -299,7 +299,7 @@ async fn expired_entries_are_dropped_without_a_request() {
     let (cache, seconds) = cache::<u64>(100);
     let mut weak = Vec::new();
     for name in ["a", "b"] {
-        let (key, owner) = (Key::of(&[name.as_bytes()]), Owner::new("o"));
+        let (key, owner) = (Key::of(&[name.as_bytes()]), OwnerId::new("o"));
         let made = cache.make(key, &owner, || async { Ok::<u64, ()>(1) });
         weak.push(Arc::downgrade(&made.await.unwrap().0));
     }
@@ -312,7 +312,7 @@ async fn expired_entries_are_dropped_without_a_request() {
         count()
     };
     seconds.store(29, Ordering::Relaxed);
-    let (key, owner) = (Key::of(&[b"b"]), Owner::new("o"));
+    let (key, owner) = (Key::of(&[b"b"]), OwnerId::new("o"));
     assert!(
         cache
             .get(&key, &owner, |_| async { Some(true) })
@@ -347,8 +347,8 @@ async fn the_bytes_of_a_context_are_those_of_its_texts() {
 async fn entries_of_another_owner_are_neither_returned_nor_replaced() {
     let (cache, _) = cache::<&str>(100);
     let key = Key::of(&[b"the same"]);
-    let (ada, bob) = (Owner::new("ada"), Owner::new("bob"));
-    let make = |owner: Owner, text: &'static str| {
+    let (ada, bob) = (OwnerId::new("ada"), OwnerId::new("bob"));
+    let make = |owner: OwnerId, text: &'static str| {
         let cache = Arc::clone(&cache);
         async move {
             let made = cache.make(key, &owner, || async { Ok::<&str, ()>(text) });
@@ -377,7 +377,7 @@ async fn entries_of_another_owner_are_neither_returned_nor_replaced() {
 #[tokio::test]
 async fn a_failure_is_not_kept() {
     let (cache, _) = cache::<u64>(100);
-    let (key, owner) = (Key::of(&[b"a"]), Owner::new("o"));
+    let (key, owner) = (Key::of(&[b"a"]), OwnerId::new("o"));
     let failed = cache
         .make(key, &owner, || async { Err::<u64, &str>("no") })
         .await;
@@ -393,7 +393,7 @@ async fn equal_requests_at_once_are_one() {
     for _ in 0..50 {
         let (cache, asked, made) = (Arc::clone(&cache), Arc::clone(&asked), Arc::clone(&made));
         tasks.push(tokio::spawn(async move {
-            let (key, owner) = (Key::of(&[b"a"]), Owner::new("o"));
+            let (key, owner) = (Key::of(&[b"a"]), OwnerId::new("o"));
             let answer = || async {
                 made.fetch_add(1, Ordering::Relaxed);
                 let _ = asked.acquire().await;

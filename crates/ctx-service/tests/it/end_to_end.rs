@@ -10,7 +10,7 @@ use ctx_index::{Index, Options};
 use ctx_model::{BuildOptions, OmittedReason, Origin, UnixSeconds};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Message, Options as RetrieveOptions, Retriever, Threads, Usage};
-use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service, Usefulness};
+use ctx_service::{Cache, FeedbackError, OwnerId, Ports, Served, Service, SigningKey, Usefulness};
 use ctx_source::{Limits, Root, Sources};
 
 use crate::support::{FILES, NOW, options, options_of, write};
@@ -27,8 +27,8 @@ fn open_at(root: &Path, folder: &Path) -> (Arc<Index>, Service) {
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let retriever = Retriever::new(index.clone()).with_usage(index.clone());
     let service = Service::new(retriever, resolver)
-        .for_owner(Owner::new("ada"), Ports::of(&index))
-        .with_secret(Secret::new([7; 32]))
+        .for_owner(OwnerId::new("ada"), Ports::of(&index))
+        .with_signing_key(SigningKey::new([7; 32]))
         .with_cache(Arc::new(Cache::default()));
     (index, service)
 }
@@ -193,7 +193,7 @@ async fn a_definition_that_two_hits_lead_to_is_shown_once() {
     let resolver = Resolver::new(sources, ctx_syntax::Limits::default()).with_index(index.clone());
     let ports = Ports::of(&index);
     let service = Service::new(Retriever::over(index), Arc::new(resolver));
-    let of_owner = service.clone().for_owner(Owner::new("ada"), ports);
+    let of_owner = service.clone().for_owner(OwnerId::new("ada"), ports);
     let build = BuildOptions::default().with_counter("wordBased".to_owned().into());
     let (retrieve, control) = (RetrieveOptions::default(), Control::default());
     let answer = service

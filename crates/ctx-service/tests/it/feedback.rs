@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use ctx_assemble::Control;
 use ctx_model::UnixSeconds;
 use ctx_retrieve::TaskScope;
-use ctx_service::{FeedbackError, PrimeContext, Secret, Usefulness};
+use ctx_service::{FeedbackError, PrimeContext, SigningKey, Usefulness};
 use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
@@ -207,7 +207,10 @@ async fn a_handle_is_its_users() {
             .await,
         Err(FeedbackError::Forged)
     );
-    let restarted = world.service.clone().with_secret(Secret::new([8; 32]));
+    let restarted = world
+        .service
+        .clone()
+        .with_signing_key(SigningKey::new([8; 32]));
     assert_eq!(
         restarted
             .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
@@ -221,7 +224,7 @@ async fn a_handle_is_its_users() {
         unsigned
             .feedback(&handle, Usefulness::Useful, UnixSeconds::new(NOW))
             .await,
-        Err(FeedbackError::NoSecret)
+        Err(FeedbackError::NoSigningKey)
     );
     assert_eq!(uses(&world, "src/parser.rs"), 0);
 }

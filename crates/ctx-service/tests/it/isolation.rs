@@ -9,7 +9,7 @@ use std::time::Duration;
 use ctx_assemble::Control;
 use ctx_model::UnixSeconds;
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Owner, PrimeContext, Service};
+use ctx_service::{Cache, Key, OwnerId, PrimeContext, Service};
 use ctx_testkit::few;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 
 /// One cache with one key for each request.
 async fn serve(cache: &Cache<String>, key: Key, request: Request) -> String {
-    let owner = Owner::new(OWNERS[request.0]);
+    let owner = OwnerId::new(OWNERS[request.0]);
     if let Some(kept) = cache.get(&key, &owner, |_| async { Some(true) }).await {
         return (*kept).clone();
     }

@@ -19,7 +19,7 @@ use ctx_retrieve::{
     PortResult, References, Retriever, TaskScope, TextQuery, Threads, Usage, VOTE_MEMORY, Vote,
 };
 use ctx_service::{
-    Cache, Owner, PartRef, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
+    Cache, OwnerId, PartRef, Ports, Prime, PrimeContext, PrimeOptions, Recall, Service, SigningKey,
 };
 use ctx_source::{Limits, Root, Sources};
 use tempfile::TempDir;
@@ -453,14 +453,14 @@ pub(crate) fn service_over(store: &Arc<Store>, folder: &Path, owner: &str) -> Se
 
 /// The same, of texts from elsewhere.
 pub(crate) fn service_of(store: &Arc<Store>, sources: Sources, owner: &str) -> Service {
-    service_without_secret(store, sources, owner).with_secret(Secret::new([7; 32]))
+    service_without_secret(store, sources, owner).with_signing_key(SigningKey::new([7; 32]))
 }
 
 pub(crate) fn service_without_secret(store: &Arc<Store>, sources: Sources, owner: &str) -> Service {
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let search = Arc::clone(store) as Arc<dyn FileSearch>;
     let ports = Ports::of(store).with_recall(Arc::clone(store) as Arc<dyn Recall>);
-    Service::new(Retriever::new(search), resolver).for_owner(Owner::new(owner), ports)
+    Service::new(Retriever::new(search), resolver).for_owner(OwnerId::new(owner), ports)
 }
 
 /// Writes a file that was changed a minute ago.
