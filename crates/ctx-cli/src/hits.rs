@@ -66,6 +66,40 @@ pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
     }
 }
 
+/// Warns of those of `near` that have lines behind the end of their file, of which `lines_of` tells
+/// how many lines it has, if it is known.
+pub(crate) fn tell_beyond(near: &[Near], lines_of: impl Fn(&str) -> Option<u32>) {
+    if let Some(told) = beyond(near, lines_of) {
+        report::warning(&told);
+    }
+}
+
+fn beyond(near: &[Near], lines_of: impl Fn(&str) -> Option<u32>) -> Option<String> {
+    let beyond = (1..).zip(near).filter_map(|(number, it)| {
+        let (span, lines) = (it.span?, lines_of(&it.path)?);
+        // Editors count an empty line behind the last newline.
+        let is_beyond = span.start() > lines || span.end() > lines.saturating_add(1);
+        is_beyond.then_some((number, it, span, lines))
+    });
+    let beyond: Vec<(u64, &Near, LineSpan, u32)> = beyond.collect();
+    let (number, hit, span, lines) = beyond.first()?;
+    Some(format!(
+        "{} of {} {} lines behind the end of {}, such as hit {number}, lines {}-{} of {}, which has {}",
+        beyond.len(),
+        emit::counted(near.len() as u64, "hit"),
+        if beyond.len() == 1 { "has" } else { "have" },
+        if beyond.len() == 1 {
+            "its file"
+        } else {
+            "their files"
+        },
+        span.start(),
+        span.end(),
+        hit.path,
+        emit::counted(u64::from(*lines), "line"),
+    ))
+}
+
 fn text(path: &Path, name: &str) -> Result<String, Failure> {
     let whole = Whole {
         name,
@@ -170,6 +204,34 @@ mod tests {
             below(roots, &mut near);
             assert_eq!(near[0].path, expected);
         }
+    }
+
+    #[test]
+    fn lines_behind_the_end_of_a_file_are_told() {
+        let near = |path: &str, lines: Option<(u32, u32)>| {
+            let span = lines.map(|(start, end)| LineSpan::new(start, end).unwrap());
+            Near::new(path, span, 1.0)
+        };
+        let lines_of = |path: &str| (path == "a.rs").then_some(3);
+        let within = [(1, 3), (3, 4)].map(|it| near("a.rs", Some(it)));
+        let others = [near("a.rs", None), near("gone.rs", Some((9, 9)))];
+        let mut all = [&within[..], &others[..]].concat();
+        assert_eq!(beyond(&all, lines_of), None);
+        all.push(near("a.rs", Some((4, 4))));
+        let first = "hit 5, lines 4-4 of a.rs, which has 3 lines";
+        assert_eq!(
+            beyond(&all, lines_of),
+            Some(format!(
+                "1 of 5 hits has lines behind the end of its file, such as {first}"
+            ))
+        );
+        all.push(near("a.rs", Some((1, 5))));
+        assert_eq!(
+            beyond(&all, lines_of),
+            Some(format!(
+                "2 of 6 hits have lines behind the end of their files, such as {first}"
+            ))
+        );
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Warnings about files that a question names and that are not searched.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ctx::index::{Index, Reason, SkippedFile};
+use ctx::index::{Index, Reason, SkippedFile, Updated};
 use ctx::model::{Warning, WarningCode, join_first};
+use ctx::retrieve::is_same_path;
+use ctx::secrets::is_secret_file;
 use ctx::service::{Answer, FILES_NAMED, no_such_file};
 use ctx::source::{LeftOut, Root};
 
@@ -17,6 +20,8 @@ use crate::walk::shown;
 pub(crate) struct Missed {
     /// The skipped files, by path.
     passed: Vec<SkippedFile>,
+    /// What could not be read, as was reported.
+    unread: Vec<PathBuf>,
 }
 
 /// A file that a question names, and why it is not searched.
@@ -32,11 +37,16 @@ enum Why {
     Skipped(Reason),
     /// A walk does not reach it, because it or a folder that it is in is left out.
     LeftOut(PathBuf, LeftOut),
+    /// It could not be read.
+    Unread,
 }
 
 impl Missed {
-    pub(crate) fn of(passed: Vec<SkippedFile>) -> Self {
-        Missed { passed }
+    pub(crate) fn of(updated: Updated) -> Self {
+        Missed {
+            passed: updated.skipped_files,
+            unread: updated.unread,
+        }
     }
 
     /// How many files have no text.
@@ -57,7 +67,7 @@ impl Missed {
     ) -> Vec<Warning> {
         let named = self.named(answer, index);
         // A file that is reported as skipped exists.
-        unknown.retain(|name| !named.iter().any(|it| it.path.ends_with(name)));
+        unknown.retain(|name| !named.iter().any(|it| is_end_of(name, &it.path)));
         let (generated, others): (Vec<_>, Vec<_>) =
             named.iter().partition(|it| it.why.is_generated());
         let is_generated = |it: &&SkippedFile| it.reason.is_generated();
@@ -81,17 +91,19 @@ impl Missed {
             )),
         };
         let generated = detail.map(|it| Warning::new(WarningCode::GeneratedNotSearched, it));
-        let others = others.iter().take(FILES_NAMED);
-        let others =
-            others.map(|it| Warning::new(WarningCode::FileNotSearched, it.detail(settings)));
-        let told: Vec<Warning> = generated
+        let (unread, others): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|it| it.why == Why::Unread);
+        let warning = |it: &&Named| Warning::new(WarningCode::FileNotSearched, it.detail(settings));
+        let mut told: Vec<Warning> = generated
             .into_iter()
-            .chain(others)
+            .chain(others.iter().take(FILES_NAMED).map(warning))
             .chain(no_such_file(&unknown))
             .collect();
         for warning in &told {
             report::warning(&warning.detail);
         }
+        // Standard error has these already, among what is not indexed.
+        told.extend(unread.iter().take(FILES_NAMED).map(warning));
         told
     }
 
@@ -100,23 +112,20 @@ impl Missed {
         let found = &answer.material.retrieved.found;
         let is_found = |end: &Path| {
             let mut paths = found.iter().map(|it| Path::new(&it.part.path));
-            paths.any(|it| it.ends_with(end))
+            paths.any(|it| is_end_of(end, it))
         };
         let root = Root::open(index.root()).ok();
-        let mentioned = answer
-            .material
-            .query
-            .mentions
-            .files
-            .iter()
-            .map(|it| &it.path);
+        let query = &answer.material.query;
+        let places = query.mentions.files.iter().map(|it| &it.path);
+        let mut spaced = query.spaced_names();
+        spaced.retain(|it| !it.ends_with('/'));
         let mut named: Vec<Named> = Vec::new();
-        for name in mentioned.chain(&answer.material.query.mentions.file_names) {
+        for name in places.chain(&query.mentions.file_names).chain(&spaced) {
             let end = Path::new(name.strip_prefix("./").unwrap_or(name));
             if end.as_os_str().is_empty() || is_found(end) {
                 continue;
             }
-            let passed = self.passed.iter().find(|it| it.path.ends_with(end));
+            let passed = self.passed.iter().find(|it| is_end_of(end, &it.path));
             let passed = passed.map(|it| Named {
                 path: it.path.clone(),
                 why: Why::Skipped(it.reason),
@@ -125,12 +134,25 @@ impl Missed {
                 let root = root.as_ref()?;
                 let is_there = root.stamp(end).is_ok() && index.hash_of(name).is_none();
                 let (path, why) = is_there.then(|| root.left_out(end)).flatten()?;
+                // Nothing that takes it in would have it indexed.
+                let is_secret = is_secret_file(name);
                 Some(Named {
                     path: end.to_owned(),
-                    why: Why::LeftOut(path, why),
+                    why: if is_secret {
+                        Why::Skipped(Reason::Secret)
+                    } else {
+                        Why::LeftOut(path, why)
+                    },
                 })
             };
-            if let Some(it) = passed.or_else(left_out)
+            let unread = || {
+                let path = self.unread.iter().find(|it| is_end_of(end, it))?;
+                Some(Named {
+                    path: path.clone(),
+                    why: Why::Unread,
+                })
+            };
+            if let Some(it) = passed.or_else(unread).or_else(left_out)
                 && !named.contains(&it)
             {
                 named.push(it);
@@ -138,6 +160,17 @@ impl Missed {
         }
         named
     }
+}
+
+/// Whether `path` ends with `end`, in any normal form of Unicode.
+fn is_end_of(end: impl AsRef<Path>, path: &Path) -> bool {
+    let mut names = path.iter().rev();
+    let mut ends = end.as_ref().iter().rev();
+    ends.all(|end| {
+        let name = names.next();
+        let is_same = |it: &OsStr| Some(is_same_path(end.to_str()?, it.to_str()?));
+        name.is_some_and(|it| it == end || is_same(it) == Some(true))
+    })
 }
 
 impl Why {
@@ -168,6 +201,7 @@ impl Named {
                 let then = format!("; the line !/{line} at the end of .ctxignore takes {it} in");
                 (why, then)
             }
+            Why::Unread => ("it cannot be read".to_owned(), String::new()),
         };
         format!("{path} is not searched: {why}{then}")
     }

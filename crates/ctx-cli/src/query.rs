@@ -83,6 +83,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     if let Some(hits) = &hits {
         hits::tell_unknown(hits, |path| index.hash_of(path).is_some());
+        hits::tell_beyond(hits, |path| index.lines_of(path));
     }
     let runtime = runtime()?;
     let index = Arc::new(index);
@@ -317,7 +318,7 @@ fn catch_up(
             indexing::report_losses(&updated, settings, report);
             skipped::report_skipped(&updated.skipped_files, settings, report);
             tell_updated(&updated, index, settings, start, report);
-            return Ok(Missed::of(updated.skipped_files));
+            return Ok(Missed::of(updated));
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,

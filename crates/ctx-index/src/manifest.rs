@@ -408,6 +408,14 @@ impl Manifest {
         Ok(found.optional()?)
     }
 
+    /// How many lines the file at `path` has, if it is indexed.
+    pub(crate) fn lines_of(&self, path: &str) -> Result<Option<u32>, Fault> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT lines FROM files WHERE path = ?1 AND lines > 0")?;
+        Ok(statement.query_row([path], |row| row.get(0)).optional()?)
+    }
+
     /// The files that were read and skipped.
     pub(crate) fn skipped_files(&self) -> Result<Vec<SkippedFile>, Fault> {
         let connection = self.lock();

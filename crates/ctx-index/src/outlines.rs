@@ -45,6 +45,12 @@ impl Index {
         })
     }
 
+    /// How many lines the file at `path` had when it was indexed. `None` if it is not indexed, or
+    /// the index cannot be read now.
+    pub fn lines_of(&self, path: &str) -> Option<u32> {
+        self.store().manifest.lines_of(path).ok().flatten()
+    }
+
     /// Applies `of` to the stored document of the file at `path`.
     fn first_of<T>(
         &self,

@@ -18,6 +18,7 @@ mod runners;
 mod sentences;
 mod signals;
 mod snippets;
+mod spaced;
 mod traces;
 mod users;
 mod vectors;

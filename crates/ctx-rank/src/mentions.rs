@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::names::Name;
 use crate::query::Region;
 use crate::role::is_prose;
-use crate::words::is_unspaced;
+use crate::words::{is_of_word, is_unspaced};
 
 /// A mention of a file, with a line or a definition in it if one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
     let is_line_of_log = extension == "log" && lines.is_some();
     let is_known =
         is_written(&extension) || NAMED.binary_search(&&*extension).is_ok() || is_line_of_log;
-    let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
+    let is_name = |c: char| is_of_word(c) || "_-./+@~ ".contains(c);
     // `console.c` cannot be told from a file, and is taken for one; with a single letter before the
     // dot, as in `e.c`, it is not.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
@@ -382,7 +382,7 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
     };
     let bare = path.strip_suffix('/').unwrap_or(path);
     let is_name = |name: &str| {
-        let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@".contains(c);
+        let is_of_name = |c: char| is_of_word(c) || "_-.+@".contains(c);
         !name.is_empty() && name != ".." && name.chars().all(is_of_name)
     };
     let is_folder = bare.len() < path.len() || bare.contains('/');
@@ -396,7 +396,7 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
 pub(crate) fn pattern_of(word: &str) -> Option<String> {
     let pattern = word.trim_end_matches(['.', ':', '!', '?']);
     let is_stressed = pattern.starts_with('*') && pattern.ends_with('*');
-    let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@*".contains(c);
+    let is_of_name = |c: char| is_of_word(c) || "_-.+@*".contains(c);
     let is_name = |it: &str| it == "**" || !it.contains("**") && it.chars().all(is_of_name);
     let name = pattern.rsplit('/').next().unwrap_or(pattern);
     let (_, extension) = name.rsplit_once('.')?;
@@ -412,7 +412,7 @@ pub(crate) fn pattern_of(word: &str) -> Option<String> {
 
 /// Whether `word` may be the name of a file without a known extension.
 pub(crate) fn may_be_file_name(word: &str) -> bool {
-    let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let is_of_name = |c: char| is_of_word(c) || "_-.".contains(c);
     let has_letter = word.chars().any(char::is_alphabetic);
     has_letter && word.len() <= 100 && word.chars().all(is_of_name) && mention_of(word).is_none()
 }

@@ -17,7 +17,7 @@ use crate::traces::{
     message_after_call, panic_message, recovered_function, traced,
 };
 use crate::versions::{Listing, listing};
-use crate::words::{Analyzer, Part, composed, says_nothing};
+use crate::words::{Analyzer, Part, composed, is_of_word, says_nothing};
 
 /// The most bytes of a question that are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -261,7 +261,7 @@ impl Query {
     /// The words of a [typed](Query::typed) question, without signs around them; none for other
     /// questions.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        let is_around = |it: char| !it.is_alphanumeric();
+        let is_around = |it: char| !is_of_word(it);
         let words = self.typed.iter().flat_map(|it| it.split_whitespace());
         let words = words.map(move |it| it.trim_matches(is_around));
         words.filter(|it| !it.is_empty())

@@ -284,6 +284,11 @@ impl Composed {
     }
 }
 
+/// Whether `c` belongs to a word: macOS gives names of files with marks apart from their letters.
+pub(crate) fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || canonical_combining_class(c) != 0
+}
+
 /// `text` in NFC. O(bytes).
 pub(crate) fn composed(text: &str) -> Cow<'_, str> {
     if is_nfc_quick(text.chars()) == IsNormalized::Yes {

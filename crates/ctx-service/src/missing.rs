@@ -33,6 +33,21 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         // A store that gives no answer for a name may have the file.
         names.retain(|_| found.next().is_some_and(Vec::is_empty));
     }
+    // The name may begin words before: `Meeting Notes.md`.
+    let mut longer = query.spaced_names();
+    longer.retain(|it| names.iter().any(|name| it.ends_with(name)));
+    for store in stores {
+        if names.is_empty() || longer.is_empty() {
+            break;
+        }
+        let Ok(found) = files_ending_with(*store, &longer, 1).await else {
+            return Vec::new();
+        };
+        let is_there = |it: &(&String, Vec<String>)| !it.1.is_empty();
+        for (there, _) in longer.iter().zip(found).filter(is_there) {
+            names.retain(|name| !there.ends_with(name));
+        }
+    }
     names
 }
 

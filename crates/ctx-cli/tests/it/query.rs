@@ -140,7 +140,12 @@ fn another_search_has_a_say() {
             .contains("1 of 2 hits is of no file that is indexed, such as gone.rs"),
         "{run:?}"
     );
-    let piped = asked.command(&["query", question, "--hits", "-", "--strategies", "semantic"]);
+    let semantic = &["query", question, "--hits", "-", "--strategies", "semantic"];
+    let beyond = r#"{"filePath": "notes.md", "startLine": 6, "endLine": 9, "relevance": 1}"#;
+    let ran = feed(asked.command(semantic), beyond.as_bytes());
+    let told = "1 of 1 hit has lines behind the end of its file, such as hit 1, lines 6-9 of notes.md, which has 5 lines";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    let piped = asked.command(semantic);
     let ran = feed(piped, hits[0].as_bytes());
     assert!(ran.ok().starts_with("### src/parser.rs"), "{ran:?}");
     for (args, code, why) in [
@@ -2042,6 +2047,8 @@ fn why_a_file_that_a_question_names_is_not_searched_is_told() {
     asked
         .root
         .write("big/module.py", "# budget\n".repeat(200_000));
+    asked.root.write(".editorconfig", b"root = true\n");
+    asked.root.write(".env", b"BUDGET=1\n");
     asked.root.write("empty.py", b"");
     asked.root.write("image.json", b"\x00\x01\x02\x00budget");
     let told = |question: &str| {
@@ -2079,12 +2086,128 @@ fn why_a_file_that_a_question_names_is_not_searched_is_told() {
             "what does image.json hold",
             "image.json is not searched: it holds no text; a copy of it as text is searched",
         ),
+        (
+            "what is in .editorconfig?",
+            ".editorconfig is not searched: it is hidden; the line !/.editorconfig at the end of .ctxignore takes it in",
+        ),
+        (
+            "why is `.env` there",
+            ".env is not searched: its name says that it holds secrets; `ctx pack --keep-secrets` shows it",
+        ),
     ] {
         assert_eq!(told(question), [expected]);
     }
     assert!(told("does the cost fit in src/budget.rs?").is_empty());
     asked.root.write(".ctxignore", b"!/.github\n");
     assert!(told("what does .github/workflows/ci.yml do").is_empty());
+}
+
+#[test]
+fn names_of_files_are_found_in_any_normal_form() {
+    // Composed and decomposed: `é`, `ü`, `ñ`.
+    let [menu, overview, signal] = [
+        "caf\u{e9}/menu.txt",
+        "U\u{308}bersicht.md",
+        "sen\u{303}al.py",
+    ];
+    let asked = Asked::of([
+        (menu, b"soup\n"),
+        (overview, b"# Alpha\n\nbeta\n"),
+        (signal, b"def f():\n    pass\n"),
+        ("other.md", b"# Other\n"),
+    ]);
+    let large = "gro\u{308}\u{df}e.md";
+    asked.root.write(large, "large\n".repeat(200_000));
+    for (name, path) in [
+        ("caf\u{e9}/menu.txt", menu),
+        ("cafe\u{301}/menu.txt", menu),
+        ("what is in caf\u{e9}/", menu),
+        ("what is in cafe\u{301}/", menu),
+        ("cafe\u{301}/*.txt", menu),
+        ("\u{dc}bersicht.md", overview),
+        ("U\u{308}bersicht.md", overview),
+        ("\u{dc}bersicht", overview),
+        ("U\u{308}bersicht", overview),
+        ("se\u{f1}al.py:2", signal),
+        ("sen\u{303}al", signal),
+    ] {
+        let result = asked.run(&["query", name, "--json"]).json();
+        assert_eq!(paths(&result).first(), Some(&path), "{name:?}: {result}");
+    }
+    for name in [large, "gr\u{f6}\u{df}e.md"] {
+        let run = asked.run(&["query", &format!("{name}:3")]);
+        let told = format!("warning: {large} is not searched: it is too large");
+        assert!(run.stderr.contains(&told), "{run:?}");
+        assert!(!run.stderr.contains("no file called"), "{run:?}");
+    }
+}
+
+#[test]
+fn files_and_folders_with_names_of_several_words_are_found() {
+    let [notes, plan, day] = [
+        "Projects/Big Thing/Meeting Notes.md",
+        "Projects/Big Thing/Plan (draft).md",
+        "Daily/2024-01-05.md",
+    ];
+    let asked = Asked::of([
+        (notes, b"# Kitchen\n\nBuy tiles.\n"),
+        (plan, b"# Idea\n\nQuick ones.\n"),
+        (day, b"# Standup\n\nThe roof leaks.\n"),
+        ("\u{1f4dd}inbox.md", b"# Empty\n"),
+        (
+            "index.md",
+            b"See [[Meeting Notes]] of [[2024-01-05]], the Plan, a draft, and the inbox of notes.\n",
+        ),
+    ]);
+    for (question, path) in [
+        ("Meeting Notes.md", notes),
+        ("meeting notes", notes),
+        ("[[Meeting Notes]]", notes),
+        ("Projects/Big Thing/Meeting Notes.md", notes),
+        ("@Projects/Big\\ Thing/Meeting\\ Notes.md", notes),
+        ("what is in \"Meeting Notes\"?", notes),
+        ("what do I buy by Meeting Notes.md:3", notes),
+        ("Plan (draft)", plan),
+        ("Plan (draft).md", plan),
+        ("2024-01-05", day),
+        ("\u{1f4dd}inbox.md", "\u{1f4dd}inbox.md"),
+    ] {
+        let run = asked.run(&["query", question, "--json"]);
+        let result = run.json();
+        assert_eq!(paths(&result).first(), Some(&path), "{question}: {result}");
+        assert!(!run.stderr.contains("warning: no file"), "{run:?}");
+    }
+    let dated = asked.run(&["query", "what happened on 2024-01-05?", "--json"]);
+    assert!(paths(&dated.json()).contains(&day), "{dated:?}");
+    let below = asked
+        .run(&["query", "summarise Big Thing/", "--json"])
+        .json();
+    let found = paths(&below);
+    assert!(found.contains(&notes) && found.contains(&plan), "{below}");
+    let gone = asked.run(&["query", "what is in Lost Notes.md:3?"]);
+    assert!(gone.stderr.contains("no file called Notes.md"), "{gone:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_and_is_asked_for_is_told_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let asked = Asked::small();
+    asked.root.write("locked.rs", b"fn b() {}\n");
+    let locked = asked.root.path().join("locked.rs");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&locked).is_ok() {
+        // Permissions bind nobody here.
+        return;
+    }
+    let run = asked.run(&["query", "what is in locked.rs:1?", "--json"]);
+    assert_eq!(run.stderr.matches("locked.rs").count(), 1, "{run:?}");
+    let warning = run.json()["warnings"][0].clone();
+    assert_eq!(warning["code"], "file_not_searched");
+    assert_eq!(
+        warning["detail"],
+        "locked.rs is not searched: it cannot be read"
+    );
 }
 
 #[test]

@@ -151,6 +151,8 @@ proptest! {
         prop_assert!(query.mentions.names.iter().all(|it| it.text.ends_with(&it.last)));
         prop_assert!(query.mentions.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
         prop_assert!(query.mentions.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
+        let spaced = query.spaced_names();
+        prop_assert!(spaced.len() <= 32 && spaced.iter().all(|it| !it.is_empty() && it.len() <= 200));
         let has_paths = !query.mentions.files.is_empty() || !query.mentions.file_names.is_empty() || !query.mentions.patterns.is_empty();
         let nothing = query.terms.is_empty() && query.mentions.names.is_empty() && !has_paths;
         prop_assert_eq!(query.is_empty(), nothing);

@@ -795,6 +795,28 @@ fn files_may_be_named_without_an_extension() {
 }
 
 #[test]
+fn names_of_files_may_have_marks_apart_from_their_letters() {
+    let place = |text: &str| -> Vec<String> {
+        let places = Query::analyse(text).places;
+        places.into_iter().map(|it| it.path).collect()
+    };
+    for path in [
+        "re\u{301}sume\u{301}.md",
+        "\u{915}\u{94d}\u{937}.md",
+        "cafe\u{301}/menu.txt",
+    ] {
+        assert_eq!(place(&format!("what is in {path}?")), [path]);
+    }
+    for name in ["cafe\u{301}", "U\u{308}berblick"] {
+        assert_eq!(Query::analyse(name).file_names, [name]);
+    }
+    let folders = Query::analyse("what is in cafe\u{301}/").folders;
+    assert_eq!(folders, ["cafe\u{301}"]);
+    let patterns = Query::analyse("cafe\u{301}/*.md").patterns;
+    assert_eq!(patterns, ["cafe\u{301}/*.md"]);
+}
+
+#[test]
 fn words_like_file_names_are_no_files() {
     for text in [
         "e.g. this",

@@ -1,6 +1,7 @@
 //! Files that a question names by a folder, a pattern, or a name without an extension, any of which
 //! may also be an ordinary word.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -9,7 +10,7 @@ use ctx_rank::{Analyzer, FRONT_FILES, Intent, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
-use crate::paths::{files_ending_with, is_same_path};
+use crate::paths::{composed, files_below, files_ending_with, is_same_path};
 use crate::ports::{Field, FileSearch, Hit, Part, PartQuery, PortResult, TextQuery};
 
 /// The most folders that are looked up.
@@ -43,14 +44,19 @@ pub(crate) fn asked_for_alone<'p>(
     query: &Query,
     paths: impl Iterator<Item = &'p str>,
 ) -> BTreeSet<&'p str> {
-    if !query.asks_for(Intent::Files) {
+    let mut ends: Vec<String> = query
+        .spaced_names_alone()
+        .iter()
+        .flat_map(with_extensions)
+        .collect();
+    if query.asks_for(Intent::Files) {
+        ends.extend(query.mentions.file_names.iter().flat_map(with_extensions));
+        ends.extend(query.mentions.files.iter().map(|it| it.path.clone()));
+    }
+    if ends.is_empty() {
         return BTreeSet::new();
     }
-    let mut ends: Vec<String> = query.mentions.file_names.clone();
-    for name in &query.mentions.file_names {
-        ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
-    }
-    ends.extend(query.mentions.files.iter().map(|it| it.path.clone()));
+    let ends: Vec<Cow<'_, str>> = ends.iter().map(|it| composed(it)).collect();
     let is_end = |path: &str, end: &str| {
         let start = path.len().checked_sub(end.len())?;
         let is_it = path.get(start..)?.eq_ignore_ascii_case(end);
@@ -58,7 +64,8 @@ pub(crate) fn asked_for_alone<'p>(
     };
     let (mut whole, mut ending) = (BTreeSet::new(), BTreeSet::new());
     for path in paths {
-        match ends.iter().filter_map(|end| is_end(path, end)).min() {
+        let own = composed(path);
+        match ends.iter().filter_map(|end| is_end(&own, end)).min() {
             Some(0) => whole.insert(path),
             Some(_) => ending.insert(path),
             None => false,
@@ -114,12 +121,14 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> 
 
 /// Finds files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
-    let folders = &query.mentions.folders[..query.mentions.folders.len().min(FOLDERS)];
+    let mut folders = query.mentions.folders[..query.mentions.folders.len().min(FOLDERS)].to_vec();
+    let spaced = query.spaced_names().into_iter();
+    folders.extend(spaced.filter(|it| it.ends_with('/')));
     if folders.is_empty() {
         return Ok(Vec::new());
     }
-    let answers = search.below(folders, MOST_BELOW + 1).await?;
-    let files: BTreeSet<String> = of_each("folders", folders, answers)?
+    let answers = files_below(search, &folders, MOST_BELOW + 1).await?;
+    let files: BTreeSet<String> = of_each("folders", &folders, answers)?
         .into_iter()
         .filter(|it| it.len() <= MOST_BELOW)
         .flatten()
@@ -241,23 +250,30 @@ async fn many(
     Ok(hits)
 }
 
+/// `name`, and with each extension of a document.
+fn with_extensions(name: &String) -> impl Iterator<Item = String> {
+    let longer = EXTENSIONS.iter().map(move |it| format!("{name}.{it}"));
+    std::iter::once(name.clone()).chain(longer)
+}
+
 /// Finds files named exactly like a possible file name in `query`, with or without the extension of
 /// a document; if many files have the name, the one at the root. In a typed question, the latter
-/// also applies to names with an extension.
+/// also applies to names with an extension. Case matters in names of one word alone.
 pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
-    let mut ends = Vec::new();
-    for name in query.mentions.file_names.iter().take(NAMES) {
-        ends.push(name.clone());
-        ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
-    }
+    let names = query.mentions.file_names.iter().take(NAMES);
+    let mut ends: Vec<String> = names.flat_map(with_extensions).collect();
     let names = ends.len();
-    let mentioned = query
+    let mut spaced = query.spaced_names();
+    spaced.retain(|it| !it.ends_with('/'));
+    ends.extend(spaced.iter().flat_map(with_extensions));
+    let spaced = names..ends.len();
+    let places = query
         .mentions
         .files
         .iter()
         .filter(|_| query.typed.is_some());
-    let paths = mentioned.map(|it| it.path.as_str());
-    let bare = paths.filter(|it| !it.contains('/')).take(NAMES);
+    let places = places.map(|it| it.path.as_str());
+    let bare = places.filter(|it| !it.contains('/')).take(NAMES);
     ends.extend(bare.map(str::to_owned));
     if ends.is_empty() {
         return Ok(Vec::new());
@@ -268,11 +284,9 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult
     for (number, (end, found)) in ends.into_iter().zip(found).enumerate() {
         let is_called = |it: &String| is_called(&end, it.rsplit('/').next().unwrap_or(it));
         if found.len() <= MOST_FILES {
-            files.extend(
-                found
-                    .into_iter()
-                    .filter(|it| number < names && is_called(it)),
-            );
+            let is_spaced = spaced.contains(&number);
+            let is_it = |it: &String| is_spaced || number < names && is_called(it);
+            files.extend(found.into_iter().filter(is_it));
             continue;
         }
         if number < names {

@@ -1,10 +1,12 @@
 //! Matches paths with patterns.
 
+use crate::paths::composed;
+
 /// Whether `path`, or a suffix of it that begins at a folder or file, matches `pattern`: `*` stands
-/// for any characters of a name, and `**` for any folders. Ignores case. O(bytes of the pattern ×
-/// bytes of the path).
+/// for any characters of a name, and `**` for any folders. Ignores case, and normal forms of
+/// Unicode. O(bytes of the pattern × bytes of the path).
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
-    let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
+    let [pattern, path] = [pattern, path].map(|it| composed(it).to_lowercase());
     let wanted = pattern.split('/').filter(|it| !it.is_empty() && *it != ".");
     let names: Vec<&str> = path.split('/').collect();
     // Whether the pattern so far may end before each name, or after the last.
@@ -64,6 +66,8 @@ mod tests {
             ("crates/*/Cargo.toml", "crates/a/Cargo.toml"),
             ("./*.md", "docs/a.md"),
             ("**", "a/b"),
+            ("caf\u{e9}/*.md", "docs/Cafe\u{301}/a.md"),
+            ("cafe\u{301}/*.md", "caf\u{e9}/a.md"),
         ] {
             assert!(fits(pattern, path), "{pattern} and {path}");
         }
