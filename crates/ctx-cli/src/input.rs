@@ -189,28 +189,41 @@ fn chunk<'a>(
     place: &InputSlice<'a>,
     texts: Texts,
 ) -> Result<Chunk, Failure> {
-    let in_file = || (texts == Texts::InFiles).then(|| of_file(text)).flatten();
-    object(text).or_else(|_| in_file().ok_or(())).map_err(|()| {
-        let fault = fault::<Chunk>(text);
-        let who = locate::who(index, locate::probe(text).id.as_deref());
-        Failure::input(format_args!(
-            "{}{}",
-            place.at(text).of(&fault.error),
-            fault.about(&who)
-        ))
-        .with_hint(chunk_hint(&fault, texts))
-    })
+    if let Ok(chunk) = object(text) {
+        return Ok(chunk);
+    }
+    let in_file = (texts == Texts::InFiles).then(|| of_file(text)).flatten();
+    if let Some(Ok(chunk)) = in_file.as_deref().map(object) {
+        return Ok(chunk);
+    }
+    let mut fault = fault::<Chunk>(text);
+    let mut at = place.at(text).of(&fault.error);
+    // If its file has the content, something else is wrong.
+    if let Some(in_file) = in_file.filter(|_| is_without_content(&fault)) {
+        fault = self::fault::<Chunk>(&in_file);
+        if fault.error.line() == 0 {
+            at = place.at(text).of(&fault.error);
+        }
+    }
+    let who = locate::who(index, locate::probe(text).id.as_deref());
+    Err(Failure::input(format_args!("{at}{}", fault.about(&who)))
+        .with_hint(chunk_hint(&fault, texts)))
 }
 
-/// A chunk that names a file and has no content.
-fn of_file(text: &str) -> Option<Chunk> {
+/// A chunk that names a file and has no content, with an empty one.
+fn of_file(text: &str) -> Option<String> {
     let fields: serde_json::Map<String, serde_json::Value> = object(text).ok()?;
     if !fields.contains_key("filePath") || fields.contains_key("content") {
         return None;
     }
-    // Parsed from the text: a map would keep the last of two fields with one name.
+    // Made from the text: a map would keep the last of two fields with one name.
     let rest = text.trim_start().strip_prefix('{')?;
-    object(&format!("{{\"content\":\"\",{rest}")).ok()
+    Some(format!("{{\"content\":\"\",{rest}"))
+}
+
+fn is_without_content(fault: &Fault) -> bool {
+    let message = fault.error.to_string();
+    message.contains("missing field `content`")
 }
 
 fn options_of<'a>(raw: &'a RawValue, place: &InputSlice<'a>) -> Result<BuildOptions, Failure> {
@@ -284,7 +297,7 @@ fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
             "fields are spelled as in the README of ctx-model; remove what is not among them"
         }
         Category::Data if message.contains("duplicate field") => TWICE,
-        Category::Data if texts == Texts::Given && message.contains("missing field `content`") => {
+        Category::Data if texts == Texts::Given && is_without_content(fault) => {
             "a chunk needs its `content`; with --root DIR the file that `filePath` names has it"
         }
         Category::Data if message.contains("missing field") && texts == Texts::InFiles => {

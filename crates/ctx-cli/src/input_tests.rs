@@ -143,6 +143,39 @@ fn fields_that_the_model_refuses_are_named() {
 }
 
 #[test]
+fn what_is_wrong_of_a_chunk_whose_file_has_its_content_is_named() {
+    for (rest, parts) in [
+        (
+            r#""relevance": 5"#,
+            &["in:2:1: chunk \"bad\"", "relevance 5"][..],
+        ),
+        (r#""kind": "file""#, &["in:2:", "missing field `relevance`"]),
+        (
+            r#""relevance": 1, "startLine": 3"#,
+            &["in:2:1: ", "endLine"],
+        ),
+        (
+            r#""relevance": 1, "startLine": 3, "endLine": 2"#,
+            &["in:2:1: ", "endLine 2"],
+        ),
+    ] {
+        let input = format!("{A}\n{{\"id\": \"bad\", \"filePath\": \"a.rs\", {rest}}}\n");
+        let failure = read(input.as_bytes(), "in", Texts::InFiles).unwrap_err();
+        let message = format!("{:#}", failure.error);
+        assert!(parts.iter().all(|it| message.contains(it)), "{message}");
+        assert!(!message.contains("content"), "{message}");
+    }
+    let without = r#"{"id": "bad", "relevance": 1}"#;
+    let failure = read(without.as_bytes(), "in", Texts::InFiles).unwrap_err();
+    assert!(
+        failure
+            .error
+            .to_string()
+            .contains("missing field `content`")
+    );
+}
+
+#[test]
 fn a_broken_envelope_is_named() {
     fails(
         r#"{"chunks": [], "option": {}}"#,

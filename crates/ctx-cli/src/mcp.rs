@@ -81,8 +81,9 @@ fn clients() -> PossibleValuesParser {
 /// # Errors
 /// The root cannot be opened, the address cannot be bound, or a configuration cannot be written.
 pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
+    let root = indexing::root(&args.root)?;
     if let Some(client) = args.install.as_deref().and_then(|it| it.parse().ok()) {
-        return install(args, client);
+        return install(args, root, client);
     }
     let named = args.index.clone();
     let options = Options::new(&args.root).with_index_location(std::sync::Arc::new(move |root| {
@@ -159,12 +160,8 @@ async fn serve_http(
     http.serve(stop).await.map_err(unusable)
 }
 
-fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
+fn install(args: &McpArgs, root: PathBuf, client: Client) -> Result<(), Failure> {
     let missing = |what: &str| Failure::usage(format!("failed to find {what}"));
-    let root = args.root.canonicalize().map_err(|error| {
-        Failure::input(format!("failed to open {}: {error}", args.root.display()))
-            .with_hint("give a folder to --root")
-    })?;
     let program = std::env::current_exe().map_err(|_| missing("the path of this program"))?;
     let home = std::env::home_dir().ok_or_else(|| missing("your home folder"))?;
     let mut installation = Installation::new(client, program, root);

@@ -13,7 +13,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::options::counters;
 use crate::report::{self, Report};
-use crate::walk::shown;
+use crate::walk::{hidden_by, shown};
 
 /// The most names that a message lists.
 const MOST_TOLD: usize = 5;
@@ -99,12 +99,22 @@ enum Part {
     Symbol(String),
 }
 
+/// The file at `path`, or the one whose name is no UTF-8 and is shown so.
+fn existing(path: &str) -> PathBuf {
+    let hidden = || hidden_by(path).filter(|it| it.exists());
+    let path = PathBuf::from(path);
+    if path.exists() {
+        return path;
+    }
+    hidden().unwrap_or(path)
+}
+
 impl Target {
     /// Parses a place. An existing file with exactly this name takes precedence over a part of
     /// another.
     fn of(text: &str) -> Result<Target, Failure> {
         let place = |path: &str, part| Target {
-            path: PathBuf::from(path),
+            path: existing(path),
             part,
         };
         if Path::new(text).exists() {
@@ -143,10 +153,9 @@ impl Target {
             Part::Whole => Ok(source.whole()),
             Part::Lines(span) if span.start() <= source.line_count() => Ok(*span),
             Part::Lines(span) => Err(Failure::input(format!(
-                "{} has {} lines, and {} are asked for",
+                "{} has {}, and {span} is asked for",
                 self.path.display(),
-                source.line_count(),
-                span
+                emit::counted(u64::from(source.line_count()), "line"),
             ))
             .with_hint("ask for lines that it has")),
             Part::Symbol(name) => {
@@ -193,8 +202,7 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
         };
         Failure::input(error_chain(&error)).with_hint(hint)
     };
-    let file = path.file_name().and_then(|name| name.to_str());
-    let file = file.ok_or_else(|| {
+    let file = path.file_name().ok_or_else(|| {
         Failure::input(format!("{} names no file", path.display())).with_hint(&*hint)
     })?;
     let folder = match path.parent() {
@@ -203,12 +211,12 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     };
     let root = Root::open(folder).map_err(failed)?;
     if secrets == Secrets::Masked && root.is_secret_file(file).map_err(failed)? {
-        let path = file.to_owned();
+        let path = shown(file.as_ref());
         let error = SourceError::Secret { path };
         return Err(Failure::input(error).with_hint("--keep-secrets shows it as it is"));
     }
     let bytes = root.read(file, limit).map_err(failed)?;
-    Text::decode(file, bytes, secrets).ok_or_else(|| {
+    Text::decode(&file.to_string_lossy(), bytes, secrets).ok_or_else(|| {
         Failure::input(format!("{} holds no text", path.display())).with_hint(&*hint)
     })
 }

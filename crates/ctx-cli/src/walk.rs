@@ -109,8 +109,12 @@ pub(crate) struct Walked {
 
 impl Walked {
     /// Removes duplicates: of a file that was found twice, the named one stays. Two files with
-    /// equal displayed names are reported, not merged. Expects sorted files.
+    /// equal displayed names are reported, not merged. Expects sorted files, and sorts what was
+    /// skipped.
     fn keep_one_of_each_name(&mut self) {
+        // Folders within each other were walked, and what cannot be read was met in both.
+        self.skipped.sort_by(|a, b| by_name(&a.shown, &b.shown));
+        self.skipped.dedup();
         let skipped = &mut self.skipped;
         self.files.dedup_by(|later, first| {
             let alike = later.shown == first.shown;

@@ -41,3 +41,18 @@ fn a_malformed_message_is_answered_and_the_next_one_read() {
     drop(input);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_root_that_is_no_folder_is_told_as_one() {
+    let folder = Folder::of([("a.md", b"text\n")]);
+    for flags in [&[][..], &["--install", "cursor"]] {
+        let args = [&["mcp", "--root", "a.md"], flags].concat();
+        folder
+            .run(&args)
+            .fails(3, &["a.md is a file, not a folder"]);
+        let args = [&["mcp", "--root", "gone"], flags].concat();
+        folder
+            .run(&args)
+            .fails(3, &["failed to open the folder gone"]);
+    }
+}

@@ -198,6 +198,12 @@ fn links_are_not_followed() {
     let run = folder.run(["pack", "--json"]);
     assert!(run.stderr.contains("4 links"), "{run:?}");
     assert_eq!(included(&run.json()), ["a.rs"]);
+    // A folder that is within another that is packed is passed through once.
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path().join("sub/dangling")).unwrap();
+    let run = folder.run(["pack", ".", "sub", "--json"]);
+    assert!(run.stderr.contains("5 links"), "{run:?}");
+    assert_eq!(ids(&run.json(), "warnings", "id").len(), 5, "{run:?}");
     // One that is named is what the user means.
     assert_eq!(
         included(&folder.run(["pack", "link", "--json"]).json()),
@@ -275,6 +281,14 @@ fn names_that_are_no_text_are_told_apart() {
         included(&folder.run(["pack", "--json"]).json()),
         ["a\\xfe", "a\\xff", "a\u{fffd}"]
     );
+    // What is shown as its name leads to it.
+    for name in ["a\\xfe", "a\\xfe:1"] {
+        assert_eq!(folder.run(["show", name]).ok(), "x\n");
+    }
+    folder
+        .run(["show", "a\\xfe:2"])
+        .fails(3, &["has 1 line, and 2-2 is asked for"]);
+    folder.run(["show", "a\\xfd"]).fails(3, &["xfd"]);
 }
 
 #[cfg(unix)]
