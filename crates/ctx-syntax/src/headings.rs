@@ -1,6 +1,7 @@
 //! Sections of documents without a grammar, found by their heading lines: reStructuredText,
-//! AsciiDoc and Org.
+//! AsciiDoc and Org. Those of Markdown have a grammar that leaves some without their texts.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::grammar::{Body, Definition, Reading};
@@ -47,6 +48,50 @@ pub(crate) fn read(text: &str, language: Language) -> Option<Reading> {
         definitions: sections(text, &lines, &headings),
         ..Reading::default()
     })
+}
+
+/// Gives headings of Markdown that are underlined their sections. The grammar ends such a heading
+/// with its underline, and has sections begin at marked headings (`#`) alone. Headings in
+/// quotations and lists stay as they are. O(bytes), if any heading is underlined.
+pub(crate) fn nest_underlined(text: &str, reading: &mut Reading) {
+    let is_underlined = |it: &Definition| it.head.as_ref().is_some_and(|it| it.len() > 1);
+    if !reading.definitions.iter().any(is_underlined) {
+        return;
+    }
+    let lines = pieces::lines(text);
+    let rows_of = |it: &Definition| {
+        let begins_line =
+            text[..it.bytes.start].is_empty() || text[..it.bytes.start].ends_with('\n');
+        let rows = it.head.clone().filter(|_| begins_line)?;
+        (rows.start < rows.end && rows.end <= lines.len()).then_some(rows)
+    };
+    let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut reading.definitions)
+        .into_iter()
+        .partition(|it| rows_of(it).is_some());
+    // A section has one definition for each of its blocks.
+    let headings = own.iter().filter_map(|it| {
+        let rows = rows_of(it)?;
+        let heading = Heading {
+            named_at: rows.start,
+            level: level(&lines[rows.clone()]),
+            name: &it.name,
+            rows,
+        };
+        Some((heading.rows.start, heading))
+    });
+    let headings: BTreeMap<usize, Heading<'_>> = headings.collect();
+    let headings: Vec<Heading<'_>> = headings.into_values().collect();
+    reading.definitions = sections(text, &lines, &headings);
+    reading.definitions.extend(others);
+}
+
+/// The level of a heading of Markdown that has these `lines`.
+fn level(lines: &[&str]) -> usize {
+    match lines {
+        [title] => title.len() - title.trim_start_matches('#').len(),
+        [.., underline] if underline.starts_with('=') => 1,
+        _ => 2,
+    }
 }
 
 /// Makes sections: each extends to the next heading of the same or an outer level.

@@ -147,7 +147,12 @@ impl Outline {
             None => language
                 .and_then(|it| headings::read(text, it))
                 .ok_or(Fallback::NoGrammar),
-            Some(grammar) => grammar.read(text, limits),
+            Some(grammar) => grammar.read(text, limits).map(|mut reading| {
+                if language.is_some_and(|it| it.name() == "markdown") {
+                    headings::nest_underlined(text, &mut reading);
+                }
+                reading
+            }),
         };
         match (read, language) {
             (Ok(reading), Some(language)) => build(text, reading, language),

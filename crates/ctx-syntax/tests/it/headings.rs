@@ -1,4 +1,5 @@
-//! Sections of reStructuredText, AsciiDoc and Org, for which no grammar is needed.
+//! Sections of reStructuredText, AsciiDoc and Org, for which no grammar is needed, and those of
+//! Markdown that its grammar leaves without their texts.
 
 use ctx_model::{LineSpan, RenditionKind};
 use ctx_syntax::{Limits, Source, SymbolKind, lines, pieces};
@@ -24,6 +25,58 @@ fn has(path: &str, text: &str, expected: &[(&str, u32, u32)]) {
     let found = sections(path, text);
     let found: Vec<(&str, u32, u32)> = found.iter().map(|(a, b, c)| (&**a, *b, *c)).collect();
     assert_eq!(found, expected, "{path}");
+}
+
+#[test]
+fn underlined_headings_of_markdown_have_their_texts() {
+    let text = "\
+Title
+=====
+
+Intro.
+
+One
+---
+
+text
+
+### Deep
+
+more
+
+Two
+---
+
+> # Quoted
+> text
+
+```
+Code
+----
+```
+last
+";
+    has(
+        "a.md",
+        text,
+        &[
+            ("Title", 1, 25),
+            ("Title > One", 6, 14),
+            ("Title > One > Deep", 11, 14),
+            ("Title > Two", 15, 25),
+            ("Title > Two > Quoted", 18, 19),
+        ],
+    );
+    has(
+        "a.md",
+        "# One\n\na\n\nTwo\nlines\n===\n\nb\n\n## Three\nc\n\nFour\n---\n",
+        &[
+            ("One", 1, 4),
+            ("Two lines", 5, 15),
+            ("Two lines > Three", 11, 13),
+            ("Two lines > Four", 14, 15),
+        ],
+    );
 }
 
 #[test]
@@ -240,8 +293,9 @@ fn a_part_is_a_section() {
 #[test]
 fn titles_are_found_in_linear_time() {
     type Text = fn(usize) -> String;
-    let texts: [(&str, &str, Text); 5] = [
+    let texts: [(&str, &str, Text); 6] = [
         ("titles", "a.rst", |n| "a\n=\n\n".repeat(n)),
+        ("underlines", "a.md", |n| "a\n=\n\n".repeat(n)),
         ("signs", "a.rst", |n| "=\n-\n".repeat(n)),
         ("blocks", "a.adoc", |n| {
             (4..)
@@ -275,7 +329,7 @@ proptest! {
     /// Of signs that mean something, and lines of them.
     #[test]
     fn sections_nest_and_every_line_is_shown(
-        path in prop::sample::select(vec!["a.rst", "a.adoc", "a.org"]),
+        path in prop::sample::select(vec!["a.rst", "a.adoc", "a.org", "a.md"]),
         text in "([=*.`~#+-]{1,5} ?|[ab ]{1,4}|\\[a\\]|\r?\n|#\\+(begin|end)_src|é|\\|===){0,60}",
     ) {
         let source = Source::new(path, &text, &Limits::default());

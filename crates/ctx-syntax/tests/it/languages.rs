@@ -574,7 +574,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
         symbols: &[
             ("Points", Section),
             ("Points > Use", Section),
-            ("Points > Use > Older", Section),
+            ("Points > Older", Section),
         ],
         shown: &[
             "# Points\n\nA guide to:\n",
