@@ -41,7 +41,8 @@ pub(crate) fn cut(text: &str) -> Vec<Range<usize>> {
             let own = of_own(&bytes[mark.span.start..end]);
             cut.extend(own.map(|own| mark.span.start..mark.span.start + own));
         } else if !mark.begins && before.is_none_or(|it| !it.begins) {
-            let start = before.map_or(0, |it| it.span.end);
+            // Two marks may share the dashes between them.
+            let start = before.map_or(0, |it| it.span.end.min(mark.span.start));
             let above = above(&bytes[start..mark.span.start]);
             cut.extend(above.map(|above| start + above..mark.span.end));
         }

@@ -167,6 +167,34 @@ fn marks_of_keys_in_code_and_prose_are_no_keys() {
 }
 
 #[test]
+fn marks_that_share_the_dashes_between_them_are_read() {
+    for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+        for [first, second] in [
+            ["END", "END"],
+            ["BEGIN", "BEGIN"],
+            ["BEGIN", "END"],
+            ["END", "BEGIN"],
+        ] {
+            let both = format!("-----{first} {label}-----{second} {label}-----\n");
+            for text in [
+                both.clone(),
+                format!("{line}{both}"),
+                format!("{both}{line}"),
+                format!("{line}{both}{line}"),
+            ] {
+                let mut masked = text.clone();
+                mask("a.pem", &mut masked);
+                assert_eq!(masked.len(), text.len());
+            }
+        }
+        let mut text = format!("{line}-----END {label}-----END {label}-----\n");
+        mask("a.pem", &mut text);
+        assert!(!text.contains("MII"), "{text}");
+    }
+}
+
+#[test]
 fn a_rule_of_files_holds_in_texts_of_none() {
     let terraform = "resource \"a\" \"b\" {\n  password = \"b8s7d6f5g4h3\"\n}\n";
     assert_eq!(find("main.tf", terraform).len(), 1);
