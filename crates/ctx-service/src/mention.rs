@@ -324,6 +324,19 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     Some((path, why))
 }
 
+/// The names in `message`, each once, in their order, as [`Service::prime`](crate::Service::prime)
+/// looks them up: without the `@`, and with the lines that are told beside a file. Those that it
+/// would not look up are left out. O(bytes).
+///
+/// ```
+/// # use ctx_service::mention::names;
+/// assert_eq!(names("Does @turn fit lines 2 to 3 of @tide.rs?"), ["turn", "tide.rs:2-3"]);
+/// ```
+pub fn names(message: &str) -> Vec<String> {
+    let named = mentions(message).named;
+    named.into_iter().map(|it| it.text).collect()
+}
+
 /// What `message` names: words after an `@` that begins a word, and the labels that it cites, as
 /// answers cite them; each once, in their order. What stands in fenced blocks of code is code:
 /// decorators and annotations name nothing. O(bytes).

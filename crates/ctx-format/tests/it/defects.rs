@@ -2,9 +2,8 @@
 
 use ctx_format::{Block, DocumentWriter, FormatOptions, Group, formatter, parse};
 use ctx_model::{Category, Chunk, Format, LineSpan, Relevance, XmlContent};
-
-use crate::support::document_of;
-use crate::well_formed::outline;
+use ctx_testkit::laws::documents::document_of;
+use ctx_testkit::laws::well_formed::outline;
 
 fn chunk(content: &str) -> Chunk {
     Chunk::new("a", content, Relevance::ONE).with_path("a.md")

@@ -4,9 +4,8 @@ use std::io;
 
 use ctx_format::{DocumentWriter, FormatOptions, formatter};
 use ctx_testkit::generate;
+use ctx_testkit::laws::documents::{NOTICE, block_of, document};
 use proptest::prelude::*;
-
-use crate::support::{NOTICE, block_of, document};
 
 /// Takes nothing.
 struct Full;

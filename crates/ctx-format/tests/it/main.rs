@@ -12,6 +12,5 @@ mod neutral;
 mod own;
 mod own_text;
 mod reads_back;
-mod support;
 mod unseen;
 mod well_formed;

@@ -4,9 +4,8 @@
 use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, check_text, formatter};
 use ctx_model::{Chunk, Format, Relevance};
 use ctx_testkit::generate;
+use ctx_testkit::laws::well_formed;
 use proptest::prelude::*;
-
-use crate::well_formed;
 
 /// The code blocks that a CommonMark parser sees in a document of two blocks with these texts, less
 /// those that the texts themselves hold.

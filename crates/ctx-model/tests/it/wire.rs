@@ -6,20 +6,13 @@ use ctx_model::{
     Relevance, Rendition, RenditionKind, Selection, SharedPrefix, TokenSplit, Tokens, Warning,
     XmlContent,
 };
+use ctx_testkit::laws::wire::reads_back;
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-
-#[track_caller]
-fn reads_back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) {
-    let text = serde_json::to_string(value).unwrap();
-    let back: T = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    assert_eq!(&back, value, "{text}");
-}
 
 #[track_caller]
 fn refused<T: DeserializeOwned + std::fmt::Debug>(value: &serde_json::Value, mention: &str) {

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, List, MOST_TERMS, Part, Profile, Query, RRF_K, Role, Signals,
-    Vocabulary, chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
+    Analyzer, Bag, Corpus, Fused, List, Part, Profile, RRF_K, Role, Signals, Vocabulary,
+    chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
     reciprocal_rank, usage_frequency,
 };
+use ctx_testkit::laws;
 use proptest::array::uniform4;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -135,37 +136,7 @@ proptest! {
 
     #[test]
     fn any_text_can_be_analysed(text in text()) {
-        let query = Query::analyse(&text);
-        prop_assert_eq!(&query, &Query::analyse(&text));
-        for terms in [&query.terms, &query.title] {
-            prop_assert!(terms.len() <= MOST_TERMS);
-            prop_assert!(terms.iter().all(|it| it.weight.is_finite() && it.weight > 0.0 && !it.text.is_empty()));
-            let order = |a: &ctx_rank::Term, b: &ctx_rank::Term| {
-                a.weight > b.weight || a.weight == b.weight && a.text < b.text
-            };
-            prop_assert!(terms.is_sorted_by(order));
-        }
-        let lines = query.mentions.files.iter().map(|it| it.line).chain(query.mentions.frames.iter().map(|it| it.line));
-        prop_assert!(lines.flatten().all(|line| line > 0));
-        prop_assert!(query.mentions.files.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
-        prop_assert!(query.mentions.names.iter().all(|it| it.text.ends_with(&it.last)));
-        prop_assert!(query.mentions.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
-        prop_assert!(query.mentions.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
-        let spaced = query.spaced_names();
-        prop_assert!(spaced.len() <= 32 && spaced.iter().all(|it| !it.is_empty() && it.len() <= 200));
-        let has_paths = !query.mentions.files.is_empty() || !query.mentions.file_names.is_empty() || !query.mentions.patterns.is_empty();
-        let nothing = query.terms.is_empty() && query.mentions.names.is_empty() && !has_paths;
-        prop_assert_eq!(query.is_empty(), nothing);
-    }
-
-    #[test]
-    fn terms_lie_where_they_are_said_to(text in text()) {
-        let mut last = 0;
-        Analyzer::default().words(&text, &mut |term, _, bytes| {
-            assert!(!term.is_empty() && !text[bytes.clone()].is_empty());
-            assert!(last <= bytes.start, "{bytes:?} comes after {last}");
-            last = bytes.start;
-        });
+        laws::question(&text);
     }
 
     #[test]

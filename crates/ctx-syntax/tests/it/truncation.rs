@@ -103,7 +103,7 @@ proptest! {
                 let lines = strategy.truncate(&source, span, Tokens::new(limit), counter);
                 let count = counter.count(&lines.text());
                 prop_assert!(count.get() <= limit, "{}: {} of {}: {:?}", strategy.name(), count, limit, lines);
-                crate::is_verbatim(&text, &lines);
+                laws::renditions::is_verbatim(&text, &lines);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Laws of `ctx_assemble::Assembler`.
 
 use ctx_assemble::{AssembleError, Assembler, Cancel, Control};
-use ctx_model::{BuildOptions, BuiltContext, Chunk};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Tokens};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -36,7 +36,8 @@ pub async fn assembler<A: Assembler + ?Sized>(assembler: &A) {
         let other = of(assembler, &shuffled, &options).await;
         match (one, other) {
             (Ok(one), Ok(other)) => {
-                is_within_its_budget(assembler, &options, &one);
+                let counted = assembler.estimate_tokens(&one.context, &options.counter);
+                is_within_its_budget(&options, counted.expect("it counted before"), &one);
                 accounts_for_each(&chunks, &one);
                 assert_eq!(one.context, other.context, "the order of arrival shows");
                 refuses(assembler, chunks, options).await;
@@ -94,13 +95,9 @@ async fn refuses<A: Assembler + ?Sized>(assembler: &A, chunks: Vec<Chunk>, optio
     );
 }
 
-fn is_within_its_budget<A: Assembler + ?Sized>(
-    assembler: &A,
-    options: &BuildOptions,
-    built: &BuiltContext,
-) {
-    let counted = assembler.estimate_tokens(&built.context, &options.counter);
-    let counted = counted.expect("it counted before");
+/// Checks that a context of `counted` tokens reports so many, and keeps the budget.
+#[track_caller]
+pub(super) fn is_within_its_budget(options: &BuildOptions, counted: Tokens, built: &BuiltContext) {
     let split = built.tokens;
     assert_eq!(split.total, counted, "the total is not the count");
     let parts = split.header + split.chunks + split.notices + split.footer;
@@ -109,7 +106,8 @@ fn is_within_its_budget<A: Assembler + ?Sized>(
     assert!(counted <= limit, "{counted} is over {limit}");
 }
 
-fn accounts_for_each(chunks: &[Chunk], built: &BuiltContext) {
+#[track_caller]
+pub(super) fn accounts_for_each(chunks: &[Chunk], built: &BuiltContext) {
     let included = built.included.iter().map(|it| it.id.as_str());
     let omitted = built.omitted.iter().map(|it| it.id.as_str());
     let mut told: Vec<&str> = included.chain(omitted).collect();

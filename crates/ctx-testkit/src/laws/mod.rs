@@ -1,4 +1,5 @@
-//! The laws of each contract trait, with one call per implementation, and laws for any work.
+//! The laws of each contract trait, with one call per implementation; laws of what takes the text
+//! of others, with one call per text; and laws for any work.
 
 #[cfg(feature = "assemble")]
 pub mod assemble;
@@ -6,13 +7,29 @@ pub mod assemble;
 pub mod budget;
 #[cfg(feature = "store")]
 pub mod changes;
+#[cfg(feature = "citations")]
+pub mod citations;
+#[cfg(feature = "assemble")]
+pub mod contexts;
+#[cfg(feature = "source")]
+pub mod decodes;
+#[cfg(feature = "format")]
+pub mod documents;
 #[cfg(feature = "format")]
 pub mod format;
 pub mod growth;
+#[cfg(feature = "secrets")]
+pub mod masks;
+#[cfg(feature = "service")]
+pub mod mentions;
 #[cfg(feature = "assemble")]
 pub mod policy;
+#[cfg(feature = "rank")]
+pub mod question;
 #[cfg(feature = "service")]
 pub mod recall;
+#[cfg(feature = "syntax")]
+pub mod renditions;
 #[cfg(feature = "tokens")]
 mod run;
 #[cfg(feature = "store")]
@@ -25,16 +42,29 @@ pub mod store;
 pub mod tokens;
 #[cfg(feature = "syntax")]
 pub mod truncate;
+#[cfg(feature = "format")]
+pub mod well_formed;
+pub mod wire;
 
 #[cfg(feature = "assemble")]
 pub use assemble::assembler;
 #[cfg(feature = "store")]
 pub use changes::changes;
+#[cfg(feature = "citations")]
+pub use citations::answer;
+#[cfg(feature = "source")]
+pub use decodes::decodes;
 #[cfg(feature = "format")]
 pub use format::formatter;
 pub use growth::linear;
+#[cfg(feature = "secrets")]
+pub use masks::masks;
+#[cfg(feature = "service")]
+pub use mentions::mentions;
 #[cfg(feature = "assemble")]
 pub use policy::policy;
+#[cfg(feature = "rank")]
+pub use question::question;
 #[cfg(feature = "service")]
 pub use recall::recall;
 #[cfg(feature = "store")]

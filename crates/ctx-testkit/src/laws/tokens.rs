@@ -1,9 +1,10 @@
 //! Laws of `ctx_tokens::TokenCounter`, and the texts for them.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use ctx_model::Tokens;
-use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
+use ctx_tokens::{Additivity, Tally, TokenCounter, is_safe_joint};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
@@ -31,11 +32,7 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
     empty_text_is_free(counter);
     let mut texts = Vec::new();
     on_texts(|text| {
-        is_deterministic(counter, text);
-        weight_decides_count(counter, text);
-        limits_are_kept(counter, text);
-        weights_are_bounded(counter, text);
-        forwarded(counter, text);
+        counts(counter, text);
         texts.push(text.to_owned());
     });
     says_the_same_elsewhere(counter, &texts);
@@ -47,6 +44,76 @@ pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
             adds_up(counter, &left, &right);
         });
     }
+}
+
+/// Checks the promises about one text: all those of [`token_counter`] but for other threads and
+/// joints.
+///
+/// # Panics
+/// If one does not hold.
+#[track_caller]
+pub fn counts<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    is_deterministic(counter, text);
+    weight_decides_count(counter, text);
+    limits_are_kept(counter, text);
+    weights_are_bounded(counter, text);
+    forwarded(counter, text);
+}
+
+/// Checks that weights add up where `left` and `right` join safely.
+///
+/// # Panics
+/// If they do not.
+#[track_caller]
+pub fn adds_up<C: TokenCounter + ?Sized>(counter: &C, left: &str, right: &str) {
+    if !is_safe_joint(left, right) {
+        return;
+    }
+    let whole = [left, right].concat();
+    assert_eq!(
+        counter.weigh(&whole),
+        counter.weigh(left) + counter.weigh(right),
+        "{left:?} and {right:?}"
+    );
+}
+
+/// Checks that a [`Tally`] of `pieces` equals a recount of all so far at every step.
+///
+/// # Panics
+/// If it does not.
+#[track_caller]
+pub fn tallies<C: TokenCounter + ?Sized, S: AsRef<str> + Debug>(counter: &C, pieces: &[S]) {
+    let mut tally = Tally::new(counter);
+    let mut whole = String::new();
+    let name = counter.name();
+    for piece in pieces {
+        tally.push(piece.as_ref());
+        whole.push_str(piece.as_ref());
+        assert_eq!(
+            tally.weight(),
+            counter.weigh(&whole),
+            "{name} of {pieces:?}"
+        );
+        assert_eq!(
+            tally.tokens(),
+            counter.count(&whole),
+            "{name} of {pieces:?}"
+        );
+    }
+}
+
+/// Checks that `text` has as many tokens as the reference says: `expected`.
+///
+/// # Panics
+/// If it has not.
+#[track_caller]
+pub fn equals<C: TokenCounter + ?Sized>(counter: &C, text: &str, expected: u64) {
+    let (name, found) = (counter.name(), counter.weigh(text));
+    assert!(
+        found == expected,
+        "{name} is {found}, not {expected}, of {:?}",
+        text.chars().take(2_000).collect::<String>()
+    );
 }
 
 /// Runs `check` on texts that are hard for tokenizers, the same ones each time: scripts, white
@@ -162,18 +229,6 @@ fn same<C: TokenCounter + ?Sized>(counter: &C, pointer: &dyn TokenCounter, text:
     assert_eq!(pointer.additivity(), counter.additivity());
     assert_eq!(pointer.exactness(), counter.exactness());
     assert_eq!(pointer.name(), counter.name());
-}
-
-fn adds_up<C: TokenCounter + ?Sized>(counter: &C, left: &str, right: &str) {
-    if !is_safe_joint(left, right) {
-        return;
-    }
-    let whole = [left, right].concat();
-    assert_eq!(
-        counter.weigh(&whole),
-        counter.weigh(left) + counter.weigh(right),
-        "{left:?} and {right:?}"
-    );
 }
 
 fn limits_near(count: Tokens) -> [Tokens; 5] {

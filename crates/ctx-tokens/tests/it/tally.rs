@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use ctx_testkit::laws::tokens::on_cut_texts;
+use ctx_testkit::laws::tokens::{on_cut_texts, tallies};
 use ctx_tokens::{Characters, Counters, Tally, TokenCounter, Tokens, Words};
 
 /// Counts bytes, and never says that they add up.
@@ -18,9 +18,9 @@ impl TokenCounter for Bytes {
 #[test]
 fn a_tally_equals_a_recount_at_every_step() {
     on_cut_texts(|pieces| {
-        check(&Characters, pieces);
-        check(&Words, pieces);
-        check(&Bytes, pieces);
+        tallies(&Characters, pieces);
+        tallies(&Words, pieces);
+        tallies(&Bytes, pieces);
     });
 }
 
@@ -28,10 +28,10 @@ fn a_tally_equals_a_recount_at_every_step() {
 #[cfg(feature = "openai")]
 fn a_tally_of_an_encoding_equals_a_recount_at_every_step() {
     on_cut_texts(|pieces| {
-        check(ctx_tokens::cl100k_base(), pieces);
-        check(ctx_tokens::o200k_base(), pieces);
+        tallies(ctx_tokens::cl100k_base(), pieces);
+        tallies(ctx_tokens::o200k_base(), pieces);
         let model = "gemini".parse().unwrap();
-        check(&*ctx_tokens::counter(&model).unwrap(), pieces);
+        tallies(&*ctx_tokens::counter(&model).unwrap(), pieces);
     });
 }
 
@@ -42,8 +42,8 @@ fn joints_that_break_the_rule_are_counted_together() {
         "a;\n", "/", "/ b\n", " ", "\n", "  c\n", "\r", "\n\n", "d", "\n", "'s", "\n", "/",
     ];
     let pieces = pieces.map(str::to_owned);
-    check(ctx_tokens::cl100k_base(), &pieces);
-    check(ctx_tokens::o200k_base(), &pieces);
+    tallies(ctx_tokens::cl100k_base(), &pieces);
+    tallies(ctx_tokens::o200k_base(), &pieces);
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_tally_holds_on_to_no_more_than_the_last_stretch() {
 fn a_character_at_a_time_equals_a_recount() {
     let text = "one\n\n  two\r\n/three\n \n four\n";
     let pieces: Vec<String> = text.chars().map(String::from).collect();
-    check(&Characters, &pieces);
+    tallies(&Characters, &pieces);
     #[cfg(feature = "openai")]
-    check(ctx_tokens::o200k_base(), &pieces);
+    tallies(ctx_tokens::o200k_base(), &pieces);
 }
 
 /// Were all of the line looked at for each piece, this would not end.
@@ -99,26 +99,4 @@ fn a_tally_keeps_its_counter_wherever_it_goes() {
         stream.tally.tokens()
     });
     assert_eq!(answer.join().unwrap(), Words.count("some words and more"));
-}
-
-#[track_caller]
-fn check<C: TokenCounter + ?Sized>(counter: &C, pieces: &[String]) {
-    let mut tally = Tally::new(counter);
-    let mut whole = String::new();
-    for piece in pieces {
-        tally.push(piece);
-        whole.push_str(piece);
-        assert_eq!(
-            tally.weight(),
-            counter.weigh(&whole),
-            "{} of {pieces:?}",
-            counter.name()
-        );
-        assert_eq!(
-            tally.tokens(),
-            counter.count(&whole),
-            "{} of {pieces:?}",
-            counter.name()
-        );
-    }
 }
