@@ -1,11 +1,13 @@
 //! The project's own chores: `cargo xtask <verb>`.
 //!
 //! `test` is all a contribution must pass; `tidy`, `layers`, `deny` and `postgres` are steps of it,
-//! and can be run alone. The other verbs [`measure`], and are programs of their own.
+//! and can be run alone. [`fuzz`] looks for longer than a test may. The other verbs
+//! [`measure`], and are programs of their own.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
 
 mod deny;
+mod fuzz;
 mod layers;
 mod measure;
 mod postgres;
@@ -37,6 +39,8 @@ enum Verb {
     Deny,
     /// Install PostgreSQL for the tests, where it is missing and the user is root.
     Postgres,
+    /// Look for inputs that break a law, guided by coverage; needs cargo-fuzz and nightly Rust.
+    Fuzz(fuzz::Options),
     #[command(flatten)]
     Measure(measure::Verb),
 }
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Layers(options) => layers::run(&workspace, &options),
         Verb::Deny => deny::run(&workspace),
         Verb::Postgres => postgres::run(&workspace),
+        Verb::Fuzz(options) => fuzz::run(&workspace, &options),
         Verb::Measure(verb) => measure::run(&verb),
     });
     xtask_call::end(outcome)

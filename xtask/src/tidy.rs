@@ -13,7 +13,13 @@ use xtask_call::workspace::Workspace;
 /// The most columns of a comment, as of code.
 const COLUMNS: usize = 100;
 /// The folders with sources.
-const FOLDERS: [&str; 4] = ["crates", "xtask", "xtask-call", "xtask-measure"];
+const FOLDERS: [&str; 5] = [
+    "crates",
+    "fuzz/fuzz_targets",
+    "xtask",
+    "xtask-call",
+    "xtask-measure",
+];
 
 /// Names each comment that is too wide.
 ///

@@ -3,6 +3,8 @@
 #[cfg(feature = "disk")]
 pub mod disk;
 pub mod few;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod generate;
 #[cfg(feature = "git")]
 pub mod git;
