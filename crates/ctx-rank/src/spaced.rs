@@ -1,7 +1,7 @@
 //! Names of files that are no words: with spaces, brackets and other signs in them, as people call
 //! their notes, dates, and names with a dot before them.
 
-use crate::mentions::{is_written, may_be_file_name, place_of, with_line};
+use crate::mentions::{is_written, may_be_file_name, mention_of, with_line};
 use crate::query::{Query, is_asking};
 use crate::words::{is_of_word, says_nothing};
 
@@ -25,7 +25,7 @@ impl Query {
         let typed = self.typed.as_deref()?;
         let name = with_line(bare(typed)).0;
         let words: Vec<&str> = name.split_whitespace().collect();
-        let is_known = |it: &str| place_of(it).is_some() || may_be_file_name(it);
+        let is_known = |it: &str| mention_of(it).is_some() || may_be_file_name(it);
         let says = |it: &&str| it.contains(char::is_alphanumeric) && !says_nothing(it);
         // A name has few of the words that questions are made of.
         let telling = words.iter().filter(|it| says(it)).count();
@@ -85,7 +85,7 @@ impl Query {
             if !ends_name(last) {
                 continue;
             }
-            if place_of(last).is_none() && !last.ends_with('/') {
+            if mention_of(last).is_none() && !last.ends_with('/') {
                 names.push(last.to_owned());
             }
             let starts = (at.saturating_sub(MOST_WORDS - 1)..at).rev();

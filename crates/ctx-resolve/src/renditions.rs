@@ -119,8 +119,9 @@ impl Keywords {
     }
 
     /// Sorts `lines` of `source` by the keywords around them, the best first: each keyword counts
-    /// by its rarity among `lines`. Lines that an excerpt shows with a better one are left out.
-    /// O(bytes × keywords).
+    /// by its rarity among `lines`, and of lines with the same around them the one that has more
+    /// comes first. Lines that an excerpt shows with a better one are left out. O(bytes ×
+    /// keywords).
     fn by_worth(&self, source: &Source<'_>, lines: &[u32]) -> Vec<u32> {
         let Some(all) = self.all() else {
             return Vec::new();
@@ -139,7 +140,12 @@ impl Keywords {
         }
         let count = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
         let rarities = counts.map(|with| ((count + 1.0) / (f64::from(with) + 0.5)).ln());
-        let mut worth: Vec<(f64, u32)> = Vec::with_capacity(lines.len());
+        let sum = |words: u128| {
+            let mut sum = 0.0;
+            each(words, |word| sum += rarities[word]);
+            sum
+        };
+        let mut worth: Vec<(f64, f64, u32)> = Vec::with_capacity(lines.len());
         for (at, &line) in lines.iter().enumerate() {
             let before = lines[..at]
                 .iter()
@@ -149,16 +155,16 @@ impl Keywords {
                 .iter()
                 .take_while(|&&it| it - line <= CONTEXT_LINES);
             let near = &words[at - before.count()..at + after.count()];
-            let mut sum = 0.0;
-            each(near.iter().fold(0, |all, it| all | it), |word| {
-                sum += rarities[word];
-            });
-            worth.push((sum, line));
+            let around = sum(near.iter().fold(0, |all, it| all | it));
+            worth.push((around, sum(words[at]), line));
         }
-        worth.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        worth.sort_by(|a, b| {
+            let by_words = b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1));
+            by_words.then(a.2.cmp(&b.2))
+        });
         let mut chosen: Vec<u32> = Vec::new();
         let mut shown = BTreeSet::new();
-        for (_, line) in worth {
+        for (_, _, line) in worth {
             if !shown.contains(&line) {
                 chosen.push(line);
                 shown.extend(
@@ -299,12 +305,7 @@ pub(crate) fn renditions_while(
         least_information: if named.is_empty() { 0.0 } else { told },
     };
     if !matches.is_empty() {
-        let best = if list.said < LONG {
-            Vec::new()
-        } else {
-            keywords.by_worth(source, &matches)
-        };
-        list.add_excerpts(&matches, &best, &wanted);
+        list.add_excerpts(&matches, keywords, &wanted);
     }
     if !named.is_empty() {
         list.add_excerpt_of_named(&wanted);
@@ -389,15 +390,23 @@ impl Shrinking<'_> {
         self.shortest = length;
     }
 
-    /// Adds excerpts with the lines that match: all of them, and then ever fewer of the `best`, the
-    /// most valuable first; of long lines shorter ones, too.
-    fn add_excerpts(&mut self, matches: &[u32], best: &[u32], wanted: &WantedLines<'_>) {
+    /// Adds excerpts with the lines that match: all of them, and of many lines then ever fewer of
+    /// the best, the most valuable first; of long lines shorter ones, too.
+    fn add_excerpts(&mut self, matches: &[u32], keywords: &Keywords, wanted: &WantedLines<'_>) {
         let all = wanted.and(matches);
+        let mut best = Vec::new();
+        if self.said >= LONG {
+            best = keywords.by_worth(self.source, matches);
+        }
         let stretches = counts(if self.long.is_empty() { 1 } else { MOST });
         let information = wanted.information(best.len());
         for most in stretches {
             let most = Extent::Stretches(most);
             self.add(RenditionKind::Excerpt, &all, information, most);
+        }
+        if best.is_empty() && self.renditions.is_empty() && self.source.is_flat(self.span) {
+            // Each setting has a word of a question for one.
+            best = keywords.by_worth(self.source, matches);
         }
         let mut fewest = (all, information);
         for count in counts(best.len()) {

@@ -10,8 +10,7 @@ use crate::{Language, Limits, Outline, Symbol, SymbolKind, is_prose, language_na
 /// The number of lines that an excerpt shows before and after each match.
 pub const CONTEXT_LINES: u32 = 2;
 
-/// Of a span of more lines, of which a skeleton leaves nothing out, an excerpt leaves out what is
-/// not about its matches. It may be a table, settings, constants; prose is read in order.
+/// An excerpt of a span of more lines that is flat leaves out what is not about its matches.
 const LONG: u32 = 20;
 
 /// Which marks are shown for lines that are left out.
@@ -155,6 +154,13 @@ impl<'t> Source<'t> {
         self.defined_in(span).next().is_some()
     }
 
+    /// Whether `span` has more than 20 lines, of which a skeleton leaves nothing out: settings,
+    /// constants, a table. Prose, which is read in order, is never flat. O(lines + symbols).
+    pub fn is_flat(&self, span: LineSpan) -> bool {
+        let span = self.clip(span);
+        span.is_some_and(|span| self.is_long_and_flat(span, &self.skeleton(span)))
+    }
+
     fn clip(&self, span: LineSpan) -> Option<LineSpan> {
         LineSpan::new(span.start(), span.end().min(self.line_count())).ok()
     }
@@ -181,10 +187,9 @@ impl<'t> Source<'t> {
 
     fn excerpt(&self, span: LineSpan, matches: &[u32]) -> Shown {
         let mut shown = self.skeleton(span);
-        let is_whole = |shown: &Shown| !shown.numbers(false).any(|it| self.says(it));
-        if span.line_count() > LONG && !self.is_prose && is_whole(&shown) {
+        if self.is_long_and_flat(span, &shown) {
             shown = self.signature(Shown::none(span), span);
-            if is_whole(&shown) {
+            if self.is_whole(&shown) {
                 shown = self.mention(Shown::none(span), span);
             }
         }
@@ -197,6 +202,15 @@ impl<'t> Source<'t> {
             }
         }
         shown
+    }
+
+    /// Whether `shown` leaves out no line that is not blank.
+    fn is_whole(&self, shown: &Shown) -> bool {
+        !shown.numbers(false).any(|it| self.says(it))
+    }
+
+    fn is_long_and_flat(&self, span: LineSpan, skeleton: &Shown) -> bool {
+        span.line_count() > LONG && !self.is_prose && self.is_whole(skeleton)
     }
 
     fn skeleton(&self, span: LineSpan) -> Shown {

@@ -797,7 +797,7 @@ fn files_may_be_named_without_an_extension() {
 #[test]
 fn names_of_files_may_have_marks_apart_from_their_letters() {
     let place = |text: &str| -> Vec<String> {
-        let places = Query::analyse(text).places;
+        let places = Query::analyse(text).mentions.files;
         places.into_iter().map(|it| it.path).collect()
     };
     for path in [
@@ -808,11 +808,11 @@ fn names_of_files_may_have_marks_apart_from_their_letters() {
         assert_eq!(place(&format!("what is in {path}?")), [path]);
     }
     for name in ["cafe\u{301}", "U\u{308}berblick"] {
-        assert_eq!(Query::analyse(name).file_names, [name]);
+        assert_eq!(Query::analyse(name).mentions.file_names, [name]);
     }
-    let folders = Query::analyse("what is in cafe\u{301}/").folders;
+    let folders = Query::analyse("what is in cafe\u{301}/").mentions.folders;
     assert_eq!(folders, ["cafe\u{301}"]);
-    let patterns = Query::analyse("cafe\u{301}/*.md").patterns;
+    let patterns = Query::analyse("cafe\u{301}/*.md").mentions.patterns;
     assert_eq!(patterns, ["cafe\u{301}/*.md"]);
 }
 

@@ -103,6 +103,32 @@ fn a_short_text_has_one_excerpt() {
     assert_eq!(excerpts(&text, &["(13)", "(40)"]).len(), 1);
 }
 
+/// A question for a setting has a word of every one.
+#[test]
+fn a_short_text_that_matches_everywhere_shows_where_it_matches_best() {
+    let text: String = (1..=40)
+        .map(|it| match it {
+            30 => "retry_setting = 1\n".to_owned(),
+            it => format!("other_setting_{it} = 1\n"),
+        })
+        .collect();
+    let excerpts = |path: &str| {
+        let source = Source::new(path, &text, &Limits::default());
+        let words = Keywords::new(&["set".to_owned(), "retry".to_owned()]);
+        let mut all = renditions(&source, source.whole(), &words, NamedLines::default());
+        all.retain(|it| it.kind() == RenditionKind::Excerpt);
+        all
+    };
+    for path in ["a.ini", "a.toml", "a.py"] {
+        let found = excerpts(path);
+        let shortest = found.last().unwrap_or_else(|| panic!("{path}"));
+        assert_eq!(lines(shortest), BTreeSet::from([1, 28, 29, 30, 31, 32]));
+        assert!(found.is_sorted_by(|a, b| lines(a).is_superset(&lines(b))));
+    }
+    // What is read in order is not cut.
+    assert!(excerpts("a.md").is_empty());
+}
+
 proptest! {
     #[test]
     fn each_excerpt_is_part_of_the_longer_ones(

@@ -333,17 +333,20 @@ fn the_excerpt_of_a_long_table_is_what_names_it_and_the_lines_asked_about() {
 
 #[test]
 fn the_excerpt_of_many_settings_is_the_first_and_the_lines_asked_about() {
-    let flat: [(&str, fn(u32) -> String); 7] = [
-        ("a.toml", |n| format!("setting_{n} = {n}\n")),
-        ("a.yaml", |n| format!("setting_{n}: {n}\n")),
-        ("a.py", |n| format!("SETTING_{n} = {n}\n")),
-        ("a.rs", |n| format!("const SETTING_{n}: u32 = {n};\n")),
-        ("a.sh", |n| format!("export SETTING_{n}={n}\n")),
-        ("a.ini", |n| format!("setting_{n} = {n}\n")),
-        ("a.ini", |n| {
-            format!("setting_{n} = {}\n", "long ".repeat(50))
-        }),
+    let long = format!("setting_# = {}", "long ".repeat(50));
+    let flat = [
+        ("a.toml", "setting_# = #"),
+        ("a.yaml", "setting_#: #"),
+        ("a.py", "SETTING_# = #"),
+        ("a.rs", "const SETTING_#: u32 = #;"),
+        ("a.sh", "export SETTING_#=#"),
+        ("a.ini", "setting_# = #"),
+        ("a.ini", &long),
     ];
+    let text = |line: &str, count: u32| -> String {
+        let lines = (1..=count).map(|it| line.replace('#', &it.to_string()));
+        lines.flat_map(|it| [it, "\n".to_owned()]).collect()
+    };
     let excerpt = |path: &str, text: &str| {
         let source = Source::new(path, text, &Limits::default());
         crate::is_nested(text, &source, source.whole(), &[10]);
@@ -351,17 +354,19 @@ fn the_excerpt_of_many_settings_is_the_first_and_the_lines_asked_about() {
         shown.numbers().collect::<Vec<_>>()
     };
     for (path, line) in flat {
-        let text = |count| (1..=count).map(line).collect::<String>();
-        assert!(excerpt(path, &text(15)).len() >= 15, "{path}");
-        assert_eq!(excerpt(path, &text(45)), [1, 8, 9, 10, 11, 12], "{path}");
+        let about_the_tenth = [1, 8, 9, 10, 11, 12];
+        assert!(excerpt(path, &text(line, 15)).len() >= 15, "{path}");
+        assert_eq!(excerpt(path, &text(line, 45)), about_the_tenth, "{path}");
         // A blank line is no line that a skeleton leaves out.
-        let parted = format!("{}\n{}", text(12), text(32));
-        assert_eq!(excerpt(path, &parted), [1, 8, 9, 10, 11, 12], "{path}");
+        let parted = format!("{}\n{}", text(line, 12), text(line, 32));
+        assert_eq!(excerpt(path, &parted), about_the_tenth, "{path}");
     }
     // Of what is, or may be, written to be read everything is read.
     for path in ["a.md", "a.txt", "notes"] {
-        let text: String = (1..=45).map(|n| format!("This is line {n}.\n")).collect();
-        assert!(excerpt(path, &text).len() >= 45, "{path}");
+        assert!(
+            excerpt(path, &text("This is line #.", 45)).len() >= 45,
+            "{path}"
+        );
     }
 }
 
