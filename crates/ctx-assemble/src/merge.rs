@@ -51,7 +51,11 @@ pub(crate) fn merge<'a>(
         let found = units.len();
         merge_slices(slices, &mut units, &mut warnings, control)?;
         for unit in &mut units[found..] {
-            if let (Unit::Many(merged), Some(speaker)) = (unit, speaker) {
+            let Unit::Many(merged) = unit else {
+                continue;
+            };
+            // A block whose lines are not known keeps its id as well.
+            if let Some(speaker) = speaker.or_else(|| sent.first_of(&merged.parts)) {
                 merged.let_speak(speaker, sent.beside(speaker));
             }
         }

@@ -20,7 +20,10 @@ use crate::{AssembleError, Control, Extras, survey};
 #[derive(Debug, Default)]
 pub(crate) struct PreviousBlocks<'a> {
     states: States<'a>,
-    named: RapidHashSet<&'a str>,
+    /// The place of each chunk under which a block was shown.
+    places: RapidHashMap<&'a str, usize>,
+    /// Whether the text of the context is known.
+    has_text: bool,
     /// Chunks whose blocks are known, and what these state beside their lines.
     known: RapidHashMap<&'a str, Beside>,
     /// For each chunk that lies within the lines of a block that was sent, the chunk under which
@@ -61,7 +64,11 @@ impl<'a> PreviousBlocks<'a> {
             chunks.iter().map(|chunk| (&*chunk.id, chunk)).collect();
         let ids = previous.ids.iter().map(|id| by_id.get(&**id).copied());
         let ids: Vec<Option<&'a Chunk>> = ids.collect();
-        sent.named = ids.iter().flatten().map(|chunk| &*chunk.id).collect();
+        for (place, chunk) in ids.iter().enumerate() {
+            if let Some(chunk) = chunk {
+                sent.places.entry(&chunk.id).or_insert(place);
+            }
+        }
         if !ids.iter().flatten().any(|chunk| path_of(chunk).is_some()) {
             return Ok(sent);
         }
@@ -70,6 +77,7 @@ impl<'a> PreviousBlocks<'a> {
         let Some(text) = text.filter(|_| extras.formatter.is_none()) else {
             return Ok(sent);
         };
+        sent.has_text = true;
         let mut files: RapidHashMap<File<'a>, Vec<Block<'a>>> = RapidHashMap::default();
         for (chunk, block) in ids.iter().zip(blocks(text, options, &ids, control)?) {
             control.check()?;
@@ -100,7 +108,7 @@ impl<'a> PreviousBlocks<'a> {
 
     /// Whether a block was shown under `chunk`.
     pub(crate) fn shows(&self, chunk: &Chunk) -> bool {
-        self.named.contains(&*chunk.id)
+        self.places.contains_key(&*chunk.id)
     }
 
     /// Whether `chunk` was shown, or lies within a block that was shown. O(bytes of the chunk).
@@ -108,14 +116,20 @@ impl<'a> PreviousBlocks<'a> {
         self.shows(chunk) || self.speaker(chunk).is_some()
     }
 
-    /// What the block that was shown under the chunk with this id states beside its lines. Empty if
-    /// that is not known.
-    pub(crate) fn beside(&self, id: &str) -> &Beside {
-        const NOTHING: &Beside = &Beside {
-            imports: Vec::new(),
-            relations: Vec::new(),
-        };
-        self.known.get(id).unwrap_or(NOTHING)
+    /// Under which of `parts` a block was shown first, if under any. `None` if the text of the
+    /// context is not known.
+    pub(crate) fn first_of(&self, parts: &[&'a Chunk]) -> Option<&'a str> {
+        let placed = parts
+            .iter()
+            .filter(|_| self.has_text)
+            .filter_map(|it| Some((self.places.get(&*it.id)?, &*it.id)));
+        placed.min().map(|(_, id)| id)
+    }
+
+    /// What the block that was shown under the chunk with this id states beside its lines; `None`
+    /// if its lines are not known.
+    pub(crate) fn beside(&self, id: &str) -> Option<&Beside> {
+        self.known.get(id)
     }
 
     /// The id of the chunk under which the block was shown that `chunk` belongs to or lies within:

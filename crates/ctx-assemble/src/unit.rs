@@ -29,8 +29,8 @@ pub(crate) struct Merged<'a> {
     /// The part whose id the block had in the previous context. It represents each run that
     /// includes it, even if another part is more relevant.
     speaker: Option<&'a Chunk>,
-    /// What that block stated beside its lines.
-    sent: Beside,
+    /// What that block stated beside its lines, if it was read back.
+    sent: Option<Beside>,
     /// The offset of each line in the content of `whole`.
     line_starts: Vec<usize>,
 }
@@ -97,24 +97,24 @@ impl<'a> Merged<'a> {
             whole,
             parts,
             speaker: None,
-            sent: Beside::default(),
+            sent: None,
             line_starts,
         }
     }
 
-    /// Whether it was in the previous context, under the id of one of its parts.
+    /// Whether all of it was in one block of the previous context, under the id of one of its parts.
     pub(crate) fn was_sent(&self) -> bool {
-        self.speaker.is_some()
+        self.sent.is_some()
     }
 
     /// Makes the part with this id, if there is one, represent the merged chunk, even if another is
-    /// more relevant. Its block stated `sent` before.
-    pub(crate) fn let_speak(&mut self, id: &str, sent: &Beside) {
+    /// more relevant. Its block stated `sent` before, if it was read back.
+    pub(crate) fn let_speak(&mut self, id: &str, sent: Option<&Beside>) {
         let Some(&speaker) = self.parts.iter().find(|part| part.id == id) else {
             return;
         };
         self.speaker = Some(speaker);
-        self.sent = sent.clone();
+        self.sent = sent.cloned();
         let whole = &mut self.whole;
         whole.id.clone_from(&speaker.id);
         whole.kind = speaker.kind.clone();
@@ -133,9 +133,12 @@ impl<'a> Merged<'a> {
         let speaker = self
             .speaker
             .filter(|&it| parts.iter().any(|part| std::ptr::eq(*part, it)));
+        let sent = speaker.zip(self.sent.as_ref());
+        let imports = sent.map(|(speaker, it)| (speaker, &*it.imports));
+        let relations = sent.map(|(speaker, it)| (speaker, &*it.relations));
         Beside {
-            imports: stated(&parts, speaker, &self.sent.imports, |it| &it.imports),
-            relations: stated(&parts, speaker, &self.sent.relations, |it| &it.relations),
+            imports: stated(&parts, imports, |it| &it.imports),
+            relations: stated(&parts, relations, |it| &it.relations),
         }
     }
 
@@ -280,17 +283,17 @@ impl Stated for Relation {
     }
 }
 
-/// What a block of `parts` states of the items that `of` returns. If it was sent under `speaker`,
-/// that is what it stated then (`sent`), as far as its parts still state it. A block that lacks an
-/// item of its own speaker was written with other options, and says nothing about the rest.
+/// What a block of `parts` states of the items that `of` returns. If it was `sent` under one of
+/// them, that is what it stated then, as far as its parts still state it. A block that lacks an
+/// item of the part that it was sent under was written with other options, and says nothing about
+/// the rest.
 fn stated<T: Stated>(
     parts: &[&Chunk],
-    speaker: Option<&Chunk>,
-    sent: &[T],
+    sent: Option<(&Chunk, &[T])>,
     of: impl Fn(&Chunk) -> &[T],
 ) -> Vec<T> {
     let all = each_once(parts.iter().flat_map(|part| of(part)));
-    let Some(speaker) = speaker else {
+    let Some((speaker, sent)) = sent else {
         return all;
     };
     let all_sent: BTreeSet<&T> = sent.iter().collect();

@@ -36,6 +36,30 @@ fn the_same_again_is_shared_whole() {
     assert_eq!(shared.first_difference, None);
 }
 
+/// Its lines are not stated, and its text is there twice: only its id tells which it was.
+#[test]
+fn a_merged_block_keeps_its_id_whichever_of_its_parts_is_the_most_relevant_now() {
+    let at = |id: &str, first: u32, last: u32, relevance: f64| {
+        let text = vec!["the"; (last - first + 1) as usize].join("\n");
+        let span = LineSpan::new(first, last).unwrap();
+        chunk(id, relevance, &text)
+            .with_path("src/a.rs")
+            .with_span(span)
+    };
+    let options = options(2_000).with_file_headers(false);
+    let first = build(&[at("a", 2, 5, 0.5), at("b", 6, 6, 0.4)], &options);
+    assert_eq!(first.included[0].id, "a");
+    let next = options.with_previous(Some(previous(&first)));
+    let chunks = [at("a", 2, 5, 0.5), at("b", 6, 6, 0.9), at("c", 20, 20, 0.9)];
+    for (chunks, ids) in [(&chunks[..2], &["a"][..]), (&chunks, &["a", "c"])] {
+        let second = build(chunks, &next);
+        let shown: Vec<&str> = second.included.iter().map(|it| &*it.id).collect();
+        assert_eq!(shown, ids);
+        let shared = second.shared_prefix.unwrap();
+        assert_eq!(shared.first_difference.as_deref(), ids.get(1).copied());
+    }
+}
+
 #[test]
 fn chunks_sent_before_keep_their_place_and_new_ones_follow() {
     let all = files(8);
