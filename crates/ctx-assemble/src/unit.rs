@@ -102,7 +102,8 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Whether all of it was in one block of the previous context, under the id of one of its parts.
+    /// Whether all of it was in one block of the previous context, under the id of one of its
+    /// parts.
     pub(crate) fn was_sent(&self) -> bool {
         self.sent.is_some()
     }
