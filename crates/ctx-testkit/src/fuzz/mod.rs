@@ -2,7 +2,7 @@
 //!
 //! The package in `fuzz/` runs them guided by coverage, and the tests of this crate on seeds and
 //! changes of these. Each turns its bytes into the values of a law, which is stated in
-//! [`laws`]; how is in [`input`].
+//! [`laws`]; how is in `input`.
 
 mod input;
 

@@ -11,7 +11,7 @@ use super::masks;
 /// * UTF-8 is taken as it is, but for a byte order mark and returns that alone end lines;
 /// * no more is told as replaced than there are replacement characters;
 /// * line numbers agree with a character-by-character reading, and with the lines of the model;
-/// * with secrets masked, the text is the same but for [`masks`], and says how many
+/// * with secrets masked, the text is the same but for [`masks()`], and says how many
 ///   are on which lines.
 ///
 /// # Panics
