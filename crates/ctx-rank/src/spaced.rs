@@ -18,7 +18,7 @@ const ENDS: [char; 6] = ['.', '?', '!', ',', ';', ':'];
 
 impl Query {
     /// The name of a file that all of a [typed](Query::typed) question may be, if it is no single
-    /// word that [is one](Query::file_names) already: `Meeting Notes`, `Plan (draft).md`,
+    /// word that [is one](crate::Mentions::file_names) already: `Meeting Notes`, `Plan (draft).md`,
     /// `2024-01-05`. The caller keeps it if there is such a file, with or without the extension of
     /// a document. O(bytes).
     pub fn whole_name(&self) -> Option<String> {
