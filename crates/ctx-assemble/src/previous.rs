@@ -20,8 +20,8 @@ use crate::{AssembleError, Control, Extras, survey};
 #[derive(Debug, Default)]
 pub(crate) struct PreviousBlocks<'a> {
     states: States<'a>,
-    /// The place of each chunk under which a block was shown.
-    places: RapidHashMap<&'a str, usize>,
+    /// The index of the first block that was shown under each chunk.
+    shown_at: RapidHashMap<&'a str, usize>,
     /// Whether the text of the context is known.
     has_text: bool,
     /// Chunks whose blocks are known, and what these state beside their lines.
@@ -64,9 +64,9 @@ impl<'a> PreviousBlocks<'a> {
             chunks.iter().map(|chunk| (&*chunk.id, chunk)).collect();
         let ids = previous.ids.iter().map(|id| by_id.get(&**id).copied());
         let ids: Vec<Option<&'a Chunk>> = ids.collect();
-        for (place, chunk) in ids.iter().enumerate() {
+        for (index, chunk) in ids.iter().enumerate() {
             if let Some(chunk) = chunk {
-                sent.places.entry(&chunk.id).or_insert(place);
+                sent.shown_at.entry(&chunk.id).or_insert(index);
             }
         }
         if !ids.iter().flatten().any(|chunk| path_of(chunk).is_some()) {
@@ -108,7 +108,7 @@ impl<'a> PreviousBlocks<'a> {
 
     /// Whether a block was shown under `chunk`.
     pub(crate) fn shows(&self, chunk: &Chunk) -> bool {
-        self.places.contains_key(&*chunk.id)
+        self.shown_at.contains_key(&*chunk.id)
     }
 
     /// Whether `chunk` was shown, or lies within a block that was shown. O(bytes of the chunk).
@@ -119,11 +119,11 @@ impl<'a> PreviousBlocks<'a> {
     /// Under which of `parts` a block was shown first, if under any. `None` if the text of the
     /// context is not known.
     pub(crate) fn first_of(&self, parts: &[&'a Chunk]) -> Option<&'a str> {
-        let placed = parts
+        let shown = parts
             .iter()
             .filter(|_| self.has_text)
-            .filter_map(|it| Some((self.places.get(&*it.id)?, &*it.id)));
-        placed.min().map(|(_, id)| id)
+            .filter_map(|it| Some((self.shown_at.get(&*it.id)?, &*it.id)));
+        shown.min().map(|(_, id)| id)
     }
 
     /// What the block that was shown under the chunk with this id states beside its lines; `None`

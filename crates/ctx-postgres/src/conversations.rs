@@ -183,7 +183,8 @@ const KEEP: &str = "
     ), kept AS (
         INSERT INTO ctx.contexts (owner, id, receipt, thread)
         SELECT $1, $2, $3, $6::text WHERE $6::text IS NULL OR EXISTS (SELECT FROM its)
-        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT, kept_at = now() RETURNING 1
+        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT, kept_at = now(), thread = excluded.thread
+        RETURNING 1
     ), over AS (
         SELECT coalesce((SELECT bytes FROM ctx.kept WHERE owner = $1), 0) - $5::bigint + octet_length($3)
             - coalesce((SELECT bytes FROM ctx.contexts WHERE owner = $1 AND id = $2), 0) AS bytes

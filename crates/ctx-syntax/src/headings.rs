@@ -60,8 +60,9 @@ pub(crate) fn nest_underlined(text: &str, reading: &mut Reading) {
     }
     let lines = pieces::lines(text);
     let rows_of = |it: &Definition| {
-        let begins_line =
-            text[..it.bytes.start].is_empty() || text[..it.bytes.start].ends_with('\n');
+        // A heading may be indented by up to three spaces.
+        let before = text[..it.bytes.start].trim_end_matches(' ');
+        let begins_line = before.is_empty() || before.ends_with('\n');
         let rows = it.head.clone().filter(|_| begins_line)?;
         (rows.start < rows.end && rows.end <= lines.len()).then_some(rows)
     };
@@ -88,8 +89,12 @@ pub(crate) fn nest_underlined(text: &str, reading: &mut Reading) {
 /// The level of a heading of Markdown that has these `lines`.
 fn level(lines: &[&str]) -> usize {
     match lines {
-        [title] => title.len() - title.trim_start_matches('#').len(),
-        [.., underline] if underline.starts_with('=') => 1,
+        [title] => title
+            .trim_start()
+            .bytes()
+            .take_while(|it| *it == b'#')
+            .count(),
+        [.., underline] if underline.trim_start().starts_with('=') => 1,
         _ => 2,
     }
 }

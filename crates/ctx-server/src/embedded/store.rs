@@ -172,13 +172,16 @@ impl Store {
         let held = Arc::clone(self);
         keep_behind(&self.database, &prime, &self.quota, &self.behind, held).await;
         // The thread may have been removed meanwhile, and another begun in its name.
-        match (thread, self.begun(prime.thread.clone()).await) {
-            (Some(thread), found) if found.as_ref().ok() != Some(&begun) => {
-                self.remove_receipt(prime.id()).await?;
-                Err(found.err().unwrap_or_else(|| no_thread(&thread)))
-            }
-            _ => Ok(prime),
+        let found = self.begun(prime.thread.clone()).await;
+        let is_gone = match &found {
+            Ok(found) => *found != begun,
+            Err(error) => matches!(error, BackendError::NotFound { .. }),
+        };
+        if let Some(thread) = thread.filter(|_| is_gone) {
+            self.remove_receipt(prime.id()).await?;
+            return Err(no_thread(&thread));
         }
+        found.map(|_| prime)
     }
 
     /// What tells the thread with this id from others of its name, if one is named.

@@ -69,6 +69,11 @@ last
     );
     has(
         "a.md",
+        "Title\n=====\n\na\n\n  ## One\n\nb\n\n  Two\n  ===\n\nc\n",
+        &[("Title", 1, 9), ("Title > One", 6, 9), ("Two", 10, 13)],
+    );
+    has(
+        "a.md",
         "# One\n\na\n\nTwo\nlines\n===\n\nb\n\n## Three\nc\n\nFour\n---\n",
         &[
             ("One", 1, 4),
