@@ -54,7 +54,7 @@ pub(crate) fn merge<'a>(
             let Unit::Many(merged) = unit else {
                 continue;
             };
-            // Nothing of a block whose lines are not known is in a list of its own; it keeps its id.
+            // A block whose lines are not known has no list of its own, and keeps its id.
             if let Some(speaker) = speaker.or_else(|| sent.first_of(&merged.parts)) {
                 merged.let_speak(speaker, sent.beside(speaker));
             }
