@@ -119,9 +119,11 @@ impl<'a> PreviousBlocks<'a> {
     /// Under which of `parts` a block was shown first, if under any. `None` if the text of the
     /// context is not known.
     pub(crate) fn first_of(&self, parts: &[&'a Chunk]) -> Option<&'a str> {
+        if !self.has_text {
+            return None;
+        }
         let shown = parts
             .iter()
-            .filter(|_| self.has_text)
             .filter_map(|it| Some((self.shown_at.get(&*it.id)?, &*it.id)));
         shown.min().map(|(_, id)| id)
     }

@@ -494,6 +494,17 @@ pub struct Thread {
     pub active_at: i64,
 }
 
+impl Thread {
+    /// There is no thread with this id.
+    pub fn not_found(id: &str) -> BackendError {
+        BackendError::NotFound {
+            what: "thread",
+            field: "threadId",
+            id: id.to_owned(),
+        }
+    }
+}
+
 /// A thread, and how many messages it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -13,7 +13,7 @@ use super::{MOST_FILES, WIDE, of_each, parts_of};
 use crate::paths::{composed, files_below, files_ending_with, is_same_path};
 use crate::ports::{Field, FileSearch, Hit, Part, PartQuery, PortResult, TextQuery};
 
-/// The most folders that are looked up.
+/// The most folders that are looked up, besides those of several words.
 const FOLDERS: usize = 8;
 /// A folder with more files than this is ignored.
 const MOST_BELOW: usize = 100;

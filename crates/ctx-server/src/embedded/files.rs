@@ -132,10 +132,10 @@ pub(super) fn content(
         (staged, &earlier),
         (files, path),
     ] {
-        match folder.read(name) {
-            Ok(content) if *blake3::hash(&content).as_bytes() == hash => return Ok(Some(content)),
-            Err(error) if !is_absent(&error) => return Err(error),
-            _ => {}
+        match with_hash(folder, name, hash) {
+            Err(error) if is_absent(&error) => {}
+            Ok(None) => {}
+            found => return found,
         }
     }
     Ok(None)
@@ -143,8 +143,13 @@ pub(super) fn content(
 
 /// Whether the file at `path` in `folder` can be read and has this hash. O(bytes).
 fn has_hash(folder: &Dir, path: &str, hash: [u8; 32]) -> bool {
-    let content = folder.read(path);
-    content.is_ok_and(|it| *blake3::hash(&it).as_bytes() == hash)
+    with_hash(folder, path, hash).is_ok_and(|it| it.is_some())
+}
+
+/// The content of the file at `path` in `folder`, if it has this hash. O(bytes).
+fn with_hash(folder: &Dir, path: &str, hash: [u8; 32]) -> io::Result<Option<Vec<u8>>> {
+    let content = folder.read(path)?;
+    Ok((*blake3::hash(&content).as_bytes() == hash).then_some(content))
 }
 
 /// Removes the files at `paths` that exist, and folders that become empty. Their names are off the

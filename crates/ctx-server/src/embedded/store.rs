@@ -19,7 +19,6 @@ use super::lock::Lock;
 use super::mark::FILE as MARK_FILE;
 use super::ports::ports;
 use super::receipts::{Forgotten, keep_behind};
-use super::threads::no_thread;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
@@ -179,7 +178,7 @@ impl Store {
         };
         if let Some(thread) = thread.filter(|_| is_gone) {
             self.remove_receipt(prime.id()).await?;
-            return Err(no_thread(&thread));
+            return Err(Thread::not_found(&thread));
         }
         found.map(|_| prime)
     }

@@ -98,7 +98,7 @@ impl Database {
 
     /// A thread and its numbers.
     fn thread(state: &Connection, id: &str) -> Result<(Numbers, Thread)> {
-        find(state, id)?.ok_or_else(|| no_thread(id))
+        find(state, id)?.ok_or_else(|| Thread::not_found(id))
     }
 
     /// Adds a message to a thread, unless it is stored already.
@@ -234,15 +234,6 @@ impl Database {
     pub(super) fn pinned_to(&self, thread: &str) -> Result<Vec<String>> {
         let found = find(&self.reader(), thread)?;
         Ok(found.map(|it| it.1.pinned).unwrap_or_default())
-    }
-}
-
-/// There is no thread with this id.
-pub(super) fn no_thread(id: &str) -> BackendError {
-    BackendError::NotFound {
-        what: "thread",
-        field: "threadId",
-        id: id.to_owned(),
     }
 }
 

@@ -160,7 +160,7 @@ impl Backend for Postgres {
         let thread = request.thread.as_deref().unwrap_or_default();
         let (store, has_thread) = self.opened(owner, thread).await?;
         if let Some(id) = request.thread.as_ref().filter(|_| !has_thread) {
-            return Err(no_thread(id));
+            return Err(Thread::not_found(id));
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
         let Keeping { age, bytes } = self.quota.contexts;
@@ -176,7 +176,7 @@ impl Backend for Postgres {
                 // It has been removed meanwhile.
                 let id = prime.id().to_owned();
                 self.service(owner, store).forget(|it| it.id == id).await;
-                return Err(no_thread(thread.unwrap_or_default()));
+                return Err(Thread::not_found(thread.unwrap_or_default()));
             }
         }
         Ok(prime)
@@ -263,7 +263,7 @@ impl Backend for Postgres {
 
     async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
         let found = self.owned(owner)?.stored_thread(id).await.map_err(failed)?;
-        let (it, message_count) = found.ok_or_else(|| no_thread(id))?;
+        let (it, message_count) = found.ok_or_else(|| Thread::not_found(id))?;
         Ok(ThreadInfo {
             thread: thread(it),
             message_count,
@@ -279,7 +279,7 @@ impl Backend for Postgres {
         if forgotten {
             Ok(info)
         } else {
-            Err(no_thread(id))
+            Err(Thread::not_found(id))
         }
     }
 
@@ -292,14 +292,16 @@ impl Backend for Postgres {
         checks::check_title(title.as_deref())?;
         let set = self.owned(owner)?.set_title(thread, title.as_deref()).await;
         let set = set.map_err(failed)?;
-        set.map(self::thread).ok_or_else(|| no_thread(thread))
+        set.map(self::thread)
+            .ok_or_else(|| Thread::not_found(thread))
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
         checks::check_pinned(&pinned)?;
         let set = self.owned(owner)?.set_pins(thread, &pinned).await;
         let set = set.map_err(failed)?;
-        set.map(self::thread).ok_or_else(|| no_thread(thread))
+        set.map(self::thread)
+            .ok_or_else(|| Thread::not_found(thread))
     }
 
     async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Appended> {
@@ -318,7 +320,7 @@ impl Backend for Postgres {
                 let (message, is_new) = (shown(message).1, true);
                 return Ok(Appended { message, is_new });
             }
-            Added::NoThread => return Err(no_thread(thread)),
+            Added::NoThread => return Err(Thread::not_found(thread)),
             // Even if there is no room for another, it may exist already.
             Added::Exists | Added::Full => {}
         }
@@ -337,7 +339,7 @@ impl Backend for Postgres {
     ) -> Result<Listing<Message>> {
         let store = self.owned(owner)?;
         if !store.has_thread(thread).await.map_err(failed)? {
-            return Err(no_thread(thread));
+            return Err(Thread::not_found(thread));
         }
         let most = page.limit.get() + 1;
         let rows = match page.order {
@@ -396,14 +398,6 @@ fn shown(it: StoredMessage) -> (i64, Message) {
         created_at: it.created_at,
     };
     (it.number, message)
-}
-
-fn no_thread(id: &str) -> BackendError {
-    BackendError::NotFound {
-        what: "thread",
-        field: "threadId",
-        id: id.to_owned(),
-    }
 }
 
 fn full(field: &'static str, most: u64, what: &str) -> BackendError {
