@@ -1,4 +1,4 @@
-//! What an answer may cite.
+//! Sources that an answer may cite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::shown::Shown;
 
-/// Characters of an excerpt in a list of sources.
+/// The number of characters of an excerpt in a list of sources.
 const EXCERPT: usize = 50;
 
 /// A source that an answer may cite.
@@ -16,32 +16,32 @@ const EXCERPT: usize = 50;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Cited {
-    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
+    /// Its id in the context, which an answer cites between brackets: `fil-9f2a1c`.
     pub id: String,
     /// Where it came from.
     #[serde(rename = "type")]
     pub origin: Origin,
-    /// What the receipt says of it: source, lines, hash of the text shown.
+    /// Its citation in the receipt: source, lines, hash of the shown text.
     pub citation: Citation,
-    /// How it begins, on one line.
+    /// Its beginning, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// How much it matters.
+    /// Its relevance.
     pub relevance: Relevance,
-    /// What else is known of it.
+    /// Further facts about it.
     pub metadata: Metadata,
-    /// What feedback on it is given with, where there can be any.
+    /// The handle for feedback on it, if feedback is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// Other ids of it: those of parts that were taken out for it.
+    /// Further ids of it: those of parts that were removed because it contains them.
     #[serde(skip)]
     pub also: Vec<String>,
-    /// What the context shows of it, which lines and quotations are held against.
+    /// What the context shows of it; lines and quotations are checked against that.
     #[serde(skip)]
     pub(crate) shown: Shown,
 }
 
-/// What else is known of a source.
+/// Further facts about a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -49,18 +49,18 @@ pub struct Metadata {
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// When the message was sent, the file last changed or, of a file that was shown lately, when
-    /// that was: milliseconds since 1970.
+    /// When the message was sent, when the file last changed or, for a recently shown file, when it
+    /// was shown: milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
     /// The words of the question that its chunk matched, as the chunk has them
     /// ([`Chunk::matched_keywords`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched_keywords: Vec<String>,
-    /// Its place among what the search found, from 1.
+    /// Its rank among the search results, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_rank: Option<u32>,
-    /// The ids of the messages that it is of, in the order of the thread.
+    /// The ids of the messages that it consists of, in the order of the thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message_ids: Vec<String>,
 }
@@ -78,23 +78,23 @@ impl Metadata {
 }
 
 impl Cited {
-    /// What an answer to a context may cite that was assembled from `chunks` without a service, in
-    /// the order shown: each by the id of its citation. The context does not show those ids:
-    /// whoever asks the model has to tell it them. O(bytes).
+    /// The sources of a context that was assembled from `chunks` without a service, in the order
+    /// shown, each under the id of its citation. The context does not show those ids: the caller
+    /// must tell them to the model. O(bytes).
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         Cited::named(built, chunks, |it| it.id.clone())
     }
 
-    /// The same, each by the id of its chunk, which a context shows that is [built with
-    /// ids](ctx_model::BuildOptions::with_ids): the model knows it, and it is in the budget. It is
-    /// cited as it is, or with lines after a colon. What has a bracket, a comma, a semicolon or the
-    /// end of a line in it, or more than 400 bytes, cannot be cited.
+    /// The same, each under the id of its chunk, which a context [built with
+    /// ids](ctx_model::BuildOptions::with_ids) shows: the model knows it, and the budget includes
+    /// it. It is cited as it is, or with lines after a colon. An id that contains a bracket, a
+    /// comma, a semicolon or a line end, or has more than 400 bytes, cannot be cited.
     pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         Cited::named(built, chunks, |it| it.chunk_id.clone())
     }
 
-    /// The same, each by what `name` calls its citation. Whoever searched knows the rank, and sets
-    /// it in the [`metadata`](Cited::metadata).
+    /// The same, each under the id that `name` returns for its citation. A caller that knows the
+    /// rank sets it in the [`metadata`](Cited::metadata).
     pub fn named(
         built: &BuiltContext,
         chunks: &[Chunk],
@@ -116,9 +116,9 @@ impl Cited {
         first.filter_map(cited).collect()
     }
 
-    /// `chunk` as a source of which the model was shown the whole text under its id, by other means
-    /// than a [`BuiltContext`]. It is cited by that id, as far as one can be
-    /// ([`Cited::by_chunk_id`]); its lines are those that it says. O(bytes).
+    /// `chunk` as a source whose whole text the model was shown under its id, by other means than a
+    /// [`BuiltContext`]. It is cited by that id, if that can be cited ([`Cited::by_chunk_id`]); its
+    /// lines are those of its span. O(bytes).
     pub fn whole(chunk: &Chunk) -> Cited {
         let (text, span) = (chunk.full_text(), chunk.full_span());
         let citation = Citation {
@@ -148,9 +148,9 @@ impl Cited {
         }
     }
 
-    /// What the context shows of it, with `…` on a line of its own where lines are left out. Empty
-    /// also where no text of the chunks has the hash in the receipt: then they are not those of the
-    /// context, and what is cited of it is [`Unchecked`](crate::Verdict::Unchecked).
+    /// What the context shows of it, with `…` on a line of its own for omitted lines. It is also
+    /// empty if no text of the chunks has the hash in the receipt: then they are not those of the
+    /// context, and citations of it are [`Unchecked`](crate::Verdict::Unchecked).
     pub fn shown(&self) -> &str {
         &self.shown.text
     }

@@ -1,4 +1,4 @@
-//! The citations in lists between brackets: in answers, and in messages that quote them.
+//! Citations in lists between brackets, in answers and in messages that quote them.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use crate::lists::{Kind, LONGEST_LIST, List, SEPARATORS, Unclosed, lists, trimme
 use crate::quote::{EMPHASIS, MARKS};
 use crate::script::is_wide;
 
-/// Words and signs between two ids of one member of a list, and between two lists of a run.
+/// Words and signs between two ids of one list member, and between two lists of a run.
 const JOINTS: [&str; 5] = ["&", "and", "et", "or", "und"];
 /// Words before an id, in lower case: `[see fil-9f2a1c]`, `[source: fil-9f2a1c]`, `[Document 1]`.
 const LEADING: [&str; 30] = [
@@ -49,15 +49,15 @@ const LEADING: [&str; 30] = [
     "voir",
 ];
 
-/// A citation, or what is meant for one.
+/// A citation, or an attempt at one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cite<'t> {
-    /// Where it stands, with its lines. One between the ends of a range stands before the second,
-    /// where nothing is.
+    /// Its place, including its lines. For an id between the ends of a range, an empty place before
+    /// the second end.
     pub(crate) range: Range<usize>,
     pub(crate) id: Cow<'t, str>,
     pub(crate) lines: Lines,
-    /// Whether it has lines alone, and the id stands before it in its list.
+    /// Whether it consists of lines only, and its id precedes it in its list.
     pub(crate) is_more: bool,
 }
 
@@ -75,15 +75,15 @@ impl<'t> Cite<'t> {
 /// The lines of a citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// It has none.
+    /// None are cited.
     Absent,
     These(LineSpan),
-    /// Something that is none, or it has not the form of an id itself.
+    /// They are invalid, or the id is malformed.
     Malformed,
 }
 
 impl Lines {
-    /// What an id has behind it.
+    /// What follows an id.
     fn of(text: Option<&str>) -> Self {
         text.map_or(Lines::Absent, |it| {
             cited_lines(it).map_or(Lines::Malformed, Lines::These)
@@ -98,32 +98,32 @@ impl Lines {
     }
 }
 
-/// The citations of lists that nothing but space, separators and words such as `and` parts on a
-/// line, and of which there are some.
+/// The citations of a run: of lists on one line that only space, separators and words such as `and`
+/// separate. Not empty.
 pub(crate) struct Run<'t> {
     /// Where the first list begins.
     pub(crate) start: usize,
     pub(crate) cites: Vec<Cite<'t>>,
 }
 
-/// Reads the citations of a text.
+/// Parses the citations of a text.
 pub(crate) struct Reader<'t, 'k> {
     pub(crate) text: &'t str,
     /// Whether the context shows an id.
     pub(crate) is_known: &'k dyn Fn(&str) -> bool,
-    /// Whether what is not shown, and is no label, has the shape of an id.
+    /// Whether a text that is neither shown nor a label has the shape of an id.
     pub(crate) has_shape: &'k dyn Fn(&str) -> bool,
-    /// Whether code has a word as the name of something that has an index.
+    /// Whether code has a word as the name of something that is indexed.
     pub(crate) is_indexed: &'k dyn Fn(&str) -> bool,
-    /// Whether what is shown under an id is prose that has a word.
+    /// Whether the source shown under an id is prose that contains a word.
     pub(crate) says: &'k dyn Fn(&str, &str) -> bool,
-    /// So many more ids are read of what ranges leave out.
+    /// How many more ids between the ends of ranges are read.
     pub(crate) room: Cell<usize>,
 }
 
 impl<'t> Reader<'t, '_> {
-    /// All citations, of a text that `is_awaited`, which is asked at each list; `None` once it is
-    /// not. A run is no longer than a list can be.
+    /// All citations of a text; `None` once `is_awaited`, which is called at each list, returns
+    /// false. A run is at most as long as a list may be.
     pub(crate) fn runs(&self, is_awaited: &dyn Fn() -> bool) -> Option<Vec<Run<'t>>> {
         let mut runs: Vec<Run<'t>> = Vec::new();
         let mut end = 0;
@@ -162,7 +162,7 @@ impl<'t> Reader<'t, '_> {
                 let labels = self.labels(member.clone()).into_iter();
                 cites.extend(labels.filter(|it| (self.is_known)(&it.id)));
             } else {
-                // What is no id leads to no lines.
+                // A member that is not an id cannot be followed by lines.
                 let before = cites.iter().rev().find(|it| self.is_id(&it.id)).cloned();
                 cites.extend(self.member(member.clone(), before.as_ref()));
             }
@@ -186,8 +186,8 @@ impl<'t> Reader<'t, '_> {
         cites
     }
 
-    /// The citations of the rest of a range that `first` begins and the first of `cites` ends, and
-    /// the others of these: `[1]–[3]`. `None` where that is none.
+    /// The citations of the rest of a range between two lists, `[1]–[3]`, which `first` begins and
+    /// the first of `cites` ends, and the others of `cites`. `None` if it is not such a range.
     fn rest_of_range(&self, first: &Cite<'t>, cites: &[Cite<'t>]) -> Option<Vec<Cite<'t>>> {
         let (last, others) = cites.split_first()?;
         let are_ids = [first, last].iter().all(|it| it.lines == Lines::Absent);
@@ -197,7 +197,7 @@ impl<'t> Reader<'t, '_> {
         Some(rest)
     }
 
-    /// The citations of a range of ids that all of `range` is, of which the first is shown: `1-3`.
+    /// The citations of the range of ids that all of `range` is, if its first id is shown: `1-3`.
     fn range_of_ids(&self, range: Range<usize>) -> Option<Vec<Cite<'t>>> {
         let text = &self.text[range.clone()];
         text.match_indices(DASHES).find_map(|(at, dash)| {
@@ -210,8 +210,8 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    /// The citations of what follows the id `first` in a range up to the id, or its number alone,
-    /// that stands at `end`. `None` where that is none, or there is no room for those between.
+    /// The citations of the ids after `first` up to the id, or only its number, at `end`. `None` if
+    /// that is not a range of ids, or there is no room for those between.
     fn up_to(&self, first: &str, end: Range<usize>) -> Option<Vec<Cite<'t>>> {
         let room = self.room.get();
         let (last, between) = following(first, &self.text[end.clone()], room)?;
@@ -226,11 +226,11 @@ impl<'t> Reader<'t, '_> {
         Some(cites.chain([last]).collect())
     }
 
-    /// The citations in a member of a list; `before` is the one before it there.
+    /// The citations in a list member; `before` is the one before it in the list.
     ///
-    /// An id that has not the form of a label is one as the whole member, with lines, marks of
-    /// emphasis, of code and of quotation, words such as `see` before it, and `and` between two. A
-    /// label is one among any other words.
+    /// An id that does not have the form of a label must be the whole member, apart from lines,
+    /// marks of emphasis, code and quotation, words such as `see` before it, and `and` between two
+    /// ids. A label may be among any other words.
     fn member(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Vec<Cite<'t>> {
         let core = self.core(range.clone());
         let shown = self.shown(range.clone());
@@ -256,15 +256,15 @@ impl<'t> Reader<'t, '_> {
         (self.is_known)(id) || is_label(id) || (self.has_shape)(id)
     }
 
-    /// The citation of an id that is shown, or of a label, that all of `range` is.
+    /// The citation of a shown id, or of a label, that all of `range` is.
     fn shown(&self, range: Range<usize>) -> Option<Cite<'t>> {
         let (id, lines) = taken_apart(&self.text[range.clone()], self.is_known);
         let is_it = !id.is_empty() && (self.is_known)(id) || is_label(id);
         is_it.then(|| Cite::new(with_lines(range, id, lines), id, Lines::of(lines)))
     }
 
-    /// The citations of another id or a range of ids that `range` or its `core` is, or of lines of
-    /// the id `before`.
+    /// The citations of another id or a range of ids that `range` or its `core` is, or of further
+    /// lines of the id `before`.
     fn unshown(
         &self,
         range: &Range<usize>,
@@ -278,7 +278,7 @@ impl<'t> Reader<'t, '_> {
             shaped.or_else(|| self.range_of_ids(core.clone()))
         };
         let more = || Some(vec![self.more(range.clone(), before)?]);
-        // A number behind lines is one of them: `[1:10, 12]`.
+        // A number after lines is a line, too: `[1:10, 12]`.
         if before.is_some_and(|it| it.lines != Lines::Absent) {
             more().or_else(ids)
         } else {
@@ -294,7 +294,7 @@ impl<'t> Reader<'t, '_> {
         is_it.then(|| Cite::new(with_lines(range, id, behind), id, lines))
     }
 
-    /// The citation that all of `range` is meant for.
+    /// The citation that all of `range` is an attempt at.
     fn misspelt(&self, range: Range<usize>) -> Option<Cite<'t>> {
         let (id, _) = taken_apart(&self.text[range.clone()], self.is_known);
         resembles_label(id).then(|| Cite::new(range, id, Lines::Malformed))
@@ -310,7 +310,7 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    /// `range` without marks around it, and words that lead to an id.
+    /// `range` without surrounding marks and words that lead to an id.
     fn core(&self, range: Range<usize>) -> Range<usize> {
         let is_around = |c: char| {
             let is_quote = || MARKS.iter().any(|it| it.contains(&c));
@@ -329,8 +329,8 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// The citations that all of `range` is, with words such as `and` between them; none where it
-    /// is one.
+    /// The citations that all of `range` consists of, with words such as `and` between them; none
+    /// if it is a single one.
     fn joined(&self, range: Range<usize>, before: Option<&Cite<'t>>) -> Option<Vec<Cite<'t>>> {
         let (mut pieces, mut start, mut at) = (Vec::new(), range.start, range.start);
         for word in self.text[range.clone()].split_inclusive(char::is_whitespace) {
@@ -344,7 +344,7 @@ impl<'t> Reader<'t, '_> {
             return None;
         }
         pieces.push(start..range.end);
-        // Behind a comma: `[1, 2, and 3]`.
+        // After a comma: `[1, 2, and 3]`.
         if before.is_some() && pieces[0].is_empty() {
             pieces.remove(0);
         }
@@ -381,7 +381,7 @@ impl<'t> Reader<'t, '_> {
         found.iter().zip(ends).map(cite).collect()
     }
 
-    /// Whether the word at `place` is none of a path, an address or a formula.
+    /// Whether the word at `place` is not part of a path, an address or a formula.
     fn stands_alone(&self, place: &Range<usize>, range: &Range<usize>) -> bool {
         let before = self.text[range.start..place.start].chars().next_back();
         let mut after = self.text[place.end..range.end].chars();
@@ -399,7 +399,7 @@ fn is_of_label(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// The lines that `text`, which follows a label, gives, and up to where.
+/// The lines that follow a label at the beginning of `text`, and where they end.
 fn lines_after(text: &str) -> (Lines, usize) {
     let absent = (Lines::Absent, 0);
     let marked = text.trim_start_matches(EMPHASIS);
@@ -419,33 +419,33 @@ fn lines_after(text: &str) -> (Lines, usize) {
     )
 }
 
-/// What stands behind a word such as `lines` that `text` begins with.
+/// What follows a word such as `lines` at the beginning of `text`.
 fn worded_lines(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '(']);
     more_lines(text).filter(|_| text.starts_with(char::is_alphabetic))
 }
 
-/// Whether `text`, which stands between two lists, makes one of them.
+/// Whether two lists with `text` between them are one list.
 fn is_joint(text: &str) -> bool {
     let is_between = |c: char| c == ' ' || c == '\t' || SEPARATORS.contains(&c);
     let mut words = text.split(is_between);
     words.all(|it| it.is_empty() || JOINTS.contains(&it.to_lowercase().as_str()))
 }
 
-/// Whether `text`, which stands between two lists, makes one range of them.
+/// Whether two lists with `text` between them are one range.
 fn is_dash(text: &str) -> bool {
     text.strip_prefix(DASHES) == Some("")
 }
 
-/// Where the `id` that `range` begins with stands, with what may be its lines; no further where it
-/// has none.
+/// The place of the `id` at the beginning of `range`, including what may be its lines; only that of
+/// the id if there are none.
 fn with_lines(range: Range<usize>, id: &str, lines: Option<&str>) -> Range<usize> {
     let end = lines.map_or(range.start + id.len(), |_| range.end);
     range.start..end
 }
 
-/// The id that `text` is or begins with, and what is behind it. What `is_id` may have the marks in
-/// it that lines follow. Behind a dagger there are lines, or a name that is passed over:
+/// The id that `text` is or begins with, and what follows it. An id according to `is_id` may
+/// contain the signs that lines follow. After a dagger there are lines, or a name that is ignored:
 /// `1†source`.
 fn taken_apart(text: &str, is_id: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
     let marks = [':', '#'];
@@ -466,15 +466,17 @@ fn taken_apart(text: &str, is_id: impl Fn(&str) -> bool) -> (&str, Option<&str>)
     }
 }
 
-/// The label that `text`, a member of a list, cites, with or without lines, whatever these are.
+/// The label that `text`, a list member, cites, with or without lines, whether these are valid or
+/// not.
 fn label_in(text: &str) -> Option<&str> {
     let (id, _) = taken_apart(text, |_| false);
     is_label(id).then_some(id)
 }
 
-/// The labels ([`is_label`]) that a message cites between brackets, and where each begins, in their
-/// order; read as [`resolve`](crate::resolve) reads an answer, with lines or without. Whether a
-/// context shows them is not known here. A bracket that is not closed ends with its line. O(bytes).
+/// The labels ([`is_label`]) that a message cites between brackets, in their order, with the place
+/// of each. They are parsed as [`resolve`](crate::resolve) parses an answer, with or without lines.
+/// Whether a context shows them is not known here. An unclosed bracket ends with its line.
+/// O(bytes).
 ///
 /// ```
 /// let labels = ctx_citations::cited_labels("what of [fil-9f2a1c:3, mes-9f2a1c] and a[0]?");
@@ -491,16 +493,16 @@ pub fn cited_labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
     };
     let lists = lists(text, Unclosed::Read);
     let cites: Vec<Cite<'_>> = lists.iter().flat_map(|it| reader.read(it)).collect();
-    // Each is one as it is written.
+    // Each is returned as it is written.
     cites.into_iter().filter_map(|it| match it.id {
         Cow::Borrowed(id) if is_label(id) && !it.is_more => Some((it.range.start, id)),
         _ => None,
     })
 }
 
-/// The labels of a list as it stands between brackets, with these or without them, where it is
-/// nothing else: `fil-9f2a1c:10-12`, `[fil-9f2a1c, mes-9f2a1c]`. Lines are passed over. `None` for
-/// any other text. O(bytes).
+/// The labels of a list, with or without its brackets, if `text` is nothing else:
+/// `fil-9f2a1c:10-12`, `[fil-9f2a1c, mes-9f2a1c]`. Lines are ignored. `None` for any other text.
+/// O(bytes).
 ///
 /// ```
 /// assert_eq!(ctx_citations::label_list("fil-9f2a1c:3, 7-9"), Some(vec!["fil-9f2a1c"]));

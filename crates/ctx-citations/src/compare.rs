@@ -1,16 +1,16 @@
-//! Whether a source says what is quoted of it.
+//! Checks whether a source contains a quotation.
 
 use ctx_format::{Slot, neutralise};
 
 use crate::quote::EMPHASIS;
 use crate::script::is_wide;
 
-/// So many bytes of a source are read before it is asked again whether they are wanted.
+/// After so many bytes of a source, whether they are still wanted is checked again.
 const STEP: usize = 256 << 10;
 
-/// Whether `text`, shaped by [`words`] and then `shape`, has the words of `quote`, whatever space
-/// is between them. `…` and `...` stand for text that was left out. Also returns how many bytes of
-/// `text` were looked through, at most all of them.
+/// Whether `text`, shaped by [`words`] and then `shape`, contains the words of `quote`, with any
+/// space between them. `…` and `...` stand for omitted text. Also returns how many bytes of `text`
+/// were searched, at most all of them.
 pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (bool, usize) {
     let quote = quote.replace("...", "…");
     let mut from = 0;
@@ -30,8 +30,8 @@ pub(crate) fn says(text: &str, quote: &str, shape: fn(String) -> String) -> (boo
     (is_there, if is_there { from } else { text.len() })
 }
 
-/// `text` as a context shows it, with one space between its words, none where lines of writing
-/// without spaces were broken, and typewriter's quotation marks; as much of it as is wanted.
+/// `text` as a context shows it, with one space between words, none where lines of a script without
+/// spaces were broken, and with typewriter quotation marks; only as much of it as is wanted.
 pub(crate) fn words(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
     let plain = |c: char| match c {
         '“' | '”' | '„' => '"',

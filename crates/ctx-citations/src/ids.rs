@@ -1,4 +1,4 @@
-//! The shape of an id: what else would be one, if the context showed it.
+//! The shape of an id: which other texts would be ids of the same kind.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use crate::label::is_label;
 const NUMBER: char = '\0';
 /// Stands for a hexadecimal digit of a code.
 const DIGIT: char = '\u{1}';
-/// A code has so many hexadecimal digits at least: fewer are a word or a number.
+/// The fewest hexadecimal digits of a code: fewer are a word or a number.
 const LEAST_CODE: usize = 8;
-/// Numbers of more digits are years and counts, where no id is as long.
+/// Numbers with more digits are years and counts, unless an id is as long.
 const LONGEST_COUNTED: usize = 3;
 
-/// The shapes of the ids of a context. Labels are none of them: they have a form of their own.
+/// The shapes of the ids of a context. Labels are not included: they have a form of their own.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     all: BTreeSet<String>,
-    /// So many digits an id has at most that is a number alone.
+    /// The most digits of an id that is only a number.
     most_digits: usize,
 }
 
@@ -34,8 +34,8 @@ impl Shapes {
         Shapes { all, most_digits }
     }
 
-    /// Whether `text` is as one of the ids is but for its numbers or the digits of its hexadecimal
-    /// code, in either case. A number alone has no more than three digits, or than one of theirs.
+    /// Whether `text` equals one of the ids except for its numbers or the digits of its hexadecimal
+    /// code, in either case. A bare number has at most three digits, or as many as one of the ids.
     /// O(bytes).
     pub(crate) fn fit(&self, text: &str) -> bool {
         let is_other = is_number(text) && text.len() > self.most_digits;
@@ -47,10 +47,10 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The last of a range of ids that end in a number each, and those between `first` and it: `4`, and
-/// `2` and `3`, of `1` and `4`; `doc-3`, and `doc-2`, of `doc-1` and `3`. Numbers have the same
-/// number of digits where one begins with a zero. `None` where that is none, or more than `most`
-/// are between.
+/// The last id of a range of ids that each end in a number, and the ids between `first` and it:
+/// `4`, and `2` and `3`, for `1` and `4`; `doc-3`, and `doc-2`, for `doc-1` and `3`. If one number
+/// begins with a zero, both have the same number of digits. `None` if it is not a range, or more
+/// than `most` ids are between.
 pub(crate) fn following<'i>(
     first: &'i str,
     last: &str,
@@ -81,7 +81,7 @@ fn shapes(id: &str) -> impl Iterator<Item = String> {
     numbered(id).into_iter().chain(coded(id))
 }
 
-/// `id` with each number as one mark; `None` where it has none.
+/// `id` with each number replaced by one mark; `None` if it has none.
 fn numbered(id: &str) -> Option<String> {
     let mut shape = String::with_capacity(id.len());
     for c in id.chars() {
@@ -94,8 +94,8 @@ fn numbered(id: &str) -> Option<String> {
     shape.contains(NUMBER).then_some(shape)
 }
 
-/// `id` with a mark for each hexadecimal digit of its words that have no others, where together
-/// these are a code: a UUID, a hash, or one with a name before it.
+/// `id` with a mark for each hexadecimal digit of its words that consist only of such digits, if
+/// together these are a code: a UUID, a hash, or one with a name before it.
 fn coded(id: &str) -> Option<String> {
     let mut shape = String::with_capacity(id.len());
     let (mut digits, mut letters) = (0, 0);
@@ -115,8 +115,7 @@ fn coded(id: &str) -> Option<String> {
     is_code.then_some(shape)
 }
 
-/// Whether `id` may be a number or a name of code as well: an index such as `arr[1]` is no
-/// citation.
+/// Whether `id` may also be a number or a name in code: an index such as `arr[1]` is no citation.
 pub(crate) fn may_be_code(id: &str) -> bool {
     id.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

@@ -1,4 +1,4 @@
-//! What an answer may cite, and how much of it is looked through for that.
+//! The sources that an answer may cite, and limits on searching them.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,42 +13,43 @@ use crate::names::{indexed_names, words_of_prose};
 use crate::prose::{is_prose, unmarked};
 use crate::quote::{Quote, quote_before};
 
-/// So many times the bytes of the answer and of all sources are looked through for quotations.
+/// Quotations are searched for in at most this multiple of the bytes of the answer and of all
+/// sources.
 pub(crate) const LOOKS: usize = 64;
-/// So many times the bytes of the answer are kept of quotations,
+/// The stored quotations take at most this multiple of the bytes of the answer,
 pub(crate) const KEPT: usize = 4;
-/// and so many besides: enough for the longest before a list of as many labels as there may be.
+/// plus this many: enough for the longest quotation before a list of as many labels as possible.
 pub(crate) const KEPT_BESIDES: usize = 1 << 20;
 
-/// What may be cited, by id.
+/// The sources that may be cited, by id.
 pub(crate) struct Known<'c> {
     sources: BTreeMap<&'c str, Source<'c>>,
-    /// Where the lines of the answer end.
+    /// The offsets of the line ends of the answer.
     line_ends: Vec<usize>,
-    /// So many more bytes of sources are looked through,
+    /// How many more bytes of sources may be searched,
     pub(crate) left: Cell<usize>,
-    /// and so many more of quotations kept.
+    /// and how many more bytes of quotations may be stored.
     room: Cell<usize>,
     pub(crate) is_awaited: &'c dyn Fn() -> bool,
 }
 
-/// What may be cited; and what it says, as quotations are held against it, once one is.
+/// A source that may be cited, and its text as quotations are compared with it, once there is one.
 struct Source<'c> {
     cited: &'c Cited,
     text: OnceCell<String>,
-    /// The same text without its marks, for prose.
+    /// The same text without its markup, for prose.
     plain: OnceCell<String>,
-    /// Its words, where it may be prose, once it is cited right behind one.
+    /// Its words, if it may be prose, once it is cited directly after a word.
     words: OnceCell<BTreeSet<String>>,
-    /// Where its lines are in what is shown, once some are cited with a quotation.
+    /// The places of its lines in the shown text, once some are cited with a quotation.
     rows: OnceCell<Vec<(u32, Range<usize>)>>,
-    /// The verdicts on quotations that were looked for in some of its lines, or, without lines, in
+    /// The verdicts on quotations that were searched for in some of its lines or, without lines, in
     /// all of it.
     quotes: RefCell<BTreeMap<Vec<LineSpan>, BTreeMap<String, Verdict>>>,
 }
 
 impl<'c> Known<'c> {
-    /// What `answer` may cite, of which no more is read once it is not wanted.
+    /// The sources that `answer` may cite. Reading stops once it is not wanted.
     pub(crate) fn new(
         answer: &str,
         citations: &'c [Cited],
@@ -80,7 +81,7 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// What is quoted at the end of `before`.
+    /// The quotation at the end of `before`.
     pub(crate) fn quote(&self, before: &str) -> Quote {
         let line_at = |at: usize| {
             let above = self.line_ends.partition_point(|end| *end < at);
@@ -89,7 +90,7 @@ impl<'c> Known<'c> {
         quote_before(before, &line_at)
     }
 
-    /// `quote` once more, as far as there is room for it.
+    /// Another copy of `quote`, if there is room for it.
     pub(crate) fn kept(&self, quote: &Quote) -> Quote {
         let Quote::Words(words) = quote else {
             return quote.clone();
@@ -103,7 +104,7 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// All ids, in the order of the alphabet.
+    /// All ids in alphabetical order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &'c str> {
         self.sources.keys().copied()
     }
@@ -112,7 +113,7 @@ impl<'c> Known<'c> {
         self.sources.get(id).map(|it| it.cited)
     }
 
-    /// The names that code of `answer` and of what it may cite indexes. O(bytes).
+    /// The names that are indexed in code of `answer` and of the sources. O(bytes).
     pub(crate) fn indexed_names<'a>(&self, answer: &'a str) -> BTreeSet<&'a str>
     where
         'c: 'a,
@@ -120,7 +121,7 @@ impl<'c> Known<'c> {
         indexed_names(answer, self.sources.values().map(|it| it.cited))
     }
 
-    /// Whether the source of this id may be prose, and has this word in either case.
+    /// Whether the source of this id may be prose, and contains this word in either case.
     pub(crate) fn says(&self, id: &str, word: &str) -> bool {
         let source = self.sources.get(id);
         source.is_some_and(|it| {
@@ -129,8 +130,8 @@ impl<'c> Known<'c> {
         })
     }
 
-    /// Whether the source of this id has the words of `quote`, and has them in `lines`, if some are
-    /// cited. A quotation that was looked for before is not again.
+    /// Whether the source of this id contains the words of `quote`, within `lines` if some are
+    /// cited. A quotation is searched for only once.
     pub(crate) fn verdict(&self, id: &str, quote: &str, lines: &[LineSpan]) -> Verdict {
         let Some(source) = self.sources.get(id) else {
             return Verdict::Unknown;
@@ -160,8 +161,8 @@ impl<'c> Known<'c> {
         verdict
     }
 
-    /// Whether what is shown of `lines`, which are all there, has the words of `quote`; `None`
-    /// where it is not known what that is.
+    /// Whether the shown text of `lines`, all of which are shown, contains the words of `quote`;
+    /// `None` if that text is unknown.
     fn in_lines(&self, source: &Source<'_>, quote: &str, lines: &[LineSpan]) -> Option<Verdict> {
         let ranges = source.ranges(lines)?;
         let bytes: usize = ranges.iter().map(Range::len).sum();
@@ -175,8 +176,8 @@ impl<'c> Known<'c> {
         Some(self.looked_for(quote, &text, &OnceCell::new(), source.cited))
     }
 
-    /// Whether `text`, some of `cited`, has the words of `quote`; `plain` is the same text without
-    /// its marks.
+    /// Whether `text`, a part of `cited`, contains the words of `quote`; `plain` is the same text
+    /// without its markup.
     fn looked_for(
         &self,
         quote: &str,
@@ -211,8 +212,8 @@ impl<'c> Known<'c> {
 }
 
 impl Source<'_> {
-    /// Where `lines`, which are all there, stand in what is shown, with what stands beside them and
-    /// may be a part of them; `None` where that is not known.
+    /// The place of `lines`, all of which are shown, in the shown text, including adjacent text
+    /// that may be part of them; `None` if that is unknown.
     fn ranges(&self, lines: &[LineSpan]) -> Option<Vec<Range<usize>>> {
         let shown = &self.cited.shown;
         let rows = self.rows.get_or_init(|| shown.rows());

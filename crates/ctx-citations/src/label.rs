@@ -1,12 +1,12 @@
-//! The form of the short ids that contexts show their sources under.
+//! The form of the short ids under which contexts show their sources.
 
 use ctx_model::Origin;
 
-/// So many hexadecimal digits a label has at least; more where they are needed to tell two apart,
-/// up to 64.
+/// The fewest hexadecimal digits of a label; it has more, up to 64, where they are needed to
+/// distinguish two.
 pub const LABEL_DIGITS: usize = 6;
 
-/// The origin of what has this label; `None` where it is none.
+/// The origin of the source with this label; `None` if `label` is not one.
 ///
 /// ```
 /// assert_eq!(ctx_citations::label_origin("mes-9f2a1c-2"), Some(ctx_model::Origin::Message));
@@ -32,7 +32,7 @@ pub fn is_label(text: &str) -> bool {
         && number.is_none_or(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether `text` is meant to be a label and is none: `FIL-9F2A1C`, `fil-12`.
+/// Whether `text` is meant as a label but malformed: `FIL-9F2A1C`, `fil-12`.
 pub(crate) fn resembles_label(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let rest = lower

@@ -2,11 +2,11 @@
 
 use ctx_model::LineSpan;
 
-/// What stands between the ends of a range: hyphens, also the one that no line breaks at, and the
-/// dash.
+/// Signs between the ends of a range: hyphens, including the non-breaking one, and the dash.
 pub(crate) const DASHES: [char; 3] = ['-', '\u{2011}', '–'];
 
-/// The lines that `text` says, if that is all it says: `10`, `10-20`, `10–20`, `L10-L20`. O(bytes).
+/// The lines that `text` states, if it states nothing else: `10`, `10-20`, `10–20`, `L10-L20`.
+/// O(bytes).
 ///
 /// ```
 /// assert_eq!(ctx_citations::cited_lines("L10-L20"), ctx_model::LineSpan::new(10, 20).ok());
@@ -22,8 +22,9 @@ pub fn cited_lines(text: &str) -> Option<LineSpan> {
     LineSpan::new(number(start)?, number(end)?).ok()
 }
 
-/// The path and the lines of a place: `path:10`, `path:10-20`, `path:10:5`, `path#L10-L20`. Of two
-/// numbers the second is a column. Without lines, the path is all of `text`. O(bytes).
+/// The path and the lines of a location: `path:10`, `path:10-20`, `path:10:5`, `path#L10-L20`. Of
+/// two numbers after colons the second is a column. Without lines, the path is all of `text`.
+/// O(bytes).
 ///
 /// ```
 /// let lines = ctx_model::LineSpan::new(10, 20).ok();
@@ -40,7 +41,7 @@ pub fn path_and_lines(text: &str) -> (&str, Option<LineSpan>) {
     };
     match cut(&text[..end]) {
         Some((end, line)) => (&text[..end], Some(line)),
-        // What a column stands behind is no line: `a.rs:0:5`.
+        // A number before a column must be a valid line: `a.rs:0:5` is none.
         None if ends_in_number(&text[..end]) => (text, None),
         None => (&text[..end], Some(lines)),
     }
@@ -52,8 +53,8 @@ fn ends_in_number(text: &str) -> bool {
     number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`,
-/// `lines 5-9`. It may be wrong.
+/// What `text`, which follows an id and is not an id, states about lines, if anything: `999-1000`,
+/// `L7`, `lines 5-9`. The lines may be invalid.
 pub(crate) fn more_lines(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(char::is_alphabetic);
     let word = text[..text.len() - rest.len()].to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Lists between brackets, which may be of ids, and whether they stand in prose or in code.
+//! Lists between brackets, which may contain ids, and whether they are in prose or in code.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use crate::lines::DASHES;
 use crate::names::is_of_name;
 use crate::script::is_wide;
 
-/// No list between brackets is longer, in bytes, nor are those of a run together.
+/// The most bytes of a list between brackets, and of the lists of a run together.
 pub(crate) const LONGEST_LIST: usize = 400;
 
 /// What members of a list are separated by.
@@ -15,50 +15,51 @@ pub(crate) const SEPARATORS: [char; 2] = [',', ';'];
 const OPENING: [char; 5] = ['[', '【', '［', '(', '（'];
 const SQUARE: [char; 6] = ['[', ']', '【', '】', '［', '］'];
 const ROUND: [char; 4] = ['(', ')', '（', '）'];
-/// So many marks at the start of a line begin a block of code, and end it.
+/// So many marks at the start of a line begin or end a block of code.
 const FENCE: usize = 3;
-/// Languages of blocks that are prose: whole answers are put in one.
+/// Languages of blocks that contain prose: models put whole answers in one.
 const PROSE: [&str; 2] = ["markdown", "md"];
-/// So many words before brackets are a clause of prose.
+/// The fewest words before brackets that make a clause of prose.
 const CLAUSE: usize = 4;
-/// So many brackets that touch end a clause together.
+/// The most adjacent brackets that end a clause together.
 const TOUCHING: usize = 16;
-/// So far before brackets those words are looked for, in bytes.
+/// How far before brackets those words are searched for, in bytes.
 const CLAUSE_BYTES: usize = 100;
 
-/// What stands between two brackets on one line.
+/// The content of two brackets on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
-    /// Where it stands, with its brackets.
+    /// Its place, including its brackets.
     pub(crate) range: Range<usize>,
     pub(crate) kind: Kind,
-    /// The word that it stands right behind, where that matters; empty elsewhere.
+    /// The word that it directly follows, where that matters; otherwise empty.
     pub(crate) word: Range<usize>,
-    /// Where its members stand, without the space around them.
+    /// The places of its members, without surrounding space.
     pub(crate) members: Vec<Range<usize>>,
 }
 
-/// What a list stands between, and in.
+/// The kind of brackets around a list, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Square brackets of prose, be they as wide as scripts without spaces.
+    /// Square brackets in prose, also the wide ones of scripts without spaces.
     Prose,
-    /// Square brackets of code or of a link: in marks of code, in a block of it, or as an index.
+    /// Square brackets of code or of a link: within code marks, in a code block, or as an index.
     Code,
-    /// Those right behind the last word of a clause, which end it: an index of a name, or of prose.
+    /// Square brackets directly after the last word of a clause, which they end: an index of a
+    /// name, or a citation in prose.
     EndOfClause,
-    /// Those right behind another word: an index, unless that is a word of prose.
+    /// Square brackets directly after another word: an index, unless that is a word of prose.
     Word,
-    /// Round ones of prose.
+    /// Round brackets in prose.
     Round,
 }
 
-/// What becomes of a square bracket that is open at the end of its line.
+/// How a square bracket is treated that is not closed on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unclosed {
     /// It is text.
     Text,
-    /// It is read up to there: people forget to close one.
+    /// It ends with the line: people forget to close one.
     Read,
 }
 
@@ -69,14 +70,14 @@ pub(crate) fn lists(text: &str, unclosed: Unclosed) -> Vec<List> {
     lists
 }
 
-/// Code of a text.
+/// A piece of code in a text.
 pub(crate) struct Code<'t> {
     pub(crate) text: &'t str,
-    /// Whether it is what stands between marks of code, and no line of a block.
+    /// Whether it is between code marks, rather than a line of a block.
     pub(crate) is_span: bool,
 }
 
-/// The code of `text`: lines of blocks of it, and what stands between its marks. O(bytes).
+/// The code of `text`: the lines of code blocks, and what is between code marks. O(bytes).
 pub(crate) fn code_of(text: &str) -> impl Iterator<Item = Code<'_>> {
     lines(text).flat_map(|line| {
         let (body, is_span) = (line.body, !line.is_block);
@@ -105,14 +106,14 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The marks that begin or end a block of code on `line`, and the language behind them; nothing is
-/// behind those that end one.
+/// The marks that begin or end a code block on `line`, and the language after them; nothing follows
+/// marks that end one.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches([' ', '\t', '>']);
     let mark = line.chars().next().filter(|it| matches!(it, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let run = &line[..line.len() - rest.len()];
-    // More of them on the line are marks of code within it.
+    // Further ones on the line would be code marks within it.
     let is_fence = run.len() >= FENCE && !(mark == '`' && rest.contains(mark));
     is_fence.then(|| (run, rest.trim()))
 }
@@ -122,11 +123,11 @@ struct Line<'t> {
     body: &'t str,
     /// Where it begins.
     start: usize,
-    /// Where it begins within `body`, behind space and marks of quotation.
+    /// Where its text begins within `body`, after space and quotation marks.
     indent: usize,
-    /// Whether it is one of a block of code.
+    /// Whether it is in a code block.
     is_block: bool,
-    /// Where marks of code and what is between them stand in `body`.
+    /// The places of code marks, with what is between them, in `body`.
     spans: Vec<Range<usize>>,
 }
 
@@ -156,7 +157,7 @@ impl<'t> Line<'t> {
                 continue;
             };
             read_to = last;
-            // All that touch are of the same word.
+            // Adjacent brackets all belong to the same word.
             let touching = behind_word.filter(|it| it.0 == at);
             let touching = touching.map(|(_, kind, word)| (kind, word));
             let behind = || touching.or_else(|| self.behind_word(at, end));
@@ -180,8 +181,8 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Where what stands between brackets from `first` on ends, without the closing one and with
-    /// it; `None` where nothing closes it.
+    /// The end of the bracketed text that begins at `first`, without and with the closing bracket;
+    /// `None` if nothing closes it.
     fn closed(&self, first: usize, is_round: bool, unclosed: Unclosed) -> Option<(usize, usize)> {
         let inner = &self.body[first..];
         let near = &inner[..inner.floor_char_boundary(LONGEST_LIST)];
@@ -200,14 +201,14 @@ impl<'t> Line<'t> {
         is_closing.then(|| (last, last + closing.len_utf8()))
     }
 
-    /// Whether the brackets at `at` stand in marks of code, or in a block of it.
+    /// Whether the brackets at `at` are within code marks or a code block.
     fn is_code(&self, at: usize) -> bool {
         let next = self.spans.partition_point(|it| it.end <= at);
         self.is_block || self.spans.get(next).is_some_and(|it| it.start <= at)
     }
 
-    /// The word, or name of code, that the square brackets from `at` to `end` stand right behind,
-    /// and whether these are an index of it; `None` where it is none, or a number.
+    /// The word, or name in code, directly before the square brackets from `at` to `end`, and
+    /// whether these are an index of it; `None` if that is no word, or a number.
     fn behind_word(&self, at: usize, end: usize) -> Option<(Kind, Range<usize>)> {
         let (before, after) = (&self.body[..at], behind_brackets(&self.body[end..]));
         let word = before.rsplit(|c| !is_of_name(c)).next()?;
@@ -225,8 +226,8 @@ impl<'t> Line<'t> {
         Some((kind, at - word.len()..at))
     }
 
-    /// Whether the square brackets from `at` to `end` are the text of a link of Markdown,
-    /// `[1](https://example.org)`, or say what its target is, `[1]: https://example.org`.
+    /// Whether the square brackets from `at` to `end` are the text of a Markdown link,
+    /// `[1](https://example.org)`, or define its target, `[1]: https://example.org`.
     fn is_link(&self, at: usize, end: usize) -> bool {
         let after = &self.body[end..];
         let is_definition = || after.strip_prefix(':').is_some_and(is_target);
@@ -234,7 +235,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Where the members of the list at `range` of a line stand, which begins at `start`.
+/// The places of the members of the list at `range` of a line that begins at `start`.
 fn members(body: &str, range: Range<usize>, start: usize) -> Vec<Range<usize>> {
     let mut at = range.start;
     let member = |part: &str| {
@@ -247,7 +248,7 @@ fn members(body: &str, range: Range<usize>, start: usize) -> Vec<Range<usize>> {
     parts.map(member).collect()
 }
 
-/// `range` of `text` without what `is_around` at both ends.
+/// `range` of `text` without the characters at both ends for which `is_around` is true.
 pub(crate) fn trimmed(
     text: &str,
     range: Range<usize>,
@@ -258,7 +259,7 @@ pub(crate) fn trimmed(
     start..start + inner.trim_end_matches(&is_around).len()
 }
 
-/// Where marks of code and what is between them stand on a line, in order. O(bytes).
+/// The places of code marks, with what is between them, on a line, in order. O(bytes).
 fn code_spans(line: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -268,7 +269,8 @@ fn code_spans(line: &str) -> Vec<Range<usize>> {
         }
         at += run.len();
     }
-    // Marks that are never repeated open nothing, and are not looked for along the line.
+    // Marks that do not occur again open nothing, and the rest of the line is not searched for
+    // them.
     let last: BTreeMap<usize, usize> = (runs.iter().enumerate())
         .map(|(number, run)| (run.len(), number))
         .collect();
@@ -286,8 +288,8 @@ fn code_spans(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Whether a bracket after `before` stands right behind a name, or one of `signs`: it is of a call,
-/// an index or a link.
+/// Whether a bracket after `before` directly follows a name, or one of `signs`: then it belongs to
+/// a call, an index or a link.
 fn ends_operand(before: &str, signs: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() && !is_wide(c);
     before.ends_with(|c: char| is_of_name(c) || signs.contains(c))
@@ -304,8 +306,8 @@ fn ends_in_prose(before: &str) -> bool {
     words.len() == CLAUSE && is_long(last) && others.iter().all(|it| is_word(it))
 }
 
-/// Whether `word`, which `before` ends in, may be one of prose: it is longer than a name such as
-/// `x`, and what stands before it is another, or nothing.
+/// Whether `word`, at the end of `before`, may be a word of prose: it is longer than a name such as
+/// `x`, and is preceded by another word, or by nothing.
 fn is_among_words(before: &str, word: &str) -> bool {
     let before = &before[..before.len() - word.len()];
     let near = before.ceil_char_boundary(before.len().saturating_sub(CLAUSE_BYTES));
@@ -315,7 +317,7 @@ fn is_among_words(before: &str, word: &str) -> bool {
     is_long(word) && is_apart && other.is_none_or(|it| it.is_empty() || is_word(it))
 }
 
-/// Whether it is a word, and longer than the name of `x[1]`.
+/// Whether it is a word, and longer than the name in `x[1]`.
 fn is_long(word: &str) -> bool {
     word.chars().nth(1).is_some() && word.chars().all(|c| is_of_word(c, ""))
 }
@@ -324,7 +326,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| is_of_word(c, "0123456789.,%"))
 }
 
-/// `word` without punctuation around it, and citations behind it.
+/// `word` without surrounding punctuation and following citations.
 fn bare_word(word: &str) -> &str {
     let word = word.split('[').next().unwrap_or_default();
     let word = word.trim_start_matches(['(', '"', '\'', '“', '‘', '*']);
@@ -335,7 +337,7 @@ fn is_of_word(c: char, others: &str) -> bool {
     c.is_alphabetic() || matches!(c, '-' | '\'' | '’') || others.contains(c)
 }
 
-/// What stands behind brackets that `after` begins with, or that it makes a range with.
+/// What follows the brackets that `after` begins with, or with which it forms a range.
 fn behind_brackets(after: &str) -> &str {
     let mut after = after;
     for _ in 0..TOUCHING {
@@ -351,7 +353,7 @@ fn behind_brackets(after: &str) -> &str {
     after
 }
 
-/// Whether `after` goes on with another word.
+/// Whether `after` continues with another word.
 fn goes_on(after: &str) -> bool {
     let next = after.strip_prefix(' ');
     next.is_some_and(|it| it.starts_with(|c: char| c.is_alphanumeric() || "(\"“‘*–—".contains(c)))

@@ -9,27 +9,27 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It holds: id, lines and quotation are as the context shows them.
+    /// It is sound: id, lines and quotation are as the context shows them.
     Sound,
-    /// The context has no source of that id.
+    /// The context has no source with that id.
     Unknown,
-    /// It is a misspelt label (`FIL-9F2A1C`), or its lines are none (`doc-1:ten`).
+    /// It is a misspelt label (`FIL-9F2A1C`), or its lines are invalid (`doc-1:ten`).
     Malformed,
     /// The context does not show those lines of the source.
     OutOfRange,
-    /// The words quoted before it are not among those that the context shows of the source.
+    /// The words quoted before it are not in what the context shows of the source.
     Misquoted,
-    /// The words quoted before it are among those that the context shows of the source, but not in
-    /// the lines that are cited with them.
+    /// The words quoted before it are in what the context shows of the source, but not in the lines
+    /// that are cited with them.
     OtherLines,
-    /// The answer quotes so much that the words before it were not looked for, or not even kept:
-    /// more than 4,000 bytes before this citation, or too much of all. Or no text of the source has
-    /// the hash in the receipt, so that its words and lines could not be looked at.
+    /// The quotation was not searched for: it begins more than 4,000 bytes before this citation, or
+    /// the answer quotes too much in all, so that the words may not even be stored. Or no text of
+    /// the source has the hash in the receipt, so that its words and lines are unknown.
     Unchecked,
 }
 
 impl Verdict {
-    /// The note behind a citation, after a colon.
+    /// The note after a citation, which follows a colon.
     pub(crate) fn note(self) -> &'static str {
         match self {
             Verdict::Sound => "",
@@ -48,32 +48,32 @@ impl Verdict {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Mark {
-    /// Where it stands in the answer, in bytes: its id and its lines, without brackets and other
-    /// words between them. Empty for what a range of ids leaves out (`2` of `[1-3]`): it is right
-    /// before the second end of that.
+    /// Its place in the answer, in bytes: its id and its lines, without brackets and other words
+    /// between them. For an id between the ends of a range (`2` of `[1-3]`) it is empty, right
+    /// before the second end.
     pub range: Range<usize>,
-    /// The id, as it is written, and in full where a range has the number alone (`doc-3` of
+    /// The id as it is written, but in full where a range has only its number (`doc-3` of
     /// `[doc-1-3]`).
     pub id: String,
-    /// The lines, where some are cited.
+    /// The cited lines, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
-    /// The words quoted right before it, where there are any, and they were kept.
+    /// The words quoted directly before it, if there are any and they were stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// Whether it holds.
+    /// The verdict on it.
     pub verdict: Verdict,
 }
 
-/// An answer, with what it cites.
+/// An answer and what it cites.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The answer, with a note behind each citation that is not sound: `[fil-000000: unknown]`, and
-    /// `[1-3, 2: unknown]` for what a range leaves out.
+    /// The answer, with a note after each citation that is not sound: `[fil-000000: unknown]`, and
+    /// `[1-3, 2: unknown]` for an id within a range.
     pub text: String,
-    /// The ids of the sources cited, each once, in the order they are first cited.
+    /// The ids of the cited sources, each once, in the order in which they are first cited.
     pub used: Vec<String>,
     /// Every citation, in order.
     pub marks: Vec<Mark>,

@@ -1,5 +1,5 @@
-//! Names of code and words of prose, by which `kept in arr[1]` and `follows the moon[1]` are told
-//! apart.
+//! Names in code and words of prose, by which `kept in arr[1]` and `follows the moon[1]` are
+//! distinguished.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::cited::Cited;
 use crate::lists::code_of;
 use crate::prose::is_prose;
 
-/// The names that code indexes, as `arr[0]` does: code of `answer`, and files of `sources` that are
-/// not prose. In marks of code a name alone is one as well. O(bytes).
+/// The names that are indexed in code, as in `arr[0]`: in code of `answer`, and in those files of
+/// `sources` that are not prose. A name alone within code marks counts, too. O(bytes).
 pub(crate) fn indexed_names<'t>(
     answer: &'t str,
     sources: impl Iterator<Item = &'t Cited>,
@@ -26,8 +26,7 @@ pub(crate) fn indexed_names<'t>(
     names
 }
 
-/// The words of `cited` in lower case where it may be prose, but for those that it indexes.
-/// O(bytes).
+/// The words of `cited` in lower case if it may be prose, except those that it indexes. O(bytes).
 pub(crate) fn words_of_prose(cited: &Cited) -> BTreeSet<String> {
     if is_code(cited) {
         return BTreeSet::new();
@@ -39,12 +38,12 @@ pub(crate) fn words_of_prose(cited: &Cited) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Whether it is a file of anything but prose. What has no path may be prose.
+/// Whether it is a file other than prose. A source without a path may be prose.
 fn is_code(cited: &Cited) -> bool {
     cited.metadata.path.is_some() && !is_prose(cited)
 }
 
-/// The names right before a square bracket.
+/// The names directly before a square bracket.
 fn indexed(text: &str) -> impl Iterator<Item = &str> {
     let name = |(at, _): (usize, &str)| text[..at].rsplit(|c| !is_of_name(c)).next();
     let names = text.match_indices('[').filter_map(name);

@@ -1,17 +1,17 @@
-//! Prose without the marks of its markup, as a reader sees it and a model quotes it.
+//! Prose without its markup, as a reader sees it and a model quotes it.
 
 use ctx_model::Origin;
 
 use crate::cited::Cited;
 
-/// Extensions of texts in which words have marks around them that a reader does not see.
+/// Extensions of files in which words may have markup around them that a reader does not see.
 const PROSE: [&str; 7] = ["adoc", "markdown", "md", "mdx", "org", "rst", "txt"];
-/// The longest target of a link that is passed over, in bytes.
+/// The longest link target that is removed, in bytes.
 const LONGEST_TARGET: usize = 500;
-/// The longest role of reStructuredText that is passed over, in bytes.
+/// The longest reStructuredText role that is removed, in bytes.
 const LONGEST_ROLE: usize = 40;
 
-/// Whether what is cited is prose: a message, or a file that is called so.
+/// Whether the source is prose: a message, or a file with such an extension.
 pub(crate) fn is_prose(cited: &Cited) -> bool {
     match cited.metadata.path.as_deref() {
         Some(path) => path
@@ -21,8 +21,8 @@ pub(crate) fn is_prose(cited: &Cited) -> bool {
     }
 }
 
-/// `text` without the marks of Markdown and reStructuredText around words: emphasis, code, links,
-/// their targets, and roles. O(bytes).
+/// `text` without the markup of Markdown and reStructuredText around words: emphasis, code, links
+/// with their targets, and roles. O(bytes).
 pub(crate) fn unmarked(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -53,15 +53,15 @@ pub(crate) fn unmarked(text: &str) -> String {
     plain
 }
 
-/// `text` without the target of a link that it begins with: `(https://example.org)`.
+/// `text` without a link target at its beginning: `(https://example.org)`.
 fn without_target(text: &str) -> &str {
     let near = &text[..text.floor_char_boundary(LONGEST_TARGET)];
     let end = near.strip_prefix('(').and_then(|it| it.find(')'));
     end.map_or(text, |it| &text[it + 2..])
 }
 
-/// `text` without the rest of a role of reStructuredText, `class:`, where it begins with one and
-/// marks of code follow.
+/// `text` without the rest of a reStructuredText role at its beginning, `class:`, if code marks
+/// follow.
 fn without_role(text: &str) -> Option<&str> {
     let near = &text[..text.floor_char_boundary(LONGEST_ROLE)];
     let end = near.find(":`")?;

@@ -1,13 +1,13 @@
-//! What is quoted right before a citation: between quotation marks, in marks of code, or in a block
-//! of code or of quotation.
+//! The quotation directly before a citation: between quotation marks, in code marks, or in a block
+//! of code or quotation.
 
 use crate::script::{is_unspaced, is_wide, is_wide_mark};
 
-/// So far before a citation its quotation begins at most, in bytes.
+/// How far before a citation its quotation may begin, in bytes.
 const LONGEST_QUOTE: usize = 4_000;
-/// Fewer words between quotation marks are a name or irony.
+/// The fewest words of a quotation: fewer between quotation marks are a name or irony.
 const FEWEST_WORDS: usize = 3;
-/// Words that lead from a quotation to what it is of, in lower case: `"…" (see also [fil-9f2a1c])`.
+/// Words that connect a quotation to its citation, in lower case: `"…" (see also [fil-9f2a1c])`.
 const LEADING: [&str; 28] = [
     "according",
     "also",
@@ -38,19 +38,19 @@ const LEADING: [&str; 28] = [
     "vgl",
     "voir",
 ];
-/// More of them are a sentence of its own.
+/// The most of such words: more are a sentence of the answer's own.
 const MOST_LEADING: usize = 4;
-/// So many characters are a word where there are no spaces between words.
+/// How many characters count as a word in scripts without spaces.
 const CHARACTERS_OF_WORD: usize = 3;
-/// Marks of emphasis and of code around a quotation.
+/// Marks of emphasis and code around a quotation.
 pub(crate) const EMPHASIS: [char; 4] = ['*', '_', '`', '~'];
-/// Those of code, and of what is struck out.
+/// Marks of code, and of struck-out text.
 const CODE: [char; 2] = ['`', '~'];
-/// So many of them on a line begin a block of code, and end it.
+/// So many of them on a line begin or end a code block.
 const FENCE: usize = 3;
-/// A block of quotation begins at most so far in, in bytes.
+/// The most bytes of indentation before a block of quotation.
 const DEEPEST: usize = 64;
-/// Quotation marks: those of a row go together.
+/// Quotation marks: those of one row belong together.
 pub(crate) const MARKS: [&[char]; 6] = [
     &['"', '„', '“', '”', '＂'],
     &['«', '»'],
@@ -60,20 +60,20 @@ pub(crate) const MARKS: [&[char]; 6] = [
     &['\'', '‘', '’', '‚'],
 ];
 
-/// What is quoted right before a citation.
+/// The quotation directly before a citation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Quote {
     Nothing,
     Words(String),
-    /// Something, of which nothing is kept.
+    /// There is one, but nothing of it is stored.
     TooMuch,
 }
 
-/// The words between quotation marks, in marks of code, or in a block of code or of quotation, that
-/// a citation after `before` follows. What begins further before than [`LONGEST_QUOTE`] is too
-/// much.
+/// The words between quotation marks, in code marks, or in a block of code or quotation, at the end
+/// of `before`, which a citation follows. One that begins further before than [`LONGEST_QUOTE`] is
+/// too long.
 ///
-/// `line_at` tells where the line of a place in `before` begins.
+/// `line_at` returns where the line of a place in `before` begins.
 pub(crate) fn quote_before(before: &str, line_at: &dyn Fn(usize) -> usize) -> Quote {
     let start = before.ceil_char_boundary(before.len().saturating_sub(LONGEST_QUOTE));
     let unfound = if start > 0 {
@@ -101,8 +101,8 @@ pub(crate) fn quote_before(before: &str, line_at: &dyn Fn(usize) -> usize) -> Qu
     block_quote(near, unfound)
 }
 
-/// The quotation that `before` ends with, up to `last`, one of the `marks` that go together;
-/// `unfound` where its beginning is not there.
+/// The quotation that `before` ends with, up to `last`, one of the `marks` that belong together;
+/// `unfound` if its beginning is not there.
 fn between_marks(before: &str, last: char, marks: &[char], unfound: Quote) -> Quote {
     let inner = &before[..before.len() - last.len_utf8()];
     let is_open = match quoted(inner, marks) {
@@ -110,14 +110,14 @@ fn between_marks(before: &str, last: char, marks: &[char], unfound: Quote) -> Qu
         Err(is_open) => is_open,
     };
     if is_apostrophe(last) {
-        // Most are of a word: `the dogs'`.
+        // Most of them are apostrophes: `the dogs'`.
         return if ends_sentence(inner) {
             unfound
         } else {
             Quote::Nothing
         };
     }
-    // They do not go together: what the last of them opens is looked at.
+    // The marks do not match: the text after the last of them is tried.
     match inner.rsplit_once(marks) {
         Some((_, quote)) if is_open || unfound == Quote::Nothing => of_words(quote),
         _ => unfound,
@@ -133,8 +133,8 @@ fn of_words(quote: &str) -> Quote {
     }
 }
 
-/// Whether it has fewer than [`FEWEST_WORDS`]; in writing without spaces, some characters are a
-/// word.
+/// Whether it has fewer than [`FEWEST_WORDS`]; in scripts without spaces, a few characters count as
+/// a word.
 fn has_few_words(quote: &str) -> bool {
     let words = |word: &str| {
         let unspaced = word.chars().filter(|it| is_unspaced(*it)).count();
@@ -152,8 +152,8 @@ fn ends_sentence(inner: &str) -> bool {
     inner.ends_with(['.', ',', ';', ':', '!', '?', '…', ')', '}'])
 }
 
-/// What stands in marks of code at the end of `before`, or in a block of code; `unfound` where its
-/// beginning is not there.
+/// The content of code marks at the end of `before`, or of a code block; `unfound` if its beginning
+/// is not there.
 fn code(before: &str, unfound: &Quote) -> Option<Quote> {
     let mark = before.chars().next_back().filter(|it| CODE.contains(it))?;
     let body = before.trim_end_matches(mark);
@@ -168,13 +168,13 @@ fn code(before: &str, unfound: &Quote) -> Option<Quote> {
     if mark != '`' {
         return None;
     }
-    // A mark alone is no code.
+    // A single mark is no code.
     let is_cut = *unfound == Quote::TooMuch;
     span_of_code(body, count).or_else(|| is_cut.then_some(Quote::TooMuch))
 }
 
-/// The block of code whose lines `body` ends with, up to a line of so many of `mark` at most that
-/// begins it; within a block of quotation if it `is_quoted`. `None` where nothing begins it.
+/// The code block whose lines `body` ends with, back to the line of at most so many of `mark` that
+/// begins it; within a block of quotation if it `is_quoted`. `None` if no such line exists.
 fn block_of_code(body: &str, mark: char, count: usize, is_quoted: bool) -> Option<Quote> {
     let is_fence = |text: &str| {
         let text = text.trim_start_matches([' ', '\t', '>']);
@@ -193,8 +193,8 @@ fn block_of_code(body: &str, mark: char, count: usize, is_quoted: bool) -> Optio
     None
 }
 
-/// The span of code that ends with `body`, which as many marks begin as `count` end it. `None`
-/// where none do.
+/// The code span that ends with `body`, which begins with `count` marks, as many as end it. `None`
+/// if there are none.
 fn span_of_code(body: &str, count: usize) -> Option<Quote> {
     let mut end = body.len();
     while let Some(at) = body[..end].rfind('`') {
@@ -207,8 +207,8 @@ fn span_of_code(body: &str, count: usize) -> Option<Quote> {
     None
 }
 
-/// The quotation that a block of code is, of which the parts around a remark of its own that
-/// something is left out are the pieces.
+/// The quotation in a code block. A remark of the block that something is omitted separates its
+/// pieces.
 fn lines_of_code(lines: &[&str]) -> Quote {
     let is_left_out = |line: &str| {
         let line = line.trim();
@@ -227,8 +227,8 @@ fn lines_of_code(lines: &[&str]) -> Quote {
     }
 }
 
-/// The quotation that `text` in marks of code is: what stands between its quotation marks, where it
-/// is all of it.
+/// The quotation in `text` within code marks: the content of its quotation marks, if these surround
+/// all of it.
 fn of_code(text: &str) -> Quote {
     let text = text.trim();
     let unmarked = || {
@@ -240,8 +240,8 @@ fn of_code(text: &str) -> Quote {
     of_words(unmarked().unwrap_or(text))
 }
 
-/// `before` without what may stand between a quotation and its source: the end of a sentence, marks
-/// of emphasis, and a few of the words that lead there.
+/// `before` without what may be between a quotation and its citation: the end of a sentence, marks
+/// of emphasis, and a few connecting words.
 fn without_leading(before: &str) -> &str {
     let is_between = |c: char| {
         c.is_whitespace()
@@ -265,9 +265,9 @@ fn without_leading(before: &str) -> &str {
     before
 }
 
-/// What stands after the mark that opens the quotation which ends with `text`. Each of `marks`
-/// opens where a word may begin, and closes elsewhere: languages differ in which does what.
-/// Quotations within one are part of it.
+/// What follows the mark that opens the quotation at the end of `text`. Each of `marks` opens where
+/// a word may begin, and closes elsewhere: languages differ in which mark does what. Quotations
+/// within one are part of it.
 ///
 /// # Errors
 /// Nothing opens it: whether some of the marks do not go together.
@@ -303,19 +303,19 @@ fn quoted<'t>(text: &'t str, marks: &[char]) -> Result<&'t str, bool> {
 }
 
 fn is_of_block(line: &str) -> bool {
-    // However far in it may begin, it is not looked for all along a line.
+    // However far back it may begin, the line is not searched beyond the limit.
     let line = &line[..line.floor_char_boundary(DEEPEST)];
     line.trim_start().starts_with('>')
 }
 
-/// The block of quotation that `before` ends in: lines that begin with `>`. `unfound` where it may
-/// begin before it.
+/// The block of quotation at the end of `before`: lines that begin with `>`. `unfound` if it may
+/// begin earlier.
 fn block_quote(before: &str, unfound: Quote) -> Quote {
     let mut lines = Vec::new();
     let mut above = before.lines().rev().peekable();
     while let Some(line) = above.next_if(|it| is_of_block(it)) {
         let line = line.trim_start().trim_start_matches('>');
-        // Between paragraphs something may be left out.
+        // Text may be omitted between paragraphs.
         lines.push(if line.trim().is_empty() { "…" } else { line });
     }
     let is_all = above.nth(1).is_some() || unfound == Quote::Nothing;

@@ -1,4 +1,4 @@
-//! The citations of an answer: found, and held against what was shown.
+//! Finds the citations of an answer and checks them against what was shown.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::mark::{Mark, Resolved, Verdict};
 use crate::quote::Quote;
 
 /// The instruction for a model on how to cite: two sentences for the header of a context or a
-/// system prompt. `id` is the example in it: one of the context's own, or of the same shape.
+/// system prompt. They use `id` as the example: an id of the context, or one of the same shape.
 ///
 /// ```
 /// assert!(ctx_citations::citing("doc-1").contains("as in [doc-1], or with lines, as in [doc-1:10-12]."));
@@ -27,7 +27,7 @@ pub fn citing(id: &str) -> String {
     )
 }
 
-/// How an answer is read.
+/// How an answer is parsed and checked.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ResolveOptions<'o> {
@@ -45,17 +45,17 @@ impl Default for ResolveOptions<'_> {
 }
 
 impl<'o> ResolveOptions<'o> {
-    /// Ends once the result is no longer wanted: `is_awaited` is asked at each list in brackets, at
-    /// the citations of each run and every 256 KiB of a source.
+    /// Ends once the result is no longer wanted: `is_awaited` is called at each list in brackets,
+    /// at the citations of each run, and every 256 KiB of a source.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: &'o dyn Fn() -> bool) -> Self {
         self.is_awaited = is_awaited;
         self
     }
 
-    /// Reports an id that the context does not show as unknown where `has_id_shape`, in place of
-    /// where it has the shape of one that is shown. It is asked of texts of up to 400 bytes, with
-    /// and without what may be the lines of an id.
+    /// Reports an id that the context does not show as unknown if `has_id_shape` returns true,
+    /// instead of if it has the shape of a shown one. It is called with texts of up to 400 bytes,
+    /// with and without what may be the lines of an id.
     #[must_use]
     pub fn with_id_shape(mut self, has_id_shape: &'o dyn Fn(&str) -> bool) -> Self {
         self.has_id_shape = Some(has_id_shape);
@@ -73,35 +73,35 @@ impl fmt::Debug for ResolveOptions<'_> {
 
 /// Finds the citations of `answer` among `citations`: ids between brackets, alone or in a list,
 /// each with or without lines; lines in a list belong to the id before them. O(bytes of the answer
-/// and of the sources): quotations are looked for in at most 64 times those bytes, enough for 64
+/// and of the sources): quotations are searched for in at most 64 times those bytes, enough for 64
 /// different ones that each take all sources, or 32 of prose; the rest is [`Verdict::Unchecked`].
-/// So are quotations once four times the bytes of the answer and 1 MiB of them are kept: many
-/// citations may follow the same words, and each has them.
+/// So are quotations beyond four times the bytes of the answer plus 1 MiB, since many citations may
+/// follow the same words, and each stores them.
 ///
-/// An id that is none of theirs is [`Verdict::Unknown`] where it is a label
-/// ([`is_label`](crate::is_label)) or has the shape of one of theirs: it is the same but for its
-/// numbers (`3` as `1`, `doc-7` or `Doc-7` as `doc-1`) or for the digits of its hexadecimal code
-/// (UUIDs, hashes). A number alone that has more digits than theirs, and than three, is text: a
-/// year. So are other words between brackets, and what is between round ones, but for labels that
-/// are theirs.
+/// An id that is not among them is [`Verdict::Unknown`] if it is a label
+/// ([`is_label`](crate::is_label)) or has the shape of one of theirs: the same except for its
+/// numbers (`3` like `1`, `doc-7` or `Doc-7` like `doc-1`) or for the digits of its hexadecimal
+/// code (UUIDs, hashes). A bare number that has more digits than theirs, and more than three, is
+/// text, such as a year. So are other words between square brackets, and everything between round
+/// ones except shown labels.
 ///
 /// A range of ids that end in a number, `[1-3]`, `[doc-1–doc-3]` or `[1]–[3]`, cites each of them
-/// where its first is one of theirs. Of all ranges together as many ids are read, besides their
-/// ends, as the answer has bytes; one that goes beyond is text.
+/// if its first id is shown. In all ranges together, at most as many ids between the ends are read
+/// as the answer has bytes; a range beyond that is text.
 ///
-/// Words that are quoted right before citations are of each of them where nothing but space,
-/// commas, semicolons and `and` stands between these, on one line and within 400 bytes.
+/// Words quoted directly before several citations belong to each of them, if these are separated
+/// only by space, commas, semicolons and `and`, on one line and within 400 bytes.
 ///
-/// An id of letters, digits and `_` alone may be code as well. It is no citation in marks of code
-/// or a block of code, as a link (`[1](https://example.org)`), or right behind a name (`arr[1]`).
-/// It is one right behind a word that the source it cites has in prose (`the moon[1] is far`), or
-/// that a clause of at least four words ends with (`It follows the moon[1].`), unless code of the
-/// answer or of what is shown has that word as a name: in marks of code, or with an index.
+/// An id of only letters, digits and `_` may also be code. It is no citation in code marks or a
+/// code block, as a link (`[1](https://example.org)`), or directly after a name (`arr[1]`). It is
+/// one directly after a word that the cited source has in prose (`the moon[1] is far`), or that
+/// ends a clause of at least four words (`It follows the moon[1].`), unless code of the answer or
+/// of a source has that word as a name: in code marks, or with an index.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_with(answer, citations, &ResolveOptions::default()).unwrap_or_default()
 }
 
-/// Does what [`resolve`] does, as `options` say; `None` once the result is no longer awaited.
+/// Does what [`resolve`] does, with `options`; `None` once the result is no longer awaited.
 pub fn resolve_with(
     answer: &str,
     citations: &[Cited],
@@ -155,12 +155,12 @@ fn resolved(answer: &str, known: &Known<'_>, has_shape: &dyn Fn(&str) -> bool) -
         }
     }
     resolved.text = annotated(answer, &resolved.marks);
-    // The last source may have been read in part.
+    // The last source may have been read only in part.
     (known.is_awaited)().then_some(resolved)
 }
 
-/// `answer` with a note behind each of `marks` that is not sound. Those of ids between the ends of
-/// a range stand behind that, each with its id.
+/// `answer` with a note after each of `marks` that is not sound. The notes of ids between the ends
+/// of a range follow the range, each with its id.
 fn annotated(answer: &str, marks: &[Mark]) -> String {
     let (mut text, mut from) = (String::with_capacity(answer.len()), 0);
     let mut between = String::new();
@@ -183,7 +183,7 @@ fn annotated(answer: &str, marks: &[Mark]) -> String {
     text
 }
 
-/// `cite`, one of `run`, with the verdict on it and on the `quote` before that.
+/// `cite`, one of `run`, with the verdict on it and the `quote` before the run.
 fn mark(cite: &Cite<'_>, run: &Run<'_>, quote: Quote, known: &Known<'_>) -> Mark {
     Mark {
         range: cite.range.clone(),
@@ -197,7 +197,7 @@ fn mark(cite: &Cite<'_>, run: &Run<'_>, quote: Quote, known: &Known<'_>) -> Mark
     }
 }
 
-/// The verdict on `cite`, one of `run`, with the `quote` before that.
+/// The verdict on `cite`, one of `run`, with the `quote` before the run.
 fn verdict(cite: &Cite<'_>, run: &Run<'_>, quote: &Quote, known: &Known<'_>) -> Verdict {
     if cite.lines == Lines::Malformed {
         return Verdict::Malformed;
@@ -219,7 +219,7 @@ fn verdict(cite: &Cite<'_>, run: &Run<'_>, quote: &Quote, known: &Known<'_>) -> 
         Quote::Nothing => Verdict::Sound,
         Quote::TooMuch => Verdict::Unchecked,
         Quote::Words(words) => {
-            // It may be in any lines that the run cites of the source.
+            // It may be in any lines of the source that the run cites.
             let is_same = |it: &&Cite<'_>| span.is_some() && it.id == cite.id;
             let spans = run.cites.iter().filter(is_same);
             let lines: Vec<LineSpan> = spans

@@ -1,7 +1,7 @@
-//! Writing without spaces between words.
+//! Scripts without spaces between words.
 
-/// Whether words that `c` is in have no spaces between them: in Chinese, Japanese, Thai, Lao, Khmer
-/// and the like.
+/// Whether `c` belongs to a script without spaces between words: Chinese, Japanese, Thai, Lao,
+/// Khmer and the like.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{f00}'..='\u{fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
@@ -9,7 +9,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether it is one of theirs, or punctuation as wide as they are.
+/// Whether it belongs to one of these, or is punctuation as wide as theirs.
 pub(crate) fn is_wide(c: char) -> bool {
     is_unspaced(c) || is_wide_mark(c)
 }

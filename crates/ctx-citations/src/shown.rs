@@ -1,30 +1,30 @@
-//! What a context shows of a source: its text, and which lines that is.
+//! What a context shows of a source: its text, and the lines of it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, Citation, ELISION, LineSpan, Rendition, without_line_end};
 
-/// What is shown of a source.
+/// The shown part of a source.
 // Invariant: the runs of `lines` are in order, and no two touch; `numbers` has none or one for each
 // line of `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// What an answer may quote.
+    /// The text that an answer may quote.
     pub(crate) text: Arc<str>,
-    /// The lines of the source that are there.
+    /// The shown lines of the source.
     pub(crate) lines: Vec<LineSpan>,
-    /// The number in the source of each line of the text; `None` for a mark and a part of an
-    /// unknown one. Empty where the text is all of `lines`.
+    /// The number in the source of each line of the text; `None` for a mark, and for a part of an
+    /// unknown line. Empty if the text is all of `lines`.
     pub(crate) numbers: Vec<Option<u32>>,
-    /// Whether that could not be found out, so that nothing can be held against it.
+    /// Whether the shown text is unknown, so that nothing can be checked against it.
     pub(crate) is_unknown: bool,
 }
 
 impl Shown {
-    /// What the context shows for `citation`, which is of `chunk`, the one that speaks for those
-    /// that were `merged` into it: the text that has the hash in the receipt, with its lines.
-    /// O(bytes of what the chunk can be shown as).
+    /// What the context shows for `citation` of `chunk`, the leading one of those that were
+    /// `merged` into it: the text that has the hash in the receipt, with its lines. O(bytes of all
+    /// forms in which the chunk can be shown).
     pub(crate) fn of(citation: &Citation, chunk: &Chunk, merged: &[&Chunk]) -> Self {
         let hash = blake3::Hash::from_hex(&citation.content_hash).ok();
         let is_it = |text: &str| hash == Some(blake3::hash(text.as_bytes()));
@@ -36,8 +36,8 @@ impl Shown {
         }
         if !merged.is_empty() {
             let text = merged_text(chunk, merged);
-            // Of single lines without their ends, only a chunk that is not shown may have told how
-            // the lines of the file end.
+            // For single lines without their line endings, only a chunk that is not shown may have
+            // revealed the line endings of the file.
             let ended = || (!text.contains('\r')).then(|| text.replace('\n', "\r\n"));
             if is_it(&text) {
                 return Shown::whole(&text, span_of(citation));
@@ -65,8 +65,8 @@ impl Shown {
         }
     }
 
-    /// Where each line of the text that has a number stands, without its end, in order. Empty where
-    /// the numbers are not known. O(bytes).
+    /// The places of the lines of the text that have a number, without line endings, in order.
+    /// Empty if the numbers are unknown. O(bytes).
     pub(crate) fn rows(&self) -> Vec<(u32, Range<usize>)> {
         let mut start = 0;
         let rows: Vec<Range<usize>> = self
@@ -84,19 +84,19 @@ impl Shown {
             return numbered.collect();
         }
         match self.lines.as_slice() {
-            // An empty line may be left out at the end.
+            // An empty line may be missing at the end.
             [all] if rows.len() <= all.line_count() as usize => (all.start()..).zip(rows).collect(),
             _ => Vec::new(),
         }
     }
 
-    /// Whether each of `lines` is there.
+    /// Whether each of `lines` is shown.
     pub(crate) fn has(&self, lines: LineSpan) -> bool {
         self.lines.iter().any(|it| it.contains(lines))
     }
 
-    /// What `rendition` shows of `chunk`. A line that has no number is a part of one of the
-    /// chunk's, or a mark for what is left out, which nobody may quote.
+    /// What `rendition` shows of `chunk`. A line without a number is a part of one of the chunk's
+    /// lines, or a mark for omitted text, which cannot be quoted.
     fn part(rendition: &Rendition, chunk: &Chunk) -> Self {
         if rendition.lines().is_empty() {
             return Shown::whole(rendition.text(), None);
@@ -114,9 +114,9 @@ impl Shown {
             } else {
                 let (is_there, number) = source.find(line, from, end);
                 numbers.push(number);
-                // The next may be a part of the same.
+                // The next one may be a part of the same line.
                 from = number.unwrap_or(from);
-                // No quotation has it in it: there it stands for what the quoter left out.
+                // No quotation contains it: there it stands for text that the quoter omitted.
                 text.push_str(if is_there { line } else { ELISION });
             }
             text.push('\n');
@@ -130,12 +130,12 @@ impl Shown {
     }
 }
 
-/// The lines that `citation` is of.
+/// The lines of the source that `citation` covers.
 pub(crate) fn span_of(citation: &Citation) -> Option<LineSpan> {
     LineSpan::new(citation.start_line?, citation.end_line?).ok()
 }
 
-/// For each line of a rendition, the number of the next that has one; `end` where none follows.
+/// For each line of a rendition, the number of the next line that has one; `end` if none follows.
 fn ends(numbers: &[Option<u32>], end: u32) -> Vec<u32> {
     let mut next = end;
     let of = |number: &Option<u32>| {
@@ -148,7 +148,7 @@ fn ends(numbers: &[Option<u32>], end: u32) -> Vec<u32> {
     ends
 }
 
-/// The lines of a chunk, as its file counts them.
+/// The lines of a chunk, numbered as in its file.
 struct Source<'c> {
     first: u32,
     lines: Vec<&'c str>,
@@ -168,7 +168,7 @@ impl<'c> Source<'c> {
         self.first.saturating_add(count)
     }
 
-    /// Whether one of the lines `from..end` has `part` in it, and which, where only one has.
+    /// Whether one of the lines `from..end` contains `part`, and which, if only one does.
     fn find(&self, part: &str, from: u32, end: u32) -> (bool, Option<u32>) {
         let part = part.trim();
         if part.is_empty() || part == ELISION {
@@ -185,7 +185,7 @@ impl<'c> Source<'c> {
     }
 }
 
-/// Numbers as runs of those that follow each other.
+/// Consecutive numbers as runs.
 fn runs(mut numbers: Vec<u32>) -> Vec<LineSpan> {
     numbers.sort_unstable();
     numbers.dedup();

@@ -4,9 +4,9 @@ use ctx_format::{Slot, neutralise};
 
 use crate::cited::Cited;
 
-/// The list of the sources that an answer uses, to be put after it: a rule, `Sources:`, and a line
-/// for each in the order of the context, `[fil-9f2a1c]: src/a.rs - its first fifty characters...`;
-/// nothing where it uses none.
+/// The list of the sources that an answer uses, to be appended to it: a rule, `Sources:`, and a
+/// line for each in the order of the context,
+/// `[fil-9f2a1c]: src/a.rs - its first fifty characters...`; empty if it uses none.
 pub fn format_citations(citations: &[Cited], used: &[String]) -> String {
     let lines: Vec<String> = citations
         .iter()

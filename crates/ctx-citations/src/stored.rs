@@ -9,45 +9,44 @@ use crate::cited::{Cited, Metadata};
 use crate::lines::ends;
 use crate::shown::{Shown, span_of};
 
-/// A source with its text, as it is stored for an answer that is to be held against it later.
+/// A source with its text, as it is stored for an answer that is checked later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StoredSource {
-    /// What the context calls it.
+    /// Its id in the context.
     pub id: String,
-    /// Where it came from; `origin` in what was stored before.
+    /// Its origin; `origin` in older stored JSON.
     #[serde(rename = "type", alias = "origin")]
     pub origin: Origin,
-    /// What the receipt says of it.
+    /// Its citation in the receipt.
     pub citation: Citation,
-    /// How it begins, on one line.
+    /// Its beginning, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// How much it matters.
+    /// Its relevance.
     pub relevance: Relevance,
-    /// What else is known of it.
+    /// Further facts about it.
     #[serde(default)]
     pub metadata: Metadata,
-    /// What feedback on it is given with, where there can be any.
+    /// The handle for feedback on it, if feedback is possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// Other ids of it: those of parts that were taken out for it.
+    /// Further ids of it: those of parts that were removed because it contains them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
     /// What the context shows of it.
     pub text: String,
-    /// The first and the last of each run of lines that are shown; all that it is of, where nothing
-    /// is said.
+    /// The first and the last line of each run of shown lines; all lines of the source if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<(u32, u32)>>,
-    /// The number in the source of each line of the text, where it has one; empty where the text is
-    /// all of the lines, or, in what was stored before there were numbers, where they are not
-    /// known: then quotations are held against all of the text.
+    /// The number in the source of each line of the text, if it has one. Empty if the text is all
+    /// of the lines, or if it was stored before there were numbers: then quotations are checked
+    /// against the whole text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<Option<u32>>,
-    /// Whether it could not be found out what the context shows of it: then text and lines are
-    /// empty, and nothing is held against them.
+    /// Whether the shown text is unknown: then text and lines are empty, and nothing is checked
+    /// against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unknown: bool,
 }
