@@ -1,4 +1,5 @@
-//! `ctx verify`: whether a context is what its receipt says, and its files still say what it shows.
+//! `ctx verify`: checks whether a context matches its receipt, and whether its files still say what
+//! it shows.
 
 mod escapes;
 mod files;
@@ -30,7 +31,7 @@ use crate::walk;
 use self::escapes::{Escapes, Sameness};
 use self::files::Files;
 
-/// So many failures of one check are shown to people; programs get all.
+/// The most failures of one check that are shown to people; programs get all.
 const MOST_SHOWN: usize = 10;
 
 /// Runs the verb.
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     } else {
         emit::text(&verdict.text())
     };
-    // Who does not read it asks for the exit code all the same.
+    // A caller that does not read the output still needs the exit code.
     verdict.outcome().and(written)
 }
 
@@ -80,18 +81,18 @@ struct Verdict {
     checks: Vec<Check>,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Check {
     #[serde(rename = "check")]
     name: &'static str,
     outcome: Outcome,
-    /// What was found, or why it was not looked at.
+    /// What was found, or why the check was skipped.
     detail: String,
-    /// What does not hold, one by one.
+    /// What does not match, one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<String>,
-    /// What to do about it, where that is known.
+    /// What to do about it, if that is known.
     #[serde(skip)]
     hint: Option<&'static str>,
 }
@@ -218,7 +219,7 @@ fn tokens(receipt: &BuiltContext) -> Check {
             return Check::skipped("tokens", error.to_string());
         }
         Err(error) if is_elsewhere => return Check::skipped("tokens", error_chain(&error)),
-        // Any name would hold if one that nobody knows did.
+        // If an unknown name were accepted, any name would be.
         Err(error) => return Check::new("tokens", String::new(), vec![error_chain(&error)]),
     };
     let (found, told) = (counter.count(&receipt.context), receipt.tokens.total);
@@ -270,14 +271,14 @@ fn once(receipt: &BuiltContext) -> Check {
     Check::new("once", detail, failures)
 }
 
-/// What was let in, and what is said of it.
+/// An included chunk and its citation.
 #[derive(Clone, Copy)]
 struct Entry<'r> {
-    /// Its place in the receipt's list.
+    /// Its index in the receipt's list.
     number: usize,
     included: &'r Included,
     citation: &'r Citation,
-    /// What undoes its escapes, if characters of it are shown as such.
+    /// Undoes its escapes, if some of its characters are shown as such.
     escapes: Option<&'r Escapes>,
 }
 
@@ -288,7 +289,8 @@ struct Shown<'r> {
 }
 
 impl Entry<'_> {
-    /// What is known of a block whose text is not the one of the citation as it is shown.
+    /// The result of comparing escapes, for a block whose text differs from that of the citation as
+    /// it is shown.
     fn escaped(&self, block: &ParsedBlock) -> Sameness {
         self.escapes.map_or(Sameness::Other, |it| {
             it.compare(&block.body, &self.citation.content_hash)
@@ -300,7 +302,7 @@ impl Entry<'_> {
         block.title.as_deref() == Some(&*neutralise(&self.citation.source, Slot::Line))
     }
 
-    /// Whether these are the lines that are told.
+    /// Whether the receipt states these lines.
     fn is_on(&self, span: Option<LineSpan>) -> bool {
         let told = self.included.start_line.zip(self.included.end_line);
         span.map(|it| (it.start(), it.end())) == told
@@ -311,7 +313,7 @@ impl Entry<'_> {
         block.id.as_deref() == Some(&*neutralise(&self.included.id, Slot::Line))
     }
 
-    /// What `block` says otherwise.
+    /// How `block` differs.
     fn differences(&self, block: &ParsedBlock) -> Vec<&'static str> {
         let Entry {
             included, citation, ..
@@ -322,7 +324,7 @@ impl Entry<'_> {
         };
         let is_text = is_cited(block, citation) || self.escaped(block) != Sameness::Other;
         let other_rendition = block.rendition != included.rendition
-            // Without its content, a chunk is a mention of which there may be nothing to show.
+            // Without its content, a chunk is a mention, of which there may be nothing to show.
             && !(block.body.is_empty() && included.rendition == RenditionKind::Mention);
         let found = [
             (!is_text, "the text is not the one that is cited"),
@@ -355,7 +357,7 @@ fn is_cited(block: &ParsedBlock, citation: &Citation) -> bool {
     *blake3::hash(block.body.as_bytes()).to_hex() == *citation.content_hash
 }
 
-/// What the receipt says of each block.
+/// What the receipt says about each block.
 fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Entry<'r>>, String> {
     let citations: BTreeMap<&str, &Citation> = receipt
         .citations
@@ -387,7 +389,7 @@ fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<En
         .collect()
 }
 
-/// The blocks of the context, each with the entry of the receipt that it must be.
+/// The blocks of the context, each with the entry of the receipt that it must match.
 fn shown<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Shown<'r>>, String> {
     let entries = entries(receipt, escapes)?;
     let blocks = blocks(receipt, &entries)?;
@@ -395,8 +397,8 @@ fn shown<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<Show
     Ok(pairs.map(|(entry, block)| Shown { entry, block }).collect())
 }
 
-/// As many blocks as there are entries: those that are theirs, whatever looks like a block beside
-/// them; else all that look like one.
+/// As many blocks as there are entries, whatever else looks like a block beside them; if these are
+/// not found, everything that looks like a block.
 fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlock>, String> {
     if let Some(blocks) = heads::blocks(receipt, entries)? {
         return Ok(blocks);
@@ -416,7 +418,7 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
     ))
 }
 
-/// Whether each block says what its citation is of, and is what the receipt says of it.
+/// Whether each block matches its citation, and what the receipt says about it.
 fn texts(shown: &[Shown<'_>]) -> Check {
     let mut failures = Vec::new();
     let (mut with_escapes, mut unknown) = (0, 0);

@@ -1,4 +1,4 @@
-//! What a context calls its sources, so that an answer can cite them.
+//! The ids by which a context calls its sources, so that an answer can cite them.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::owner::{OwnerId, SigningKey};
 
 /// Makes the labels of one thread.
 ///
-/// A label is a hash of the citation's id: of source, lines and text. It stays what it is from one
-/// message of the thread to the next. The hash is keyed, and bound to owner and thread, so that no
-/// document can know the labels of the contexts it will be shown in, and none can carry one that
-/// resolves.
+/// A label is a hash of the citation's id, that is, of source, lines and text. It stays the same
+/// from one message of the thread to the next. The hash is keyed, and bound to owner and thread, so
+/// that no document can know the labels of the contexts that will show it, and none can contain one
+/// that resolves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels<'a> {
     pub(crate) signing_key: &'a SigningKey,
@@ -22,8 +22,9 @@ pub(crate) struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// A label for each chunk, as short as tells them all apart. The order of `chunks` does not
-    /// matter, unless two are alike in origin, source, lines and text. O(bytes + n log n).
+    /// A label for each chunk, as short as possible to distinguish all of them. The order of
+    /// `chunks` does not matter, unless two are equal in origin, source, lines and text. O(bytes +
+    /// n log n).
     pub(crate) fn of<'c>(&self, chunks: impl IntoIterator<Item = &'c Chunk>) -> Vec<String> {
         let chunks = chunks.into_iter();
         let ids: Vec<(String, String)> = chunks.map(|chunk| self.id(chunk)).collect();
@@ -37,7 +38,7 @@ impl Labels<'_> {
         let mut taken = BTreeSet::new();
         let label = |(word, hex): &(String, String)| {
             let label = format!("{word}-{}", &hex[..digits]);
-            // Two that are alike in everything: nothing but a number tells them apart.
+            // Two that are equal in everything are distinguished only by a number.
             let numbered = (2_u64..).map(|n| format!("{label}-{n}"));
             let mut names = std::iter::once(label.clone()).chain(numbered);
             let free = names.find(|it| !taken.contains(it));
@@ -48,8 +49,8 @@ impl Labels<'_> {
         ids.iter().map(label).collect()
     }
 
-    /// Whether `label` was given to `chunk`, as it is or had it another origin: with as many digits
-    /// as told it apart from others then.
+    /// Whether `label` was given to `chunk`, with its present origin or another, with as many
+    /// digits as distinguished it from others then.
     pub(crate) fn gave(&self, label: &str, chunk: &Chunk) -> bool {
         let mut chunk = chunk.clone();
         chunk.origin = label_origin(label).unwrap_or(chunk.origin);

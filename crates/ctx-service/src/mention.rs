@@ -1,8 +1,8 @@
-//! How a message names what its context must have: a file, lines of one, a symbol, a message, or
+//! How a message names what its context must contain: a file, lines of one, a symbol, a message, or
 //! the label of a citation.
 //!
 //! What the message of [`Service::prime`](crate::Service::prime) names must be in the context, as
-//! fully as it fits; messages of the thread alone may be left out:
+//! fully as it fits; only messages of the thread may be left out:
 //!
 //! * `@src/tide.rs` or `@tide.rs`: the indexed file with this path, or the only one whose path
 //!   ends so.
@@ -30,8 +30,8 @@
 //! * `\` in a path counts as `/`, and `./` before it as nothing. A symbol in the same case goes
 //!   before others.
 //! * Lines past the end of a file are left out. Lines after a label are passed over.
-//! * Fenced blocks of code name nothing: decorators are no names.
-//! * Only what is indexed is found: `@.env` opens nothing.
+//! * Fenced code blocks name nothing: decorators are not names.
+//! * Only indexed files are found: `@.env` opens nothing.
 //!
 //! The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name by
 //! itself: with or without `@`, and without quotation marks. Of pins, references and message the
@@ -97,22 +97,22 @@ use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside};
 
 use crate::gather::{Required, Unresolved};
 
-/// So many names are looked up of a message, of a thread's pins, and of a request: the first.
+/// The most names that are looked up of a message, of a thread's pins, and of a request: the first.
 const MOST: usize = 32;
 
-/// Longer ones are no names of anything, in bytes: a path has at most 1,024, and lines after it two
-/// numbers.
+/// The longest possible name, in bytes: a path has at most 1,024, and two numbers of lines may
+/// follow it.
 const LONGEST: usize = 1024 + "#L4294967295-L4294967295".len();
 
 /// Something a user named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mention {
-    /// As it was written, without the `@`, and with the lines that are told beside it.
+    /// The name as it was written, without the `@`, and with the lines stated beside it.
     pub(crate) text: String,
     pub(crate) what: What,
 }
 
-/// What it may be; which it is, the store tells.
+/// What it may be; the store decides which.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// A file, or lines of it.
@@ -120,8 +120,8 @@ pub(crate) enum What {
         path: String,
         lines: Option<LineSpan>,
     },
-    /// A file, unless it has this strange name, with lines after it that no file has, and why none
-    /// has.
+    /// A file with an invalid range of lines after it, and what is wrong with that, unless a file
+    /// has this strange name.
     BadLines { path: String, why: String },
     /// A symbol, the end of a path, or the id of a message.
     Name,
@@ -130,17 +130,17 @@ pub(crate) enum What {
 }
 
 impl Mention {
-    /// Whether it is the label of a citation that is of a file.
+    /// Whether it is the label of a citation of a file.
     pub(crate) fn is_label_of_a_file(&self) -> bool {
         label_origin(&self.text).is_some_and(|it| it != Origin::Message)
     }
 
-    /// Whether it is the label of what was said.
+    /// Whether it is the label of a message.
     pub(crate) fn is_label_of_messages(&self) -> bool {
         label_origin(&self.text) == Some(Origin::Message)
     }
 
-    /// What `text` names, or why it can be the name of nothing.
+    /// What `text` names, or why it cannot be a name.
     fn of(text: &str) -> Result<Mention, &'static str> {
         let text = text.trim();
         if text.is_empty() {
@@ -159,23 +159,24 @@ impl Mention {
     }
 }
 
-/// All that is named for one context.
+/// All names for one context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentioned {
-    /// What is to be looked up, each once: the pins first, and then the references of the options.
+    /// The names to be looked up, each once: the pins first, and then the references of the
+    /// options.
     pub(crate) all: Vec<Mention>,
-    /// So many of them are pins,
+    /// How many of them are pins,
     pins: usize,
-    /// and so many are pins or such references.
+    /// and how many are pins or such references.
     required: usize,
-    /// What is not, and why.
+    /// The names that are not looked up, with the reason.
     pub(crate) passed_over: Vec<Unresolved>,
 }
 
 impl Mentioned {
-    /// What is pinned to a thread, what a request names, and what its message names. Of each the
-    /// first [`MOST`] are looked up; of what else there is, so many are told by name, and the rest
-    /// by their number. O(bytes).
+    /// The pins of a thread, the references of a request, and the names in its message. The first
+    /// [`MOST`] of each are looked up; some of the others are reported by name, and the rest by
+    /// their number. O(bytes).
     pub(crate) fn of(pinned: &[String], references: &[String], message: &str) -> Self {
         let without_at = |names: &[String]| {
             let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
@@ -226,7 +227,7 @@ struct List {
     seen: BTreeSet<String>,
     named: Vec<Mention>,
     passed_over: Vec<Unresolved>,
-    /// So many more are passed over.
+    /// How many more are skipped.
     more: usize,
 }
 
@@ -237,7 +238,7 @@ impl List {
         list
     }
 
-    /// Adds what `name` names: a list of labels, as it is cited, names each of them.
+    /// Adds what `name` names: a list of labels, as in a citation, names each of them.
     fn add(&mut self, name: String) {
         match label_list(&name) {
             Some(labels) => labels
@@ -291,7 +292,7 @@ fn plain(path: &str) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
-/// `path:20-10`, `path:0`: the path, and why those are no lines.
+/// For `path:20-10` or `path:0`, the path, and why these are not lines.
 fn bad_lines(text: &str) -> Option<(&str, String)> {
     let (mut path, mut why) = why_bad(text)?;
     if why.is_none() {
@@ -302,8 +303,7 @@ fn bad_lines(text: &str) -> Option<(&str, String)> {
     (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
 }
 
-/// What stands before the numbers that `text` ends with, and why they are no lines, if they are
-/// none.
+/// The text before the numbers at the end of `text`, and why these are not lines, if they are not.
 fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
     let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
@@ -325,8 +325,8 @@ fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
 }
 
 /// The names in `message`, each once, in their order, as [`Service::prime`](crate::Service::prime)
-/// looks them up: without the `@`, and with the lines that are told beside a file. Those that it
-/// would not look up are left out. O(bytes).
+/// looks them up: without the `@`, and with the lines stated beside a file. Names that it would not
+/// look up are left out. O(bytes).
 ///
 /// ```
 /// # use ctx_service::mention::names;
@@ -337,9 +337,9 @@ pub fn names(message: &str) -> Vec<String> {
     named.into_iter().map(|it| it.text).collect()
 }
 
-/// What `message` names: words after an `@` that begins a word, and the labels that it cites, as
-/// answers cite them; each once, in their order. What stands in fenced blocks of code is code:
-/// decorators and annotations name nothing. O(bytes).
+/// The names in `message`: words after an `@` that begins a word, and the labels that it cites in
+/// the way of answers; each once, in their order. Fenced code blocks are skipped, since decorators
+/// and annotations name nothing. O(bytes).
 fn mentions(message: &str) -> List {
     let mut found = List::default();
     let mut is_code = false;
@@ -368,10 +368,9 @@ fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     names.filter(|it| !it.trim().is_empty())
 }
 
-/// Whether an `@` after `before` begins a name. It does not after a character that may stand there
-/// in an address of mail, in the path of a package (`node_modules/@types`), or in code
-/// (`a[0] @ b`); but emphasis may begin a word, and in scripts without spaces every word follows
-/// another one.
+/// Whether an `@` after `before` begins a name. It does not after a character that may precede it
+/// in a mail address, in the path of a package (`node_modules/@types`), or in code (`a[0] @ b`);
+/// but emphasis may begin a word, and in scripts without spaces words follow each other directly.
 fn begins_name(before: &str) -> bool {
     let before = before.trim_end_matches(EMPHASIS);
     before.chars().next_back().is_none_or(|c| {
@@ -383,13 +382,13 @@ fn begins_name(before: &str) -> bool {
 /// Marks of emphasis around a name.
 const EMPHASIS: [char; 3] = ['*', '_', '~'];
 
-/// Whether `c` belongs to the letter before it.
+/// Whether `c` combines with the letter before it.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// What is named at the beginning of `rest`, with the lines that are told beside a file, `before`
-/// or after it: `a.rs:3-9` of `lines 3 to 9 of @a.rs`.
+/// The name at the beginning of `rest`, with the lines stated beside a file, in `before` or after
+/// it: `a.rs:3-9` for `lines 3 to 9 of @a.rs`.
 fn with_lines_beside<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
     let name = name(before, rest);
     let quote = usize::from(rest.starts_with('"'));
@@ -412,7 +411,7 @@ fn is_path(name: &str) -> bool {
     !Query::analyse(name).mentions.files.is_empty()
 }
 
-/// What is named at the beginning of `rest`, which follows `before` and an `@`: all between
+/// The name at the beginning of `rest`, which follows `before` and an `@`: everything between
 /// quotation marks, or a word without the punctuation and the emphasis that follow it. In a script
 /// without spaces, a file ends with its extension or its lines.
 fn name<'l>(before: &str, rest: &'l str) -> &'l str {
@@ -424,7 +423,7 @@ fn name<'l>(before: &str, rest: &'l str) -> &'l str {
     without_punctuation(without_underscores(before, word))
 }
 
-/// Whether no name has `c` in it that does not stand between quotation marks.
+/// Whether names outside quotation marks never contain `c`.
 fn ends_word(c: char) -> bool {
     c.is_whitespace()
         || "()[]{}<>\"'`,;@|".contains(c)
@@ -435,8 +434,8 @@ fn without_punctuation(word: &str) -> &str {
     word.trim_end_matches(['.', ':', '!', '?', '*', '-', '~', '–', '…'])
 }
 
-/// `word` without the marks of emphasis at its end that go with those at the end of `before`, or
-/// without all of them where it is the path of a file then. In code, names may end so.
+/// `word` without the emphasis marks at its end that match those at the end of `before`, or without
+/// all such marks if it is then the path of a file. In code, names may end with them.
 fn without_underscores<'w>(before: &str, word: &'w str) -> &'w str {
     let bare = word.trim_end_matches('_');
     let count = word.len() - bare.len();
@@ -526,7 +525,7 @@ mod tests {
             "@__init__ @type_ _@__new___",
             &["__init__", "type_", "__new__"],
         );
-        // The extension is of the whole name.
+        // The extension belongs to the whole name.
         names("@docs/a.md的b.md", &["docs/a.md的b.md"]);
     }
 

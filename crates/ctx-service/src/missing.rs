@@ -7,10 +7,9 @@ use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 /// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
 
-/// The names of files that `query` refers to ([`Query::mentioned_files`]) and of which none of
-/// `stores` has one, in order and without duplicates. A store that fails may have any of them, so
-/// nothing is missing then; the search reports the failure. Without stores nothing is missing
-/// either.
+/// The names of files that `query` refers to ([`Query::mentioned_files`]) and that none of `stores`
+/// has, in order and without duplicates. A store that fails may have any of them, so nothing counts
+/// as missing then; the search reports the failure. Without stores nothing is missing either.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<&str> = Vec::new();
     if stores.is_empty() {
@@ -65,9 +64,9 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
     Some(Warning::new(WarningCode::NoSuchFile, detail))
 }
 
-/// The identifiers that a [typed](Query::typed) `query` has between backticks and nothing in
-/// `stores` is called by, nor any file or text has, in its order. A store that cannot look them up
-/// may have them, as in [`missing_files`].
+/// The identifiers between backticks in a [typed](Query::typed) `query` that no definition in
+/// `stores` is called by, and that no file or text contains, in their order. A store that cannot
+/// look them up may have them, as in [`missing_files`].
 pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<(&str, &str)> = Vec::new();
     if stores.is_empty() || query.typed.is_none() {
@@ -109,7 +108,7 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
     names.into_iter().map(|(text, _)| text).collect()
 }
 
-/// Whether a path or a text of `store` has `name`; none where the store cannot tell.
+/// Whether a path or a text of `store` contains `name`; `None` if the store cannot tell.
 async fn is_said(store: &dyn FileSearch, name: &str) -> Option<bool> {
     // All of an identifier is the longest of its terms.
     let terms = Analyzer::default().terms(name);
@@ -127,8 +126,7 @@ async fn is_said(store: &dyn FileSearch, name: &str) -> Option<bool> {
     Some(!in_files.is_empty() || !in_parts.is_empty())
 }
 
-/// What is told where nothing is called by these names: the warning `no_such_name`, which names
-/// [`FILES_NAMED`] at most.
+/// The warning `no_such_name` for names that nothing has; it lists at most [`FILES_NAMED`].
 pub fn no_such_name(names: &[&str]) -> Option<Warning> {
     if names.is_empty() {
         return None;

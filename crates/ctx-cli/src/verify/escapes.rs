@@ -1,4 +1,4 @@
-//! Undoes the escapes of characters that a context does not show as they are.
+//! Undoes the escapes by which a context shows certain characters.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use ctx::format::{Slot, neutralise};
 /// At most so many escapes, or kinds of them, are undone in all combinations.
 const MOST: usize = 8;
 
-/// At most so many bytes are hashed for all texts of a receipt, but for the first tries of each.
+/// The most bytes that are hashed for all texts of a receipt, apart from the first tries of each.
 const WORK: usize = 1 << 28;
 
 /// The tries that each text has, however much was hashed before.
 const FIRST: usize = 3;
 
-/// What is known of a text with escapes.
+/// The result for a text with escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sameness {
-    /// It shows the text of the hash.
+    /// It shows the text with the hash.
     Same,
     /// It shows another text.
     Other,
-    /// It has too many escapes that the text itself may have held.
+    /// It is unknown: too many of its escapes may be part of the text itself.
     Unknown,
 }
 
@@ -32,10 +32,10 @@ pub(super) enum Sameness {
 /// texts): each text has three tries, and 256 MiB may be hashed for all further ones together.
 #[derive(Debug)]
 pub(super) struct Escapes {
-    /// The most bytes to hash for further tries, and how many were.
+    /// The most bytes to hash for further tries, and how many were hashed.
     most: usize,
     spent: Cell<usize>,
-    /// What is known already, by the hash of what is shown and that of the text.
+    /// Earlier results, by the hash of what is shown and that of the text.
     known: RefCell<BTreeMap<([u8; 32], String), Sameness>>,
 }
 
@@ -54,9 +54,9 @@ impl Escapes {
         }
     }
 
-    /// Whether `shown` is how a text with the BLAKE3 hash `hash` is shown. The text itself may hold
-    /// what looks like an escape: all combinations are tried for up to eight escapes, or as many
-    /// different ones.
+    /// Whether `shown` is the shown form of a text with the BLAKE3 hash `hash`. The text itself may
+    /// contain what looks like an escape: all combinations are tried for up to eight escapes, or up
+    /// to eight different ones.
     pub(super) fn compare(&self, shown: &str, hash: &str) -> Sameness {
         if hash.len() != 2 * blake3::OUT_LEN {
             // No text has it.
@@ -77,7 +77,7 @@ impl Escapes {
     }
 }
 
-/// What is known after at most `most` tries, each O(bytes), and how many there were.
+/// The result after at most `most` tries, each O(bytes), and how many there were.
 fn compare(shown: &str, hash: &str, most: usize) -> (Sameness, usize) {
     let escapes = escapes(shown);
     if escapes.is_empty() {
@@ -114,7 +114,7 @@ fn compare(shown: &str, hash: &str, most: usize) -> (Sameness, usize) {
     if count > MOST {
         return (Sameness::Unknown, 1);
     }
-    // The set of all was the first, and that of none is the text as it is shown.
+    // Undoing all was the first try, and undoing none gives the text as it is shown.
     let sets = (1..(1_usize << count) - 1).rev();
     let (all, mut tried) = (sets.len() + 1, 1);
     for set in sets.take(most.saturating_sub(1)) {
@@ -130,7 +130,7 @@ fn compare(shown: &str, hash: &str, most: usize) -> (Sameness, usize) {
     }
 }
 
-/// What looks like an escape of a character that is not shown as it is, and that character.
+/// What looks like an escape of a character, and that character.
 fn escapes(shown: &str) -> Vec<(Range<usize>, char)> {
     let found = shown.match_indices("\\u{").filter_map(|(start, mark)| {
         let digits = &shown[start + mark.len()..];
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(told("a\\u{200b}b \u{1b}", shown), Sameness::Same);
         assert_eq!(told("a\u{200b}b \u{7}", shown), Sameness::Other);
         assert_eq!(told("a", r"fn evil() {} // \u{0}"), Sameness::Other);
-        // What is shown as it is was no escape.
+        // A character that is shown as it is was not escaped.
         assert_eq!(told("A\u{0}", r"\u{41}\u{0}"), Sameness::Other);
         assert_eq!(told("\u{0}", r"\u{00}"), Sameness::Other);
     }
@@ -190,14 +190,14 @@ mod tests {
         let escapes = Escapes::within(bytes);
         let text = |number: usize| r"\u{200b}".repeat(8) + &format!("{number:01000}");
         let size = text(0).len();
-        // The combinations of a few texts are that many bytes.
+        // The combinations of a few texts take that many bytes.
         let whole =
             (0..1_000).filter(|it| escapes.compare(&text(*it), &hash("a")) == Sameness::Other);
         let whole = whole.count();
         assert!((2..8).contains(&whole), "{whole}");
         let spent = escapes.spent.get();
         assert!((bytes - 4 * size..=bytes).contains(&spent), "{spent}");
-        // What is known is known for nothing, and each still has its first tries.
+        // Known results cost nothing, and each text still has its first tries.
         assert_eq!(escapes.compare(&text(0), &hash("a")), Sameness::Other);
         assert_eq!(escapes.compare(&text(999), &hash("a")), Sameness::Unknown);
         let shown = text(1_000);

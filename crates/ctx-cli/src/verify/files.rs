@@ -1,4 +1,4 @@
-//! Whether files say what is shown of them.
+//! Checks whether files say what a context shows of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use super::{Check, Shown, part};
 use crate::emit::counted;
 use crate::walk::hidden_by;
 
-/// What to do where no file that is cited is there.
+/// What to do if none of the cited files exists.
 const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
                          give that folder as --root";
 
 /// The files that a receipt is compared with.
 pub(super) struct Files {
     below: Sources,
-    /// The same with their secrets, as a context made with --keep-secrets has them.
+    /// The same with unmasked secrets, for a context made with --keep-secrets.
     unmasked: Sources,
-    /// The folder that they are below.
+    /// The folder that contains them.
     root: Root,
 }
 
@@ -38,8 +38,8 @@ impl Files {
         })
     }
 
-    /// The file that a receipt calls `path`: the name of a file that was packed by a path that
-    /// leads out of the folder is such a path, and the user named it.
+    /// The file that a receipt calls `path`. A file that was packed by a path that leads out of the
+    /// folder has that path as its name, and was named by the user.
     fn text(&self, path: &str, secrets: Secrets) -> Result<Arc<Text>, SourceError> {
         match (self.beside(Path::new(path)), secrets) {
             (Some((beside, name)), _) => beside.with_secrets(secrets).text(&name),
@@ -48,7 +48,7 @@ impl Files {
         }
     }
 
-    /// The file whose name is no text and is told as `path`, if there is one.
+    /// The file whose name is not UTF-8 and is written as `path`, if there is one.
     fn unnamed(&self, path: &str, secrets: Secrets) -> Option<Arc<Text>> {
         let name = hidden_by(path)?;
         let limit = Limits::default().file_bytes;
@@ -77,7 +77,7 @@ fn leads_out(path: &Path) -> bool {
     path.is_absolute() || path.components().any(|it| it == Component::ParentDir)
 }
 
-/// Whether the files say, on the lines that are cited, what is shown.
+/// Whether the files say, on the cited lines, what is shown.
 pub(super) fn compared(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
     let by_citation: BTreeMap<&str, &Shown<'_>> = shown
         .iter()
@@ -120,11 +120,11 @@ pub(super) fn compared(receipt: &BuiltContext, shown: &[Shown<'_>], files: &File
     check
 }
 
-/// What a citation comes to when its file is read.
+/// The result of a citation when its file is read.
 enum Comparison {
-    /// It cites no lines of a file, or a summary, which need not be of the file.
+    /// It cites no lines of a file, or a summary, which need not be in the file.
     PassedOver,
-    /// It cites lines that are none.
+    /// It cites invalid lines.
     NoLines(String),
     Compared {
         /// Whether the lines are shown in part.
@@ -161,7 +161,7 @@ fn compare_with_file(citation: &Citation, shown: Option<&Shown<'_>>, files: &Fil
         _ => compare(citation, block, span, text),
     };
     let fault = fault_of(files, path, compare);
-    // A summary need not be of the file.
+    // A summary need not be in the file.
     if rendition == RenditionKind::Mention && fault.as_ref().is_some_and(|it| !it.1) {
         return Comparison::PassedOver;
     }
@@ -173,7 +173,7 @@ fn compare_with_file(citation: &Citation, shown: Option<&Shown<'_>>, files: &Fil
     Comparison::Compared { is_part, fault }
 }
 
-/// Why no file that `path` may name says what `compare` wants, and whether there is none.
+/// Why no file that `path` may name says what `compare` wants, and whether no such file exists.
 fn fault_of(
     files: &Files,
     path: &str,
@@ -181,7 +181,7 @@ fn fault_of(
 ) -> Option<(String, bool)> {
     let text = files.text(path, Secrets::Masked);
     let mut why = compare(text.as_ref()).err()?;
-    // What is shown with its secrets is not what the masked file says.
+    // A text that is shown with its secrets differs from the masked file.
     let whole = files.text(path, Secrets::Shown);
     let unnamed = || files.unnamed(path, Secrets::Shown);
     let is_said = |text| compare(Ok(text)).is_ok();
@@ -189,7 +189,7 @@ fn fault_of(
         return None;
     }
     let is_missing = text.is_err();
-    // One whose name is text goes before it, but need not be the one that was packed.
+    // A file whose name is UTF-8 is tried first, but need not be the one that was packed.
     let Some(unnamed) = files.unnamed(path, Secrets::Masked) else {
         return Some((why, is_missing));
     };
@@ -202,7 +202,7 @@ fn fault_of(
     Some((why, false))
 }
 
-/// Whether the file says what is cited of it, or what is shown where that has escapes.
+/// Whether the file says what is cited of it, or, if that has escapes, what is shown.
 fn compare(
     citation: &Citation,
     block: Option<&ParsedBlock>,
@@ -226,7 +226,7 @@ fn compare(
         Located::Unavailable { why } => why,
         _ => "the file says something else".to_owned(),
     };
-    // A citation of the text with other line ends, or without its hidden characters.
+    // The text may be cited with other line endings, or without its invisible characters.
     let shown = block.map(|block| block.body.as_str());
     match (shown, now) {
         (Some(shown), Some(now)) if is_shown(shown, now) => Ok(()),

@@ -1,4 +1,4 @@
-//! Tells the headings of blocks from lines of the caller's own text that look like headings.
+//! Distinguishes headings of blocks from lines of the caller's own text that look like headings.
 
 use ctx::format::{ParseError, ParsedBlock, parse_known};
 use ctx::model::{BuiltContext, CounterName, Format, LineSpan, Tokens};
@@ -223,7 +223,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// Whether the receipt tells of a longer header than `header`, as far as it can be counted.
+/// Whether the receipt states a longer header than `header`, as far as it can be counted.
 fn is_header_longer(receipt: &BuiltContext, header: Option<&str>) -> bool {
     let told = receipt.tokens.header;
     let text = header.map(|it| format!("{it}\n\n")).unwrap_or_default();
@@ -302,7 +302,7 @@ mod tests {
             })
             .collect();
         let counter = ctx::tokens::counter(&options.counter).ok()?;
-        // Some of the texts no context may have.
+        // No context can have some of these texts.
         assemble(&chunks, options, &*counter, &Control::default()).ok()
     }
 

@@ -1,4 +1,4 @@
-//! Whether a file still says what is shown of it in part.
+//! Checks whether a file still says what is shown of it in part.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use ctx::resolve::LONGEST_LINE;
 use ctx::source::{SourceError, Text};
 use ctx::syntax::{beginning, is_mark, is_prose, language_name};
 
-/// Each line of `shown` but marks for what is left out has to be one of the lines in `span`, in
-/// their order. Of prose an excerpt may begin and end between the words of a line, and anywhere in
-/// one that is too long to be shown whole; shorter renditions show the beginning of a line that is
-/// too long for them. O(bytes of both).
+/// Each line of `shown`, except marks for omitted text, must be one of the lines in `span`, in
+/// their order. An excerpt of prose may begin and end between the words of a line, and anywhere in
+/// a line that is too long to be shown whole; shorter renditions show the beginning of a line that
+/// is too long for them. O(bytes of both).
 ///
 /// # Errors
-/// What is not there.
+/// The text that is missing.
 pub(super) fn stands(
     shown: &str,
     rendition: RenditionKind,
@@ -31,7 +31,7 @@ pub(super) fn stands(
     let is_prose = is_prose(path, language_name(path, text.as_str()));
     let is_short = !is_excerpt && rendition != RenditionKind::Full;
     let safe = neutralise(now, Slot::Text);
-    // No line end is replaced.
+    // No line ending is replaced.
     let mut left = safe.lines().zip(now.lines()).peekable();
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let is_mark = |line: Option<&&str>| line.is_none_or(|it| is_mark(it));
@@ -69,7 +69,7 @@ pub(super) fn stands(
                 }
                 Some(false) => _ = left.next(),
                 Some(true) => {
-                    // The next may be another part of it.
+                    // The next line may be another part of it.
                     if !cut.end {
                         left.next();
                     }
@@ -81,17 +81,17 @@ pub(super) fn stands(
     Ok(())
 }
 
-/// Where a line that is shown may begin and end within one of the file.
+/// Where a shown line may begin and end within one of the file.
 #[derive(Clone, Copy, Default)]
 struct Cut {
     start: bool,
     end: bool,
-    /// And no word of it is cut.
+    /// The same, and no word of it is cut.
     words: bool,
 }
 
 impl Cut {
-    /// Whether `part` is `line`, or what may be shown of it.
+    /// Whether `part` is `line`, or a part of it that may be shown.
     fn fits(self, part: &str, line: &str) -> bool {
         let is_word = |it: Option<char>| self.words && it.is_some_and(char::is_alphanumeric);
         let fits = |at: usize| {

@@ -10,12 +10,12 @@ use ctx::model::{BuiltContext, Format, Omitted, OmittedReason, Tokens};
 use super::{Check, Shown};
 use crate::emit;
 
-/// Sums of floating point numbers in another order differ by less.
+/// Sums of the same floating-point numbers in another order differ by less.
 const ROUNDING: f64 = 1e-9;
-/// Blocks tell relevance to a hundredth.
+/// Blocks state relevance to a hundredth.
 const HUNDREDTH: f64 = 0.005;
 
-/// All of it. `shown` are the blocks, where they are those of the receipt.
+/// All of these checks. `shown` are the blocks, if they match the receipt.
 pub(super) fn agrees(receipt: &BuiltContext, shown: Option<&[Shown<'_>]>) -> Check {
     let mut failures = Vec::new();
     citations(receipt, &mut failures);
@@ -29,7 +29,7 @@ pub(super) fn agrees(receipt: &BuiltContext, shown: Option<&[Shown<'_>]>) -> Che
     Check::new("receipt", "its parts agree".to_owned(), failures)
 }
 
-/// Each block has a citation of its own, and each citation is of something that is shown.
+/// Each block has a citation of its own, and each citation refers to something that is shown.
 fn citations(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let mut own = BTreeMap::new();
     for (number, included) in receipt.included.iter().enumerate() {
@@ -66,7 +66,7 @@ fn citations(receipt: &BuiltContext, failures: &mut Vec<String>) {
     }
 }
 
-/// What stands for a chunk that was left out is there, and is named where there has to be one.
+/// The chunk that stands for an omitted one exists, and is named where there must be one.
 fn omissions(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let included: BTreeSet<&str> = receipt.included.iter().map(|it| &*it.id).collect();
     let known: BTreeSet<&str> = receipt.omitted.iter().map(|it| &*it.id).collect();
@@ -104,7 +104,7 @@ fn has_no_room(omitted: &Omitted) -> bool {
     )
 }
 
-/// The value is that of what is shown, and the gap that between it and the bound.
+/// The value is that of the shown chunks, and the gap is that between it and the bound.
 fn certificate(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let told = receipt.certificate;
     let sum: f64 = receipt.included.iter().map(|it| it.value).sum();
@@ -130,7 +130,7 @@ fn certificate(receipt: &BuiltContext, failures: &mut Vec<String>) {
     }
 }
 
-/// The files are those of what is shown, each once.
+/// The files are those of the shown chunks, each once.
 fn files(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     let paths = receipt
@@ -144,7 +144,7 @@ fn files(receipt: &BuiltContext, failures: &mut Vec<String>) {
     }
 }
 
-/// The mean relevance, where the blocks tell their own.
+/// The mean relevance, if the blocks state their own.
 fn relevance(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String>) {
     let told = receipt.average_relevance;
     let mut sum = 0.0;
@@ -163,7 +163,7 @@ fn relevance(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<Str
     }
 }
 
-/// The notice tells of as many chunks as the receipt.
+/// The notice states as many chunks as the receipt.
 fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String>) {
     let count = |is_so: &dyn Fn(OmittedReason) -> bool| {
         receipt.omitted.iter().filter(|it| is_so(it.reason)).count()
@@ -188,11 +188,11 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     };
     let lost = receipt.omitted.iter().filter(is_lost).count();
     let merged = count(&|it| it == OmittedReason::MergedInto);
-    // Some are merged, and some left out as twins or for other reasons, before the context is
-    // built: it tells of none of these.
+    // Some chunks are merged, and some are left out as duplicates or for other reasons before the
+    // context is built: the notice counts none of these.
     let least = shown.len() + missing;
     let totals = least..=least + twins + merged;
-    // Once it did not tell of what says the same as something that is not shown.
+    // Earlier notices did not count duplicates of chunks that are not shown.
     let missing = BTreeSet::from([missing + lost, missing]);
     let told = missing.iter().filter(|&&it| it > 0);
     if told
@@ -202,8 +202,8 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         return;
     }
     if shown.is_empty() && matches!(receipt.format, Format::Markdown | Format::Plain) {
-        // The caller's own text may look like a notice; but with nothing shown, no other tokens are
-        // those of notices.
+        // The caller's own text may look like a notice; but if nothing is shown, only the notice
+        // itself counts in `tokens.notices`.
         if receipt.tokens.notices > Tokens::ZERO {
             failures.push(format!(
                 "the context tells of chunks that were left out, and not of {} of {}",
@@ -224,7 +224,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     }
 }
 
-/// The notice of the context, read past the blocks that are `shown`.
+/// The notice of the context, which follows the blocks that are `shown`.
 fn parsed_notice(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Option<Notice> {
     let mut blocks = shown.iter().map(|it| &it.block);
     let without_head = |it: &ctx::format::ParsedBlock| {
@@ -234,7 +234,7 @@ fn parsed_notice(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Option<Notice> 
     };
     let mut is_next = |block: &ctx::format::ParsedBlock| {
         let mut rest = blocks.clone();
-        // Where the caller's own text looks like a heading, what is shown has none.
+        // If the caller's own text looks like a heading, the blocks have none.
         let is_it = rest.next().is_some_and(|it| {
             it == block || it.body == block.body && without_head(it) == without_head(block)
         });
