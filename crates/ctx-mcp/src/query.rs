@@ -31,7 +31,7 @@ const LONGEST_QUERY: usize = 100_000;
 const LONGEST_SESSION: usize = 200;
 /// More hits are refused.
 const MOST_CHUNKS: usize = 5_000;
-/// Ids and warnings that a reply tells one by one.
+/// The most ids and warnings that a reply lists one by one.
 const TOLD: usize = 12;
 
 /// Beside a part that a session was sent before, parts worth less than this share of it are left
@@ -42,7 +42,7 @@ const LEAST_SHARE: f64 = 0.1;
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
-    /// Chunks that came in as well and could not be read.
+    /// Chunks that were passed in and could not be read.
     unreadable: usize,
     /// Chunks left out because they are worth little beside those sent before.
     weak: usize,
@@ -90,7 +90,7 @@ pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Repl
 /// Why there is no answer to a question.
 #[derive(Debug)]
 enum Unfound {
-    /// What was written just before may be the answer: the files are to be looked at once more.
+    /// The answer may have been written just before: the files must be scanned once more.
     Late,
     Fault(Fault),
 }
@@ -632,7 +632,7 @@ fn leave_out_weak(chunks: &mut Vec<Chunk>, already: &[Already]) -> usize {
     count - chunks.len()
 }
 
-/// What is told whatever fits.
+/// The part of a reply that does not depend on what fits.
 fn frame(material: &Material, already: &[Already], chunks: &[Chunk]) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
@@ -685,7 +685,7 @@ fn bare(id: &str) -> String {
     echo(id).trim_matches('"').to_owned()
 }
 
-/// The reply at its largest, but for the context: what is told besides must have its room.
+/// The reply at its largest, apart from the context, for which this leaves the room.
 fn most_told(frame: &Reply, material: &Material) -> Reply {
     let mut reply = frame.clone();
     go_on(&mut reply, 9_999, "0f0f0f0f0f0f-0f0f0f0f", material.tool);

@@ -329,8 +329,8 @@ impl Workspace {
         ))
     }
 
-    /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as
-    /// unreadable. Reads and parses files: not for a thread that must not wait.
+    /// Reads the text of `chunks` from their folders. Chunks whose path is in no folder are
+    /// reported as unreadable. Reads and parses files: not for a thread that must not wait.
     pub(crate) fn resolve(&self, chunks: Vec<Chunk>, overlaps: Overlaps) -> Resolved {
         let mut all = Resolved::default();
         let mut by_folder: Vec<Vec<Chunk>> = vec![Vec::new(); self.folders.len()];

@@ -522,11 +522,12 @@ impl OwnedStore {
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
-    /// Keeps `receipt` as that of the context `id`, and removes others that `keeping` no longer
-    /// allows: those that are too old, and the oldest while all take too many bytes. If these are
-    /// many, some are removed with each call. A context that is kept already becomes the latest.
-    /// One of a thread is forgotten with that, and is not kept if there is none: returns whether it
-    /// is kept. Returns before the data is on the disk, since a context can be built again.
+    /// Stores `receipt` as that of the context `id`, and removes others that `keeping` no longer
+    /// allows: expired ones, and the oldest while all together take too many bytes. If these are
+    /// many, some are removed with each call. A context that is already stored becomes the latest.
+    /// A receipt of a thread is removed with that thread, and is not stored if the thread does not
+    /// exist: returns whether it was stored. Returns before the data is on the disk, since a
+    /// context can be built again.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for an invalid id or name of a thread, or a NUL; those of the

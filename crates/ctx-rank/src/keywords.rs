@@ -86,7 +86,7 @@ impl Keywords {
     }
 }
 
-/// What a part of a file is called: its path and its names. Nothing where it is of no file.
+/// The names of a part of a file: its path and its own names. Empty if it is not of a file.
 pub fn chunk_names(chunk: &Chunk) -> impl Iterator<Item = &str> {
     let names = [&chunk.path, &chunk.name, &chunk.qualified_name];
     let names = names.into_iter().filter(|_| chunk.path.is_some());

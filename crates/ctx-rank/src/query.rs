@@ -1021,8 +1021,8 @@ fn is_data(term: &str, part: Part, region: Region) -> bool {
     term.len() > most && term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether what stands at `bytes` of `piece` is of a number in hexadecimal, as `0xc0001a2000` is.
-/// None has more than 32 digits.
+/// Whether the text at `bytes` of `piece` is part of a hexadecimal number such as `0xc0001a2000`. A
+/// number has at most 32 digits.
 fn is_in_hexadecimal(piece: &str, bytes: &Range<usize>) -> bool {
     const MOST: usize = 34;
     let is_of_run = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

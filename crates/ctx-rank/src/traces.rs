@@ -96,13 +96,14 @@ pub(crate) fn function_before_location(line: &str) -> Option<String> {
     name.or_else(|| function_line(text))
 }
 
-/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`,
-/// as Python has it of what it cannot read. And the same of the header of a panic of Rust.
+/// Whether a line that describes a call has no words but those of its path:
+/// `File "a/b.py", line 3`, as Python prints it for a file that it cannot parse, or the header of a
+/// Rust panic.
 pub(crate) fn is_of_path_alone(line: &str) -> bool {
     without_mark(line.trim()).starts_with("File \"") || panicked(line.trim()).is_some()
 }
 
-/// Removes the mark of a line that tells of an error in the output of pytest: `E     File "a.py"`.
+/// Removes the mark of an error line in the output of pytest: `E     File "a.py"`.
 fn without_mark(text: &str) -> &str {
     let marked = text.strip_prefix("E   ");
     marked.map_or(text, str::trim_start)

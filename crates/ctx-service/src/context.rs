@@ -42,7 +42,7 @@ pub struct PrimeContext {
     /// Its id among the contexts of the owner: a keyed hash of owner, thread, message and receipt.
     /// Byte-identical answers to one message have the same id.
     pub id: String,
-    /// The thread that it is of.
+    /// Its thread.
     pub thread: Option<String>,
     /// The handle for feedback on the whole context, if feedback is possible: see
     /// [`crate::Service::feedback`].

@@ -29,7 +29,7 @@ use crate::service::{
 };
 use crate::{Service, ServiceError, SigningKey};
 
-/// What the cache's key is of: changes whenever an older answer would be another one now.
+/// The form of the cache's key: it changes whenever an older answer would be a different one now.
 const FORM: &[u8] = b"prime context 5";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.

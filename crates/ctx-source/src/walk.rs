@@ -366,11 +366,10 @@ impl Root {
 }
 
 impl Root {
-    /// The ignore files that a walk which follows ignore rules heeds and that are in no folder it
-    /// lists, whether or not they exist: those of the folders above this one, and the
-    /// `info/exclude` of its git repository and of those that begin at `folders`, which are the
-    /// listed ones. Absolute paths, sorted. For whoever wants to know when a walk would find other
-    /// files. O(folders).
+    /// The ignore files that apply to a walk with ignore rules but are in no folder that it lists,
+    /// whether or not they exist: those of the folders above this one, and the `info/exclude` of
+    /// its git repository and of those that begin at `folders`, which are the listed ones. Absolute
+    /// paths, sorted. For callers that want to know when a walk would find other files. O(folders).
     pub fn rules_elsewhere<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Vec<PathBuf> {
         rules::elsewhere(self, folders)
     }

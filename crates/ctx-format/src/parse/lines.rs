@@ -74,7 +74,7 @@ struct Pending {
 struct Known<'k> {
     count: usize,
     is_block: &'k mut dyn FnMut(&ParsedBlock) -> bool,
-    /// The bytes that may still be read in vain.
+    /// The bytes that may still be read without result.
     spare: usize,
 }
 

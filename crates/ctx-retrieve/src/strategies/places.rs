@@ -357,7 +357,7 @@ fn nearest_line(part: &Part, line: u32) -> u32 {
     line.clamp(part.span.start(), part.span.end())
 }
 
-/// What is told where none of `frames` is found, if there are any.
+/// The warning if none of `frames` is found and there are any.
 fn no_call(frames: &[Frame]) -> Option<Warning> {
     let told = frames
         .iter()

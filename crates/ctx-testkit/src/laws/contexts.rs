@@ -185,7 +185,7 @@ pub fn is_sound(
     }
 }
 
-/// What is shown whole and said to be lines is as many, or that is told.
+/// A chunk that is shown whole with lines has as many lines as stated, or that is reported.
 #[track_caller]
 fn shows_the_lines_it_tells(chunks: &[Chunk], built: &BuiltContext) {
     let by_id: HashMap<&str, &Chunk> = chunks.iter().map(|it| (&*it.id, it)).collect();

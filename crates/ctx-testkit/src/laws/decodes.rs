@@ -5,11 +5,11 @@ use ctx_source::{Secrets, Text};
 
 use super::masks;
 
-/// Checks how the `bytes` of the file at `path` are decoded, and returns the text, with its secrets
-/// shown, if they are any:
+/// Checks how the `bytes` of the file at `path` are decoded, and returns the text with unmasked
+/// secrets, if the bytes are text:
 ///
 /// * UTF-8 is taken as it is, but for a byte order mark and returns that alone end lines;
-/// * no more is told as replaced than there are replacement characters;
+/// * no more characters are reported as replaced than there are replacement characters;
 /// * line numbers agree with a character-by-character reading, and with the lines of the model;
 /// * with secrets masked, the text is the same but for [`masks()`], and says how many
 ///   are on which lines.
