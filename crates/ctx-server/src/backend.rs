@@ -1,4 +1,4 @@
-//! What a store must offer to the server: everything that is kept, always of one owner.
+//! The interface of a store to the server: everything that is stored, always for one owner.
 
 use std::any::Any;
 use std::fmt;
@@ -616,7 +616,7 @@ pub struct Receipt {
     pub thread_id: Option<String>,
     /// How many items were found, by kind.
     pub stats: Stats,
-    /// The context, and why it is as it is.
+    /// The context with its receipt.
     pub receipt: Arc<BuiltContext>,
     /// The signals of each item, in the order shown; empty if they were not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

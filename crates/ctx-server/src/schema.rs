@@ -522,7 +522,7 @@ pub(crate) struct Receipt {
     /// The signals of each item, if the build that is stored requested them by `explain`.
     #[schema(nullable = false)]
     items: Option<Vec<crate::backend::Scored>>,
-    /// The context, and why it is as it is.
+    /// The context with its receipt.
     receipt: BuiltContext,
 }
 

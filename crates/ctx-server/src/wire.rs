@@ -116,7 +116,7 @@ impl Input for BuildRequest {
     }
 }
 
-/// Chunks that a context is wanted of.
+/// Chunks from which a context is to be assembled.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({
@@ -170,7 +170,7 @@ impl Input for Assembly {
     }
 }
 
-/// Files to be kept.
+/// Files to be stored.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({
@@ -222,7 +222,7 @@ impl Input for FilesRequest {
 }
 
 impl FilesRequest {
-    /// All that is wrong with the files, beside what is known of each.
+    /// All faults of the files, besides the known facts of each.
     fn all(&self, known: &[Option<Problem>]) -> Vec<Fault> {
         let mut looked = batch::Looked::default();
         let mut all = Vec::new();
@@ -290,7 +290,7 @@ impl Input for RemovalRequest {
     }
 }
 
-/// Whether a context, or a file in it, was of use.
+/// Whether a context, or a file in it, was useful.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FeedbackRequest {
@@ -309,7 +309,7 @@ impl Input for FeedbackRequest {
     }
 }
 
-/// What a model answered to a context.
+/// A model's answer to a context.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"answer": "A price is rounded down to five cents [fil-9f2a1c]."}))]
@@ -330,7 +330,7 @@ impl Input for ResolveRequest {
 /// The most characters of a title, which may be empty.
 const TITLE_CHARS: usize = 256;
 
-/// A thread to be begun.
+/// A thread to be created.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "prices", "title": "How prices are rounded", "pinned": ["src/price.rs"]}))]
@@ -369,7 +369,7 @@ impl Input for ThreadRequest {
     }
 }
 
-/// What is to change of a thread.
+/// A change of a thread.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"title": "How prices are rounded, and where"}))]
@@ -380,7 +380,7 @@ pub(crate) struct ThreadChange {
     pub(crate) title: Change,
 }
 
-/// What is to become of a text that there may be.
+/// A change of an optional text.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Change {
     /// It stays as it is.
@@ -415,7 +415,7 @@ fn check_title(title: Option<&str>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is to be pinned to a thread.
+/// The new pins of a thread.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"pinned": ["src/price.rs:1-2"]}))]
@@ -434,7 +434,7 @@ impl Input for PinsRequest {
     }
 }
 
-/// A message to be kept.
+/// A message to be stored.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "m-1", "role": "user", "content": "Are prices rounded?"}))]

@@ -43,14 +43,14 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How many events may wait for a slow reader; there are no more stages than that.
 const EVENTS: usize = 16;
 
-/// Build the context for a message of a thread: what it is about, what was said before, what is
-/// pinned.
+/// Build the context for a message of a thread: what the message is about, what was said before,
+/// and what is pinned.
 ///
 /// With `Accept: text/event-stream` the answer is a stream of events (`BuildEvent`): `progress` as
-/// each stage begins, and at last either `result`, with the same data as the JSON answer, or
-/// `problem`. If there is no place, or the thread does not exist, the status says so and no stream
-/// is sent. Of `application/json` and `text/event-stream` the one with the larger `q` is sent, of
-/// equal ones the first, and JSON if neither is mentioned. Closing the connection cancels the
+/// each stage begins, and finally either `result`, with the same data as the JSON answer, or
+/// `problem`. If there is no slot, or the thread does not exist, the status says so and no stream
+/// is sent. Of `application/json` and `text/event-stream` the one with the larger `q` is sent; if
+/// these are equal, the first; and JSON if neither is mentioned. Closing the connection cancels the
 /// build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (schema::BuildEvent = "text/event-stream"))),
@@ -245,8 +245,8 @@ fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
 
 /// Report whether a context, or a file in it, was useful.
 ///
-/// Only the first vote on a file per context counts (`counted`). A context is what has one `id`:
-/// those of two messages are voted on each, even if their texts are equal.
+/// Only the first vote on a file of a context counts (`counted`). Contexts are distinguished by
+/// `id`: those of two messages can each be voted on, even if their texts are equal.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
     (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
@@ -271,11 +271,11 @@ pub(crate) async fn feedback(
     Ok(plain(StatusCode::OK, data))
 }
 
-/// An earlier context, and why it is as it is.
+/// An earlier context with its receipt.
 ///
-/// Receipts are kept for a day by default, and shorter if those of an owner exceed 256 MiB: the
-/// oldest make room. Older ones are deleted when others are written. The detail of a 404 states how
-/// long they are kept.
+/// Receipts are kept for a day by default, and for less if those of an owner exceed 256 MiB: the
+/// oldest make room. Expired ones are deleted when others are written. The detail of a 404 states
+/// how long they are kept.
 #[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "The context", body = Reply<schema::Receipt, ContextMeta>),
@@ -298,9 +298,9 @@ pub(crate) async fn receipt(
 
 /// Remove the receipt of an earlier context, and the context from the cache.
 ///
-/// What it showed can no longer be read, cited by its labels or resolved. Votes that were counted
-/// stay, and the context's handles are good for votes until they expire. The receipts of a thread
-/// are removed with it. A build that is sent again is built again, and its receipt is kept.
+/// Its content can no longer be read, cited by labels or resolved. Counted votes remain, and the
+/// context's handles are valid for votes until they expire. The receipts of a thread are removed
+/// with it. If the same request is sent again, the context is built again, and its receipt is kept.
 #[utoipa::path(delete, path = "/v1/context/{id}", operation_id = "remove_receipt", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is removed", body = Reply<RemovedContext, NoMeta>),

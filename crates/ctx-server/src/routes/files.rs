@@ -16,11 +16,10 @@ use crate::wire::{
     RemovalRequest, Reply,
 };
 
-/// Keep files, each in the place of what had its path. They are found as soon as this is answered.
-/// Secrets in them are masked before they are kept. Files of keys and settings (`.env`, `*.env`,
+/// Store files, each replacing the file at its path. They can be found as soon as this is answered.
+/// Secrets in them are masked before they are stored. Files of keys and settings (`.env`, `*.env`,
 /// `*.pem`, `*.key`, `id_rsa`, …) are refused by their names, and so are `.ctx` and `.ctxignore`,
-/// as the description of a file's `path` says; all that are at fault are in the `errors` of the
-/// problem.
+/// as the description of a file's `path` says; the `errors` of the problem list all faulty files.
 #[utoipa::path(post, path = "/v1/files", tag = "files", request_body = FilesRequest, responses(
     (status = 200, description = "All of them are kept", body = Reply<Ingested, FilesMeta>),
     (status = "4XX", description = "None of them is kept that was not", body = Problem, content_type = "application/problem+json"),
@@ -94,10 +93,10 @@ pub(crate) async fn list(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// A file with its text, as it was stored last.
+/// A file with its text, as it was last stored.
 ///
-/// The text is the one that contexts show parts of: secrets are masked in it, as `hash` and `bytes`
-/// say, which are those of the list of files.
+/// Contexts show parts of this text: secrets are masked in it. `hash` and `bytes` are those of the
+/// masked text, as in the list of files.
 #[utoipa::path(get, path = "/v1/files/content", operation_id = "read_file", tag = "files", params(FileQuery), responses(
     (status = 200, description = "The file", body = Reply<FileText, NoMeta>),
     (status = "4XX", description = "There is no such file, or the request is at fault", body = Problem, content_type = "application/problem+json"),

@@ -77,8 +77,8 @@ async fn begin(
 
 /// List threads, the last created or the last active first.
 ///
-/// A thread that becomes active while it is listed in that order moves to the beginning, which the
-/// caller has had: no thread is listed twice, and all that stay as they are are listed.
+/// In that order, a thread that becomes active during listing moves to the beginning, which the
+/// caller has already read: no thread is listed twice, and none that stays as it is is missed.
 #[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(ThreadsQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
     (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
@@ -113,10 +113,11 @@ pub(crate) async fn get(
     Ok(plain(StatusCode::OK, thread.await?))
 }
 
-/// Change the title of a thread, and return what it is then.
+/// Change the title of a thread, and return the changed thread.
 ///
-/// What the body does not name stays as it is, and null removes it (RFC 7396). Pins are replaced by
-/// `PUT /v1/threads/{id}/pinned`. It is no activity of the thread.
+/// Fields that the body does not contain stay as they are, and null removes a value (RFC 7396).
+/// Pins are replaced by `PUT /v1/threads/{id}/pinned`. Changing the title is not activity of the
+/// thread.
 #[utoipa::path(patch, path = "/v1/threads/{id}", operation_id = "change_thread", tag = "threads", request_body = ThreadChange,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is changed", body = Reply<Thread, NoMeta>),
