@@ -49,7 +49,7 @@ struct Material {
     given: Given,
     warnings: Vec<Warning>,
     notes: Vec<String>,
-    /// What to say where there is nothing to show.
+    /// The text of the reply if there is nothing to show.
     nothing: &'static str,
     tool: &'static str,
     /// Whether it answers a question, and does not continue an answer.
@@ -674,7 +674,7 @@ fn warn(reply: &mut Reply, warnings: &[Warning], is_told: impl Fn(&Warning) -> b
     }
 }
 
-/// The id, and the name where there is one.
+/// The id, and the name if there is one.
 fn named(it: &Already) -> String {
     let name = it.name.as_deref().map(echo);
     let name = name.map_or_else(String::new, |it| format!(" {it}"));
@@ -700,18 +700,18 @@ fn most_told(frame: &Reply, material: &Material) -> Reply {
     reply
 }
 
-/// What became of all that came in and was not sent before.
+/// What became of all chunks that were passed in or found and not sent before.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
-    /// So many are shown by themselves,
+    /// Shown by themselves.
     included: usize,
-    /// so many with one of those, which has their lines or says the same,
+    /// Shown as part of an included one, which has their lines or says the same.
     merged: usize,
-    /// so many did not fit,
+    /// Left out for lack of room.
     left: usize,
-    /// so many could not be read,
+    /// Left out because they could not be read.
     unreadable: usize,
-    /// and so many are worth little beside what was sent before.
+    /// Left out because they are worth little beside what was sent before.
     weak: usize,
 }
 

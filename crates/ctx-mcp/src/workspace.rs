@@ -47,8 +47,8 @@ struct Search {
 }
 
 impl Search {
-    /// For who came then: what was looked at since is as it was when asked for, however long that
-    /// took.
+    /// Whether the index is recent enough for a call that began at `came`: it was checked after
+    /// that, however long the call has waited since, or, if `since` allows it, shortly before now.
     fn is_fresh(&self, came: Instant, since: Since) -> bool {
         let is_late = |at: Instant| since == Since::Lately && at.elapsed() < FRESH;
         self.looked.is_some_and(|at| at >= came || is_late(at))
@@ -194,11 +194,11 @@ fn open(root: Root, location: &IndexLocation, resolver: &Resolver) -> Result<Sea
     })
 }
 
-/// What came of looking for changes.
+/// The result of looking for changes.
 struct Look {
     /// When the index was up to date, if it is.
     at: Option<Instant>,
-    /// What to know where it is not.
+    /// A note for the reply if it is not up to date.
     note: Option<&'static str>,
     /// Whether there were any.
     indexed: bool,
@@ -251,7 +251,7 @@ fn has_files(index: &Index) -> bool {
     index.status().is_ok_and(|it| it.files > 0)
 }
 
-/// The folders of one client. A path is relative to the folder where there is one; where there are
+/// The folders of one client. A path is relative to the folder if there is one; if there are
 /// several, it begins with the folder's name.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
@@ -259,8 +259,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Names each folder by the last part of its path, and equals by a number besides that makes
-    /// the name of no other.
+    /// Names each folder by the last part of its path. Equal names get a number, chosen so that it
+    /// makes no name of another folder.
     pub(crate) fn new(folders: Vec<Arc<Folder>>) -> Self {
         let names: Vec<String> = folders.iter().map(|it| last_part(it.path())).collect();
         let mut taken = BTreeSet::new();
@@ -279,7 +279,7 @@ impl Workspace {
         }
     }
 
-    /// The paths of the folders, in order: who reads the same ones may see the same.
+    /// The paths of the folders, in order: clients that read the same ones may see the same.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let roots = self.folders.iter().map(|(_, it)| it.path().to_owned());
         let mut roots: Vec<PathBuf> = roots.collect();

@@ -19,8 +19,8 @@ struct Keyword {
 }
 
 impl Keywords {
-    /// Those of `query` that say most of what it is about, by its names and its first so many
-    /// `terms`, in the order in which they are first written. O(bytes of the question).
+    /// The words of `query` that say most of what it is about: its names and its first `terms`
+    /// terms, in the order in which they are first written. O(bytes of the question).
     pub fn of(query: &Query, terms: usize) -> Self {
         let mut analyzer = Analyzer::default();
         let names = query

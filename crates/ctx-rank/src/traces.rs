@@ -122,7 +122,7 @@ fn panicked(text: &str) -> Option<Frame> {
     })
 }
 
-/// What the header of a panic of Rust says, where it does, and its location.
+/// The message, if it is on the same line, and the location in the header of a Rust panic.
 fn parts_of_panic(text: &str) -> Option<(Option<&str>, &str)> {
     let (_, rest) = text.strip_prefix("thread '")?.split_once("' ")?;
     // The number of the thread, since 2025.

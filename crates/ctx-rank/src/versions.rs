@@ -16,7 +16,8 @@ const TAILS: [&str; 14] = [
     "snapshot",
 ];
 
-/// So many versions make a line a list of them, if at least one word in as many has one.
+/// The fewest versions that make a line a list of versions; at least one word in as many must have
+/// one.
 const LISTED: usize = 3;
 
 /// What a line lists.

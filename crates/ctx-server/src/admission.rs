@@ -35,10 +35,9 @@ use crate::Owner;
 use crate::bodies::Room;
 use crate::problem::Problem;
 
-/// How long an owner is about after its last request: meanwhile no other has all turns.
+/// How long an owner counts as active after its last request: meanwhile no other has all turns.
 const ABOUT: Duration = Duration::from_secs(10);
-/// Of so many owners it is remembered how long their work takes. When there are more, all are
-/// forgotten.
+/// The most owners whose mean work time is remembered. If there are more, all are forgotten.
 const KNOWN: usize = 4096;
 
 /// The slots for one kind of work.
@@ -173,7 +172,7 @@ pub(crate) struct Slot {
     since: Instant,
 }
 
-/// A place in line, or behind the write of its owner that stands there.
+/// A place in the queue, or behind its owner's write in the queue.
 #[derive(Debug)]
 struct Place {
     number: u64,

@@ -16,14 +16,14 @@ pub(crate) const SHORT: usize = 12;
 pub(crate) const FEW_WORDS: usize = 3;
 /// A longer one, in bytes, is nothing that anybody says twice.
 pub(crate) const LONG: usize = 200;
-/// A phrase that more texts have is nobody's in particular.
+/// A phrase that more texts have is not specific to any of them.
 pub(crate) const MOST_TEXTS: usize = 8;
 /// Letters beside those of ASCII whose lower case is, or begins with, one of those: the sign of
 /// Kelvin, and an I with a dot.
 const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
-/// So many words of a phrase are looked for before all of it is.
+/// The number of words of a phrase that are searched for before all of it is.
 const WORDS: usize = 3;
-/// So many options of commands are looked for.
+/// The most command options that are searched for.
 const OPTIONS: usize = 4;
 
 /// What raises a part.
@@ -177,7 +177,7 @@ enum Form {
 }
 
 impl Phrase {
-    /// `None` where no word of it has a letter or digit of ASCII.
+    /// `None` if no word of it has an ASCII letter or digit.
     fn new(plain: String, form: Form) -> Option<Self> {
         let words = plain.split(|it: char| !it.is_ascii_alphanumeric());
         let mut words: Vec<&str> = words.filter(|it| !it.is_empty()).collect();

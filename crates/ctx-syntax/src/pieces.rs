@@ -17,7 +17,7 @@ const LONG_DECLARATION: u32 = 15;
 const LARGE: u32 = 150;
 /// Lines outside definitions are cut into parts of about this many.
 const RUN: u32 = 40;
-/// A heading in a comment ends the part before it, if that has so many lines.
+/// A heading in a comment ends the part before it, if that has at least this many lines.
 const SHORTEST_RUN: usize = 10;
 /// The most bytes, approximately, of a part outside definitions and of a section: prose may have a
 /// paragraph per line.
@@ -137,9 +137,9 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     pieces
 }
 
-/// Gives each part of attributes and decorators alone to the one behind it, or, where that is the
-/// last, to the one before it: by themselves they say nothing. One remains where it is all there
-/// is, or where both together have more bytes than a part may have.
+/// Joins each part that consists only of attributes and decorators to the part after it or, if it
+/// is the last, to the one before it: by itself it says nothing. It remains a part if there is no
+/// other, or if both together have more bytes than a part may have.
 fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
     let rows = |span: LineSpan| span.start() as usize - 1..span.end() as usize;
     let fits = |span: LineSpan| {
@@ -323,10 +323,9 @@ enum Form {
     Lines,
 }
 
-/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines
-/// at the ends, from the line that opens the comment or string that they begin with, in parts that
-/// end at blank lines where they can, which the empty lines of a comment are as well, and before
-/// the headings of one.
+/// Rows `first..last` as spans: a definition as a whole; anything else without blank lines at its
+/// ends, from the line that opens the comment or string at its beginning, and in parts that end, if
+/// possible, at blank lines (or empty lines of a comment) and before headings of a comment.
 fn cut(lines: &[&str], first: usize, last: usize, form: Form) -> Vec<LineSpan> {
     let is_whole = form == Form::Definition;
     let rows = match form {

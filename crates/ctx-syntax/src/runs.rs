@@ -1,34 +1,33 @@
-//! Where runs of lines may end and begin: at rows that say nothing, and at the headings of what
-//! comments say.
+//! Where runs of lines may begin and end: at blank rows, and at headings within comments.
 
 /// What a row is to a run of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Row {
     /// Anything else.
     Plain,
-    /// Nothing, or the mark of a comment with nothing behind it.
+    /// A blank row, or only the mark of a comment.
     Empty,
-    /// The same mark between the fences of code that a comment has.
+    /// The same mark within a fenced code block of the comment.
     EmptyInCode,
-    /// A heading in a comment or in a string that documents.
+    /// A heading in a comment or in a documentation string.
     Heading,
 }
 
-/// Marks of comments to the end of the line; one is looked for before what it begins with.
+/// Marks of comments that end with the line; each is tried before those that are its beginning.
 const MARKS: [&str; 8] = ["///", "//!", "//", "#", "--", ";;", "%%", "%"];
-/// What a line that underlines a heading is made of.
+/// The characters of a line that underlines a heading.
 const UNDERLINES: [char; 4] = ['=', '-', '~', '^'];
-/// A line of fewer characters underlines nothing.
+/// A shorter line underlines nothing.
 const SHORTEST_UNDERLINE: usize = 3;
 
-/// What a row says, by where it stands.
+/// The text of a row, by where it is.
 #[derive(Clone, Copy, Debug)]
 enum Said<'t> {
-    /// Nothing: it is blank, or code.
+    /// None: it is blank, or code.
     Nothing,
-    /// What is behind the mark of a comment, or in a comment of several lines.
+    /// The text after a comment mark, or within a comment of several lines.
     Comment(&'t str),
-    /// What is in a string of several lines.
+    /// The text within a string of several lines.
     Text(&'t str),
 }
 

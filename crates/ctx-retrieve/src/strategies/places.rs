@@ -438,7 +438,7 @@ fn is_met(part: &Part, mention: &FileMention) -> bool {
 
 /// What a frame may refer to.
 struct Readings {
-    /// The languages that it may be of, where its file tells.
+    /// The languages that it may be in, if its file shows that.
     family: Option<&'static [&'static str]>,
     /// Its function, unless it is anonymous.
     name: Option<String>,
