@@ -33,6 +33,16 @@ pub struct StoredThread {
     pub activity: i64,
 }
 
+/// Which thread has a name: another that begins in the name after it was removed is not the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BegunThread {
+    /// Its name.
+    pub thread: String,
+    /// Its number among the threads of its owner, in the order in which they began.
+    pub number: i64,
+}
+
 /// A message of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -179,7 +189,7 @@ const ADD: &str = "
 /// old. At most 64 at a time.
 const KEEP: &str = "
     WITH its AS MATERIALIZED (
-        SELECT FROM ctx.threads WHERE owner = $1 AND thread = $6::text FOR KEY SHARE
+        SELECT FROM ctx.threads WHERE owner = $1 AND thread = $6::text AND number = $7::bigint FOR KEY SHARE
     ), kept AS (
         INSERT INTO ctx.contexts (owner, id, receipt, thread)
         SELECT $1, $2, $3, $6::text WHERE $6::text IS NULL OR EXISTS (SELECT FROM its)
@@ -312,20 +322,21 @@ impl OwnedStore {
         Ok(rows.first().map(stored_thread))
     }
 
-    /// Whether `thread` was begun.
+    /// The thread that has this name now, if there is one.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn has_thread(&self, thread: &str) -> Result<bool, StoreError> {
+    pub async fn begun_thread(&self, thread: &str) -> Result<Option<BegunThread>, StoreError> {
         if thread.contains('\0') {
-            return Ok(false);
+            return Ok(None);
         }
-        let sql = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2";
+        let sql = "SELECT number FROM ctx.threads WHERE owner = $1 AND thread = $2";
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &thread];
-        Ok(!self
-            .read("look for a thread", sql, &values)
-            .await?
-            .is_empty())
+        let rows = self.read("look for a thread", sql, &values).await?;
+        Ok(rows.first().map(|row| BegunThread {
+            thread: thread.to_owned(),
+            number: row.get(0),
+        }))
     }
 
     /// The thread of this name and the number of its messages; `None` if it was never begun.
@@ -525,27 +536,24 @@ impl OwnedStore {
     /// Stores `receipt` as that of the context `id`, and removes others that `keeping` no longer
     /// allows: expired ones, and the oldest while all together take too many bytes. If these are
     /// many, some are removed with each call. A context that is already stored becomes the latest.
-    /// A receipt of a thread is removed with that thread, and is not stored if the thread does not
-    /// exist: returns whether it was stored. Returns before the data is on the disk, since a
-    /// context can be built again.
+    /// A receipt of a thread is removed with that thread, and is not stored if the thread is gone,
+    /// even if another has begun in its name: returns whether it was stored. Returns before the
+    /// data is on the disk, since a context can be built again.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] for an invalid id or name of a thread, or a NUL; those of the
-    /// database.
+    /// [`StoreError::Invalid`] for an invalid id or a NUL; those of the database.
     pub async fn keep_context(
         &self,
         id: &str,
         receipt: &str,
-        thread: Option<&str>,
+        thread: Option<&BegunThread>,
         keeping: Retention,
     ) -> Result<bool, StoreError> {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;
-        if let Some(thread) = thread {
-            check_key("the name of the thread", thread)?;
-        }
         let (age, bytes) = keeping.values();
-        let values: [&(dyn ToSql + Sync); 5] = [&id, &receipt, &age, &bytes, &thread];
+        let (thread, number) = (thread.map(|it| &it.thread), thread.map(|it| it.number));
+        let values: [&(dyn ToSql + Sync); 6] = [&id, &receipt, &age, &bytes, &thread, &number];
         let kept = self.write_rows("keep a context", Mode::Notes, KEEP, &values);
         Ok(kept.await?.first().is_some_and(|row| row.get(0)))
     }

@@ -24,7 +24,7 @@ mod transaction;
 mod usage;
 
 pub use address::{check_address, host};
-pub use conversations::{Added, Retention, StoredMessage, StoredThread};
+pub use conversations::{Added, BegunThread, Retention, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};
 pub use ingest::{Bounds, FileText, Stored};

@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
+use crate::conversations::BegunThread;
 use crate::store::OwnedStore;
 use crate::threads::message;
 
@@ -52,9 +53,9 @@ pub(crate) struct Progress {
 }
 
 const OPENING: &str = "
-    SELECT s.is_there, coalesce(s.generation, 0), coalesce(s.votes, 0), s.pinned, r.paths, r.times, m.id, m.role, m.content, m.created_at, m.number
+    SELECT s.begun, coalesce(s.generation, 0), coalesce(s.votes, 0), s.pinned, r.paths, r.times, m.id, m.role, m.content, m.created_at, m.number
     FROM (
-        SELECT EXISTS (SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2) AS is_there,
+        SELECT (SELECT number FROM ctx.threads WHERE owner = $1 AND thread = $2) AS begun,
             (SELECT generation FROM ctx.owners WHERE owner = $1) AS generation,
             (SELECT counted FROM ctx.votes WHERE owner = $1) AS votes,
             ARRAY(SELECT what FROM ctx.pinned WHERE owner = $1 AND thread = $2 ORDER BY number LIMIT $4::int) AS pinned
@@ -74,8 +75,8 @@ const OPENING: &str = "
     ORDER BY m.number";
 
 impl OwnedStore {
-    /// A handle for one request about `thread`, and whether the thread was begun. The state of
-    /// files and votes, the pins, the last `messages` messages and the `recent` files shown last
+    /// A handle for one request about `thread`, and the thread, if there is one. The state of files
+    /// and votes, the pins, the last `messages` messages and the `recent` files shown last
     /// are read now, together, and later calls rely on them: they are never older than this call,
     /// but may miss what other processes write meanwhile. Not to be kept longer than the request.
     ///
@@ -86,7 +87,7 @@ impl OwnedStore {
         thread: &str,
         messages: usize,
         recent: usize,
-    ) -> Result<(OwnedStore, bool), StoreError> {
+    ) -> Result<(OwnedStore, Option<BegunThread>), StoreError> {
         // No thread has this name.
         let thread = if thread.contains('\0') { "" } else { thread };
         let limits = self.limits();
@@ -115,9 +116,13 @@ impl OwnedStore {
             counting: Mutex::new(progress.generation),
             defining: Mutex::default(),
         };
-        let is_there = first.is_some_and(|row| row.get(0));
+        let number: Option<i64> = first.and_then(|row| row.get(0));
+        let begun = number.map(|number| BegunThread {
+            thread: thread.to_owned(),
+            number,
+        });
         self.note_generation(progress.generation);
-        Ok((self.begun(opening), is_there))
+        Ok((self.begun(opening), begun))
     }
 
     /// The generation that the files had, at least, when [this request began](Self::opened). Data

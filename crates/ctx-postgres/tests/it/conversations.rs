@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ctx_model::UnixSeconds;
-use ctx_postgres::{Added, OwnedStore, Store, StoredMessage};
+use ctx_postgres::{Added, BegunThread, OwnedStore, Store, StoredMessage};
 use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, Message, References as _, Threads as _,
     Usefulness, Vote,
@@ -185,7 +185,11 @@ async fn a_request_sees_the_data_as_it_was_when_it_began() {
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     for thread in ["", "t", "no\0ne", "' OR ''='"] {
-        assert!(!store.opened(thread, 9, 9).await.unwrap().1, "{thread:?}");
+        assert_eq!(
+            store.opened(thread, 9, 9).await.unwrap().1,
+            None,
+            "{thread:?}"
+        );
     }
     let pinned = names(&["b.rs", "a.rs"]);
     let begun = store.begin_thread("t", None, &pinned, 1, 10).await;
@@ -204,8 +208,9 @@ async fn a_request_sees_the_data_as_it_was_when_it_began() {
             UnixSeconds::new(count),
         );
         store.append("t", &message).await.unwrap();
-        let (request, is_there) = store.opened("t", 3, 9).await.unwrap();
-        assert!(is_there);
+        let (request, begun) = store.opened("t", 3, 9).await.unwrap();
+        assert_eq!(begun, store.begun_thread("t").await.unwrap());
+        assert!(begun.is_some());
         // As many as were read, fewer, and more, which are asked for.
         for limit in [3, 2, 0, 20] {
             let wanted = store.messages("t", limit).await.unwrap();
@@ -439,21 +444,25 @@ async fn contexts_are_forgotten_one_by_one_and_with_their_thread() {
     let fresh = fresh!();
     let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     let long = crate::keeping(3_600, 1_000);
-    let keep = async |store: &OwnedStore, id: &str, thread: Option<&str>| {
+    let begin = async |store: &OwnedStore, thread: &str| {
+        store.begin_thread(thread, None, &[], 1, 99).await.unwrap();
+        store.begun_thread(thread).await.unwrap().unwrap()
+    };
+    let keep = async |store: &OwnedStore, id: &str, thread: Option<&BegunThread>| {
         store.keep_context(id, "{}", thread, long).await.unwrap()
     };
-    for store in [&alice, &bob] {
-        for thread in ["t", "u"] {
-            store.begin_thread(thread, None, &[], 1, 9).await.unwrap();
-        }
+    let mut of_alice = Vec::new();
+    for store in [&bob, &alice] {
+        let (t, u) = (begin(store, "t").await, begin(store, "u").await);
         for (id, thread) in [
-            ("1", Some("t")),
-            ("2", Some("t")),
-            ("3", Some("u")),
+            ("1", Some(&t)),
+            ("2", Some(&t)),
+            ("3", Some(&u)),
             ("4", None),
         ] {
             assert!(keep(store, id, thread).await);
         }
+        of_alice = vec![t, u];
     }
     let there = async |store: &OwnedStore| {
         let mut there = Vec::new();
@@ -471,9 +480,16 @@ async fn contexts_are_forgotten_one_by_one_and_with_their_thread() {
     assert!(alice.forget_thread("t").await.unwrap());
     assert_eq!(there(&alice).await, ["3", "4"]);
     assert_eq!(there(&bob).await, ["1", "2", "3", "4"]);
-    // None is kept of a thread that there is not, also of another owner's.
-    assert!(!keep(&alice, "5", Some("t")).await);
-    assert!(!keep(&alice, "5", Some("none")).await);
+    // None is kept of a thread that is gone, also where another owner has it, or another begins in
+    // its name.
+    assert_eq!(alice.begun_thread("t").await.unwrap(), None);
+    assert!(!keep(&alice, "5", Some(&of_alice[0])).await);
+    let again = begin(&alice, "t").await;
+    assert_ne!(again, of_alice[0]);
+    assert!(!keep(&alice, "5", Some(&of_alice[0])).await);
+    assert_eq!(alice.context("5").await.unwrap(), None);
+    assert!(keep(&alice, "5", Some(&again)).await);
+    assert!(alice.forget_thread("t").await.unwrap());
     assert_eq!(alice.context("5").await.unwrap(), None);
     let client = raw(&fresh.url).await;
     let bytes = "SELECT k.bytes = sum(c.bytes) FROM ctx.kept k JOIN ctx.contexts c USING (owner)
@@ -483,9 +499,9 @@ async fn contexts_are_forgotten_one_by_one_and_with_their_thread() {
     }
     // One that is kept while its thread is forgotten is either not kept, or forgotten with it.
     for turn in 0..20 {
-        let (thread, id) = (format!("t{turn}"), format!("c{turn}"));
-        alice.begin_thread(&thread, None, &[], 1, 99).await.unwrap();
-        let (forgetting, name) = (alice.clone(), thread.clone());
+        let (name, id) = (format!("t{turn}"), format!("c{turn}"));
+        let thread = begin(&alice, &name).await;
+        let forgetting = alice.clone();
         let forgotten = tokio::spawn(async move { forgetting.forget_thread(&name).await });
         let _ = keep(&alice, &id, Some(&thread)).await;
         assert!(forgotten.await.unwrap().unwrap());

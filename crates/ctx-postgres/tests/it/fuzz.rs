@@ -180,10 +180,11 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     is_documented(store.set_title("t", Some(text)).await)?;
     is_documented(
         store
-            .keep_context(text, "{}", Some(text), crate::keeping(60, 9))
+            .keep_context(text, "{}", None, crate::keeping(60, 9))
             .await,
     )?;
     is_documented(store.opened(text, 5, 5).await)?;
+    is_documented(store.begun_thread(text).await)?;
     is_documented(store.contexts_with(&pinned, 9).await)?;
     is_documented(store.forget_thread(text).await)?;
     is_documented(store.forget_context(text).await)?;

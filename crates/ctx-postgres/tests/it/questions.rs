@@ -241,8 +241,8 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
         rows.extend(each("an exchange", exchange));
     }
     rows.extend(each("references", store.pinned(thread).await?));
-    let is_there = store.has_thread(thread).await?;
-    rows.extend(is_there.then(|| ("has a thread", thread.to_owned())));
+    let begun = store.begun_thread(thread).await?;
+    rows.extend(begun.map(|it| ("has a thread", it.thread)));
     let listed = store.listed_threads(Some(number), limit).await?;
     // Their numbers are those of the database.
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));

@@ -116,7 +116,7 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
             let vote = Vote::new("k", "a.rs", Usefulness::Useful, UnixSeconds::new(1));
             match n {
                 0 => it.set_pins("t", &[]).await.map(drop).map_err(said),
-                1 => it.has_thread("t").await.map(drop).map_err(said),
+                1 => it.begun_thread("t").await.map(drop).map_err(said),
                 2 => (it.pin("t", "a.rs").await).map_err(|it| it.on_one_line()),
                 3 => it.ingest(vec![file]).await.map(drop).map_err(said),
                 _ => it

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_postgres::{
-    Added, Limits, OwnedStore, Store, StoreError, StoredFile, StoredMessage, StoredThread,
+    Added, BegunThread, Limits, OwnedStore, Store, StoreError, StoredFile, StoredMessage,
+    StoredThread,
 };
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Retriever, TaskScope};
@@ -106,8 +107,12 @@ impl Postgres {
         self.store.owner(owner.as_str()).map_err(failed)
     }
 
-    /// The store of `owner` for one request about `thread`, and whether that thread exists.
-    async fn opened(&self, owner: &Owner, thread: &str) -> Result<(OwnedStore, bool)> {
+    /// The store of `owner` for one request about `thread`, and that thread, if it exists.
+    async fn opened(
+        &self,
+        owner: &Owner,
+        thread: &str,
+    ) -> Result<(OwnedStore, Option<BegunThread>)> {
         let store = self.owned(owner)?;
         // As many messages and files as a build reads.
         let options = PrimeOptions::default();
@@ -122,8 +127,8 @@ impl Postgres {
             Err(error) => {
                 // A context can be built without these messages, which each source requests again.
                 tracing::warn!(cause = cause(&error), "a request cannot begin at once");
-                let has_thread = store.has_thread(thread).await.map_err(failed)?;
-                Ok((store.for_request(), has_thread))
+                let begun = store.begun_thread(thread).await.map_err(failed)?;
+                Ok((store.for_request(), begun))
             }
         }
     }
@@ -158,8 +163,8 @@ impl Backend for Postgres {
 
     async fn build(&self, owner: &Owner, request: PrimeRequest, job: &Job) -> Result<Prime> {
         let thread = request.thread.as_deref().unwrap_or_default();
-        let (store, has_thread) = self.opened(owner, thread).await?;
-        if let Some(id) = request.thread.as_ref().filter(|_| !has_thread) {
+        let (store, begun) = self.opened(owner, thread).await?;
+        if let Some(id) = request.thread.as_ref().filter(|_| begun.is_none()) {
             return Err(Thread::not_found(id));
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
@@ -170,13 +175,14 @@ impl Backend for Postgres {
         if !is_kept {
             let receipt = serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?;
-            let thread = prime.thread.as_deref();
-            let kept = store.keep_context(prime.id(), &receipt, thread, keeping);
+            let kept = store.keep_context(prime.id(), &receipt, begun.as_ref(), keeping);
             if !kept.await.map_err(failed)? {
-                // It has been removed meanwhile.
+                // The thread has been removed meanwhile.
                 let id = prime.id().to_owned();
                 self.service(owner, store).forget(|it| it.id == id).await;
-                return Err(Thread::not_found(thread.unwrap_or_default()));
+                return Err(Thread::not_found(
+                    prime.thread.as_deref().unwrap_or_default(),
+                ));
             }
         }
         Ok(prime)
@@ -338,7 +344,7 @@ impl Backend for Postgres {
         page: MessagePage,
     ) -> Result<Listing<Message>> {
         let store = self.owned(owner)?;
-        if !store.has_thread(thread).await.map_err(failed)? {
+        if store.begun_thread(thread).await.map_err(failed)?.is_none() {
             return Err(Thread::not_found(thread));
         }
         let most = page.limit.get() + 1;
