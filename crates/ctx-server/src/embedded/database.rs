@@ -53,14 +53,19 @@ impl Database {
         let mark = marked(folder, &state)?;
         let contexts = salvage::open(folder)?;
         let ledger = Ledger::read(&contexts)?;
-        Ok(Database {
+        let database = Database {
             state: Mutex::new((state, mark)),
             reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
             contexts: Mutex::new(contexts),
             contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
             ledger: Mutex::new(ledger),
             unwritten: Mutex::default(),
-        })
+        };
+        // A crash may have come between a thread's removal and theirs.
+        if let Err(error) = database.forget_orphans() {
+            tracing::error!(cause = cause(&error), "contexts of removed threads stay");
+        }
+        Ok(database)
     }
 
     /// Changes messages, votes and file entries in one transaction, which is on the disk when this

@@ -205,6 +205,27 @@ impl Database {
         }
         Ok(unwritten + seqs.len() > 0)
     }
+
+    /// Removes the contexts of threads that are gone.
+    pub(super) fn forget_orphans(&self) -> Result<()> {
+        let threads: Vec<String> = {
+            let contexts = self.contexts_reader();
+            let threads = "SELECT DISTINCT thread FROM contexts WHERE thread IS NOT NULL";
+            let mut threads = contexts.prepare(threads).map_err(of_contexts)?;
+            let threads = threads.query_map([], |row| row.get(0));
+            threads.and_then(Iterator::collect).map_err(of_contexts)?
+        };
+        for thread in threads {
+            match self.begun(&thread) {
+                Ok(_) => {}
+                Err(BackendError::NotFound { .. }) => {
+                    self.forget_contexts(&Forgotten::OfThread(&thread))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The thread that a stored receipt is of.

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::Quota;
+use crate::backend::NewThread;
 use crate::embedded::database::Database;
 use crate::embedded::rows::{CONTEXTS_2, SHOWN};
 use crate::embedded::tests::{each_flip, empty};
@@ -182,4 +184,33 @@ fn contexts_of_format_2_are_of_the_threads_that_their_receipts_tell() {
         );
         assert_eq!(everything(folder.path()).len(), 43);
     }
+}
+
+#[test]
+fn contexts_of_threads_that_are_gone_go_when_the_folder_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path()).unwrap();
+    let thread = NewThread {
+        id: None,
+        title: None,
+        pinned: Vec::new(),
+    };
+    let quota = Quota::default();
+    database.create_thread("t".into(), thread, &quota).unwrap();
+    {
+        let contexts = database.contexts();
+        for (number, thread) in [
+            (1, Value::from("t".to_owned())),
+            (2, "gone".to_owned().into()),
+            (3, Value::Null),
+        ] {
+            let id = format!("ctx-{number}");
+            let row = [id.into(), number.into(), thread, "{}".to_owned().into()];
+            CONTEXTS.put(&contexts, &row).unwrap();
+        }
+    }
+    drop(database);
+    Database::open(folder.path()).unwrap();
+    let found: Vec<String> = everything(folder.path()).into_keys().collect();
+    assert_eq!(found, ["ctx-1", "ctx-3"]);
 }
