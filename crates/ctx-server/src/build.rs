@@ -26,18 +26,18 @@ use crate::reserve::Reserve;
 /// State that the services of all owners of a store share.
 #[derive(Debug)]
 pub struct Priming {
-    secret: SigningKey,
+    key: SigningKey,
     cache: Arc<Cache<PrimeContext>>,
     memory: Arc<Memory>,
 }
 
 impl Priming {
-    /// Labels and handles are signed with `secret` and are valid only as long as it stays the same:
+    /// Labels and handles are signed with `key` and are valid only as long as it stays the same:
     /// it should outlive the process, and be equal in all processes of one store. The most recently
     /// used contexts are cached as [`Cache::default`] says.
-    pub fn new(secret: SigningKey) -> Self {
+    pub fn new(key: SigningKey) -> Self {
         Priming {
-            secret,
+            key,
             cache: Arc::default(),
             memory: Arc::default(),
         }
@@ -54,7 +54,7 @@ impl Priming {
     ) -> Service {
         Service::new(retriever, resolver)
             .for_owner(ctx_service::OwnerId::new(owner.as_str()), ports)
-            .with_signing_key(self.secret)
+            .with_signing_key(self.key)
             .with_cache(Arc::clone(&self.cache))
             .with_memory(Arc::clone(&self.memory))
     }

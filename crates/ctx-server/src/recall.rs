@@ -12,7 +12,7 @@ pub(crate) const MOST_RECALLED: usize = 1_024;
 pub(crate) struct Recalling<'a> {
     thread: &'a str,
     labels: &'a [String],
-    places: Vec<Option<PartRef>>,
+    parts: Vec<Option<PartRef>>,
 }
 
 /// The fields of a stored receipt that map labels to sources.
@@ -35,20 +35,20 @@ impl<'a> Recalling<'a> {
         Recalling {
             thread,
             labels,
-            places: vec![None; labels.len()],
+            parts: vec![None; labels.len()],
         }
     }
 
     /// Whether all labels were found.
     #[cfg(feature = "embedded")]
     pub(crate) fn is_done(&self) -> bool {
-        self.places.iter().all(Option::is_some)
+        self.parts.iter().all(Option::is_some)
     }
 
     /// Searches a receipt in its stored form; one that cannot be parsed is skipped. O(bytes).
     pub(crate) fn look_into(&mut self, receipt: &str) {
-        let mut missing = self.labels.iter().zip(&self.places);
-        if !missing.any(|(label, place)| place.is_none() && receipt.contains(&field(label))) {
+        let mut missing = self.labels.iter().zip(&self.parts);
+        if !missing.any(|(label, part)| part.is_none() && receipt.contains(&field(label))) {
             return;
         }
         if let Ok(kept) = serde_json::from_str::<StoredReceipt>(receipt) {
@@ -61,17 +61,17 @@ impl<'a> Recalling<'a> {
         if thread.unwrap_or_default() != self.thread {
             return;
         }
-        for (label, place) in self.labels.iter().zip(&mut self.places) {
+        for (label, part) in self.labels.iter().zip(&mut self.parts) {
             // If several chunks are shown together, the first citation with the label covers all of
             // them, and the last only the label's own lines.
             let cited = citations.iter().rev().find(|it| it.chunk_id == *label);
-            *place = place.take().or_else(|| cited.and_then(place_of));
+            *part = part.take().or_else(|| cited.and_then(part_of));
         }
     }
 
     /// The parts of files, in the order of the labels.
-    pub(crate) fn places(self) -> Vec<Option<PartRef>> {
-        self.places
+    pub(crate) fn parts(self) -> Vec<Option<PartRef>> {
+        self.parts
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn field(label: &str) -> String {
     format!("\"chunkId\":\"{label}\"")
 }
 
-fn place_of(citation: &Citation) -> Option<PartRef> {
+fn part_of(citation: &Citation) -> Option<PartRef> {
     let lines = LineSpan::new(citation.start_line?, citation.end_line?).ok()?;
     let path = citation.file_path.clone()?;
     Some(PartRef { path, lines })
@@ -121,7 +121,7 @@ pub(crate) mod tests {
         let job = Job::new(Cancel::new(), Duration::from_mins(1));
         let prime = backend.build(owner, request, &job).await.unwrap();
         let cited = prime.context.built.citations.iter();
-        let shown = cited.filter_map(|it| Some((it.chunk_id.clone(), place_of(it)?)));
+        let shown = cited.filter_map(|it| Some((it.chunk_id.clone(), part_of(it)?)));
         let shown: Vec<_> = shown.collect();
         assert!(shown.len() > 1, "{shown:?}");
         shown

@@ -64,9 +64,9 @@ impl Ledger {
 
     /// Removes a context.
     pub(super) fn remove(&mut self, seq: i64) {
-        let place = self.contexts.partition_point(|it| it.seq < seq);
-        if self.contexts.get(place).is_some_and(|it| it.seq == seq)
-            && let Some(gone) = self.contexts.remove(place)
+        let position = self.contexts.partition_point(|it| it.seq < seq);
+        if self.contexts.get(position).is_some_and(|it| it.seq == seq)
+            && let Some(gone) = self.contexts.remove(position)
         {
             self.bytes = self.bytes.saturating_sub(gone.bytes);
         }
@@ -77,8 +77,8 @@ impl Ledger {
     pub(super) fn is_about_to_go(&self, seq: i64, at: i64, keeping: &Keeping) -> bool {
         let later = self.contexts.iter().rev().take_while(|it| it.seq > seq);
         let later = later.fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
-        let place = self.contexts.partition_point(|it| it.seq < seq);
-        let given = self.contexts.get(place).map_or(i64::MIN, |it| it.at);
+        let position = self.contexts.partition_point(|it| it.seq < seq);
+        let given = self.contexts.get(position).map_or(i64::MIN, |it| it.at);
         later > keeping.bytes / 2 || given < at.saturating_sub(milliseconds(keeping) / 2)
     }
 

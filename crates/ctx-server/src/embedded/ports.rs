@@ -66,9 +66,9 @@ impl History for State {
     }
 }
 
-fn message((place, it): (u64, crate::Message)) -> Message {
+fn message((position, it): (u64, crate::Message)) -> Message {
     let at = UnixSeconds::from_millis(it.created_at);
-    Message::new(it.id, it.role, it.content, at).with_position(place)
+    Message::new(it.id, it.role, it.content, at).with_position(position)
 }
 
 #[async_trait]

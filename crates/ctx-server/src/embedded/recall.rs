@@ -21,13 +21,13 @@ impl Recall for Receipts {
     async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let database = Arc::clone(&self.0);
         let (thread, labels) = (thread.to_owned(), labels.to_vec());
-        answer(blocking(move || database.places(&thread, &labels)).await)
+        answer(blocking(move || database.recalled(&thread, &labels)).await)
     }
 }
 
 impl Database {
     /// Searches the latest stored contexts, latest first. O(bytes of their receipts).
-    fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<PartRef>>> {
+    fn recalled(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<PartRef>>> {
         let mut recalling = Recalling::new(thread, labels);
         for answered in self.unwritten().iter() {
             let of = answered.prime.thread.as_deref();
@@ -45,7 +45,7 @@ impl Database {
             let receipt = receipt.map_err(of_contexts)?;
             recalling.look_into(receipt.as_str().unwrap_or_default());
         }
-        Ok(recalling.places())
+        Ok(recalling.parts())
     }
 }
 

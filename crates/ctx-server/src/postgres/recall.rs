@@ -22,6 +22,6 @@ impl Recall for Receipts {
         for receipt in &receipts {
             recalling.look_into(receipt);
         }
-        Ok(recalling.places())
+        Ok(recalling.parts())
     }
 }
