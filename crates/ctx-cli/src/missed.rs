@@ -117,10 +117,10 @@ impl Missed {
         let root = Root::open(index.root()).ok();
         let query = &answer.material.query;
         let places = query.mentions.files.iter().map(|it| &it.path);
-        let mut spaced = query.spaced_names();
-        spaced.retain(|it| !it.ends_with('/'));
+        let spaced = query.mentions.spaced_names.iter();
+        let spaced = spaced.filter(|it| !it.ends_with('/'));
         let mut named: Vec<Named> = Vec::new();
-        for name in places.chain(&query.mentions.file_names).chain(&spaced) {
+        for name in places.chain(&query.mentions.file_names).chain(spaced) {
             let end = Path::new(name.strip_prefix("./").unwrap_or(name));
             if end.as_os_str().is_empty() || is_found(end) {
                 continue;

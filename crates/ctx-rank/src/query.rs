@@ -143,6 +143,13 @@ pub struct Mentions {
     /// `Cargo.lock`. For a question [about the project](crate::Intent::Project), `README`, and for
     /// one about [what is new](crate::Intent::News), the names of changelogs.
     pub file_names: Vec<String>,
+    /// Names of files and folders that a typed question may have, and that are no words: its
+    /// [whole](Query::whole_name), what stands between quotation marks, backticks or the brackets
+    /// of links between notes, dates (`2024-01-05`), words with a dot before them (`.env`), and
+    /// each name with a known extension, or with a slash at its end, with up to seven words before
+    /// it: `in Meeting Notes.md`, `Big Thing/`. Those of folders end with a slash. Most of them are
+    /// no names: the caller keeps what there is.
+    pub spaced_names: Vec<String>,
     /// Patterns of file names in a [typed](Query::typed) question: `*.toml`, `test_*.py`,
     /// `src/**/*.rs`. Such a word mentions no file, but may give a folder, too.
     pub patterns: Vec<String>,
@@ -249,6 +256,7 @@ impl Query {
         query.title = title(first, foreign, typed.is_some());
         query.mentions.options = options_in(first);
         query.typed = typed;
+        query.mentions.spaced_names = query.find_spaced_names();
         query.note_typed();
         query.note_definition();
         query.note_users();
@@ -337,13 +345,14 @@ impl Query {
     }
 
     /// Whether there is nothing to search for. A typed question of stop words is not empty if one
-    /// of them may be a name.
+    /// of them may be a name, or a file may be called like some of them: `[[to do]]`.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.mentions.files.is_empty() || !self.mentions.file_names.is_empty();
         self.terms.is_empty()
             && self.mentions.names.is_empty()
             && !has_paths
             && self.mentions.patterns.is_empty()
+            && !self.quotes_a_name()
     }
 
     /// Raises the weight of versions in a typed question: it is about that version, and its other

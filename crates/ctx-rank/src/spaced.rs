@@ -37,11 +37,11 @@ impl Query {
         is_name.then(|| words.join(" "))
     }
 
-    /// Those of its [names of several words](Query::spaced_names) that are all it asks for: no
-    /// other word says anything, as in `what is in "Meeting Notes"?`. O(bytes × names).
+    /// Those of its [names of several words](crate::Mentions::spaced_names) that are all it asks
+    /// for: no other word says anything, as in `what is in "Meeting Notes"?`. O(bytes × names).
     pub fn spaced_names_alone(&self) -> Vec<String> {
         let is_around = |it: char| !is_of_word(it);
-        let is_alone = |name: &String| {
+        let is_alone = |name: &str| {
             let own: Vec<&str> = name
                 .split_whitespace()
                 .map(|it| it.trim_matches(is_around))
@@ -49,18 +49,18 @@ impl Query {
             let mut others = self.words().filter(|it| !own.contains(it));
             others.all(|it| says_nothing(it) || is_asking(it))
         };
-        let mut names = self.spaced_names();
-        names.retain(is_alone);
-        names
+        let names = self.mentions.spaced_names.iter();
+        names.filter(|it| is_alone(it)).cloned().collect()
     }
 
-    /// Names of files and folders that a [typed](Query::typed) question may have, and that are no
-    /// words: its [whole](Query::whole_name), what stands between quotation marks, backticks or the
-    /// brackets of links between notes, dates (`2024-01-05`), words with a dot before them
-    /// (`.env`), and each name with a known extension, or with a slash at its end, with up to seven
-    /// words before it: `in Meeting Notes.md`, `Big Thing/`. Those of folders end with a slash.
-    /// Most of them are no names: the caller keeps what there is. O(bytes).
-    pub fn spaced_names(&self) -> Vec<String> {
+    /// Whether it marks words as a name, between quotation marks or the brackets of links.
+    pub(crate) fn quotes_a_name(&self) -> bool {
+        let is_marked = !self.mentions.phrases.is_empty() || self.text.contains("[[");
+        is_marked && self.mentions.spaced_names.iter().any(|it| it.len() > 1)
+    }
+
+    /// Finds its [names of several words](crate::Mentions::spaced_names). O(bytes).
+    pub(crate) fn find_spaced_names(&self) -> Vec<String> {
         let Some(typed) = self.typed.as_deref() else {
             return Vec::new();
         };
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn names_of_several_words_are_those_before_an_extension() {
-        let names = |text: &str| Query::analyse(text).spaced_names();
+        let names = |text: &str| Query::analyse(text).mentions.spaced_names;
         assert_eq!(
             names("in Meeting Notes.md:3?"),
             ["in Meeting Notes.md", "Meeting Notes.md"]
@@ -187,6 +187,9 @@ mod tests {
             names("why do (.gitignore) and `.env`, but no .md or ..a, count as ... so many files?");
         assert_eq!(dotted, [".gitignore", ".env"]);
         assert!(names("see [[My Day|today]]").contains(&"My Day".to_owned()));
+        assert_eq!(names("[[to do]]"), ["to do"]);
+        assert!(!Query::analyse("[[to do]]").is_empty());
+        assert!(Query::analyse("to do").is_empty());
         assert!(names("title\nof \"Meeting Notes.md\"").is_empty());
         let many: Vec<String> = (0..24).map(|it| format!("a{it}.md")).collect();
         assert_eq!(names(&many.join(" ")).len(), MOST_NAMES);

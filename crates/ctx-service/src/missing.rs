@@ -33,8 +33,9 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         names.retain(|_| found.next().is_some_and(Vec::is_empty));
     }
     // The name may begin words before: `Meeting Notes.md`.
-    let mut longer = query.spaced_names();
-    longer.retain(|it| names.iter().any(|name| it.ends_with(name)));
+    let longer = query.mentions.spaced_names.iter();
+    let longer = longer.filter(|it| names.iter().any(|name| it.ends_with(name)));
+    let longer: Vec<String> = longer.cloned().collect();
     for store in stores {
         if names.is_empty() || longer.is_empty() {
             break;

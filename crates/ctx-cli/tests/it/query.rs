@@ -2144,15 +2144,17 @@ fn names_of_files_are_found_in_any_normal_form() {
 
 #[test]
 fn files_and_folders_with_names_of_several_words_are_found() {
-    let [notes, plan, day] = [
+    let [notes, plan, day, list] = [
         "Projects/Big Thing/Meeting Notes.md",
         "Projects/Big Thing/Plan (draft).md",
         "Daily/2024-01-05.md",
+        "To do.md",
     ];
     let asked = Asked::of([
         (notes, b"# Kitchen\n\nBuy tiles.\n"),
         (plan, b"# Idea\n\nQuick ones.\n"),
         (day, b"# Standup\n\nThe roof leaks.\n"),
+        (list, b"# Errands\n\nPost the letter.\n"),
         ("\u{1f4dd}inbox.md", b"# Empty\n"),
         (
             "index.md",
@@ -2170,6 +2172,9 @@ fn files_and_folders_with_names_of_several_words_are_found() {
         ("Plan (draft)", plan),
         ("Plan (draft).md", plan),
         ("2024-01-05", day),
+        // Words that questions are made of, and nothing else.
+        ("[[to do]]", list),
+        ("what is in \"To do\"?", list),
         ("\u{1f4dd}inbox.md", "\u{1f4dd}inbox.md"),
     ] {
         let run = asked.run(&["query", question, "--json"]);

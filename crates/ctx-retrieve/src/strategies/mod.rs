@@ -48,8 +48,8 @@ pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
     match strategy {
         Strategy::Names => !query.mentions.names.is_empty() || !query.mentions.phrases.is_empty(),
         Strategy::Places => {
-            let has_names = || may_name_files(query) || !query.spaced_names().is_empty();
-            has_files || !query.mentions.frames.is_empty() || has_names()
+            let has_names = may_name_files(query) || !query.mentions.spaced_names.is_empty();
+            has_files || !query.mentions.frames.is_empty() || has_names
         }
         Strategy::Similar => has_files || !query.mentions.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),

@@ -122,8 +122,8 @@ pub(crate) fn mistyped_alone<'p>(query: &Query, parts: &[Contributions<'p>]) -> 
 /// Finds files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut folders = query.mentions.folders[..query.mentions.folders.len().min(FOLDERS)].to_vec();
-    let spaced = query.spaced_names().into_iter();
-    folders.extend(spaced.filter(|it| it.ends_with('/')));
+    let spaced = query.mentions.spaced_names.iter();
+    folders.extend(spaced.filter(|it| it.ends_with('/')).cloned());
     if folders.is_empty() {
         return Ok(Vec::new());
     }
@@ -263,9 +263,9 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> PortResult
     let names = query.mentions.file_names.iter().take(NAMES);
     let mut ends: Vec<String> = names.flat_map(with_extensions).collect();
     let names = ends.len();
-    let mut spaced = query.spaced_names();
-    spaced.retain(|it| !it.ends_with('/'));
-    ends.extend(spaced.iter().flat_map(with_extensions));
+    let spaced = query.mentions.spaced_names.iter();
+    let spaced = spaced.filter(|it| !it.ends_with('/'));
+    ends.extend(spaced.flat_map(with_extensions));
     let spaced = names..ends.len();
     let places = query
         .mentions

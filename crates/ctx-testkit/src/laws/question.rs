@@ -41,14 +41,17 @@ pub fn question(text: &str) {
     assert!(folders.all(|name| !name.is_empty()), "{its:?}");
     let is_name = |name: &str| !name.is_empty() && !name.contains('/');
     assert!(its.file_names.iter().all(|it| is_name(it)), "{its:?}");
-    let spaced = query.spaced_names();
+    let spaced = &its.spaced_names;
     let is_short = |name: &String| !name.is_empty() && name.len() <= 200;
     assert!(
         spaced.len() <= 32 && spaced.iter().all(is_short),
         "{spaced:?}"
     );
     let has_paths = !its.files.is_empty() || !its.file_names.is_empty() || !its.patterns.is_empty();
-    let is_empty = query.terms.is_empty() && its.names.is_empty() && !has_paths;
+    let is_quoted = !its.phrases.is_empty() || query.text.contains("[[");
+    let has_names =
+        !its.names.is_empty() || is_quoted && its.spaced_names.iter().any(|it| it.len() > 1);
+    let is_empty = query.terms.is_empty() && !has_names && !has_paths;
     assert_eq!(query.is_empty(), is_empty, "{query:?}");
     words(text);
 }
