@@ -25,6 +25,8 @@ const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 const WORDS: usize = 3;
 /// The most command options that are searched for.
 const OPTIONS: usize = 4;
+/// First words that make a question of what is typed, also without a question mark.
+const INTERROGATIVES: [&str; 6] = ["how", "what", "where", "which", "who", "why"];
 
 /// What raises a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +57,9 @@ pub struct Raised {
 }
 
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by
-/// letter but for case and blanks: what stands between quotation marks or backticks, and a question
-/// of a few words as a whole, such as the message of an error; of those that have an option of its
+/// letter but for case and blanks: what stands between quotation marks or backticks, and what was
+/// typed as a whole, such as the message of an error, where it is no question or a line of its own,
+/// as in a list of frequent questions; of those that have an option of its
 /// first line (`--no-color`), of which a search knows only the words; and of those that have a
 /// message of it with other values ([`messages`]). One that alone has a phrase is worth `best`,
 /// which the best of them by any ranking is. To a search, words that stand together are the same
@@ -69,14 +72,15 @@ pub(crate) fn raise(
     chunks: &mut [Chunk],
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<Raised> {
-    let phrases = query.mentions.phrases.iter().chain(&query.typed);
-    let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
-    let mut phrases: Vec<String> = phrases
-        .map(|it| plain(it))
-        .filter(|it| is_telling(it))
+    let typed = query.typed.iter().map(|it| (it, form_of(it)));
+    let phrases = query.mentions.phrases.iter().map(|it| (it, Form::Text));
+    let phrases = phrases.chain(typed).filter(|it| it.0.len() <= 2 * LONG);
+    let mut phrases: Vec<(String, Form)> = phrases
+        .map(|(it, form)| (plain(it), form))
+        .filter(|it| is_telling(&it.0))
         .collect();
     phrases.sort_unstable();
-    phrases.dedup();
+    phrases.dedup_by(|a, b| a.0 == b.0);
     let options = query
         .mentions
         .options
@@ -86,7 +90,7 @@ pub(crate) fn raise(
     let options = options.filter_map(|it| Phrase::new(it, Form::Option));
     let phrases = phrases
         .into_iter()
-        .filter_map(|it| Phrase::new(it, Form::Text))
+        .filter_map(|(it, form)| Phrase::new(it, form))
         .chain(options);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     let full = texts.iter().map(|it| it.full);
@@ -169,11 +173,25 @@ struct Phrase {
 }
 
 /// What a phrase is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Form {
     Text,
     /// An option, which is not the beginning of a longer one.
     Option,
+    /// A question. A text answers it below a line that has nothing else, and elsewhere gives an
+    /// example of a question.
+    Question,
+}
+
+/// What `typed`, as a whole, is.
+fn form_of(typed: &str) -> Form {
+    let first = typed.split_whitespace().next().unwrap_or_default();
+    let is_asked = |it: &str| it.eq_ignore_ascii_case(first);
+    if typed.trim_end().ends_with('?') || INTERROGATIVES.into_iter().any(is_asked) {
+        Form::Question
+    } else {
+        Form::Text
+    }
 }
 
 impl Phrase {
@@ -205,8 +223,23 @@ impl Phrase {
             let ends = plain.match_indices(&self.plain);
             let mut ends = ends.map(|(at, it)| &plain[at + it.len()..]);
             let is_of_option = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-            ends.any(|behind| self.form == Form::Text || !behind.starts_with(is_of_option))
+            match self.form {
+                Form::Text => ends.next().is_some(),
+                Form::Option => ends.any(|behind| !behind.starts_with(is_of_option)),
+                Form::Question => ends.next().is_some() && self.is_line_of(text.full),
+            }
         }
+    }
+
+    /// Whether a line of `text` has it and nothing else but marks around it.
+    fn is_line_of(&self, text: &str) -> bool {
+        let own = bare(&self.plain);
+        let mut lines = text.lines().filter(|it| it.len() <= 2 * LONG);
+        lines.any(|line| {
+            let line = bare(line);
+            let line = line.strip_prefix("Q:").unwrap_or(line);
+            plain(line) == own
+        })
     }
 }
 
@@ -221,6 +254,11 @@ fn has(text: &str, word: &AhoCorasick, is_awaited: &dyn Fn() -> bool) -> bool {
 
 fn is_telling(phrase: &str) -> bool {
     (SHORT..=LONG).contains(&phrase.len()) && phrase.split(' ').count() >= FEW_WORDS
+}
+
+/// `text` without marks around it.
+fn bare(text: &str) -> &str {
+    text.trim_matches(|it: char| !it.is_alphanumeric())
 }
 
 /// In lower case, with one blank for any run of blanks.
@@ -290,6 +328,23 @@ mod tests {
             &texts[..2],
             &[40, 10],
         );
+    }
+
+    #[test]
+    fn a_question_is_answered_below_a_line_of_its_own() {
+        let texts = [
+            "## How do I reset it?\n\nYou wait.\n",
+            "ask \"how do I reset it?\" # an example\n",
+            "* **Q: how do I reset it?**\n",
+        ];
+        come_to("how do I reset it?", &texts, &[28, 10, 28]);
+        come_to("how do I reset it", &texts[..2], &[40, 10]);
+        come_to(
+            "is there a way to reset it?",
+            &["is there a way to reset it? no", ""],
+            &[10, 10],
+        );
+        come_to("it says \"how do I reset it?\"", &texts[1..2], &[40]);
     }
 
     #[test]
