@@ -29,7 +29,7 @@ const WHOLE: f64 = 0.6;
 /// weight and its rarity among all these sentences, at four scales. A logistic regression on two
 /// numbers, this coverage and its distance from the best coverage, gives the probability.
 /// `docs/record/passages.md` says how it was fitted. O(bytes + terms × sentences).
-pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
+pub fn sentence_chances<T: AsRef<str>>(terms: &[Term], texts: &[Vec<T>]) -> Vec<Vec<f64>> {
     let count = texts.iter().map(Vec::len).sum();
     let occurrences = occurrences(terms, texts);
     let mut covered = vec![0.0; count];
@@ -90,7 +90,7 @@ pub fn chances_in_section(chances: &[f64], lengths: &[usize], evidence: f64) -> 
 }
 
 /// For each term, the indices of the sentences that have it, with counts.
-fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
+fn occurrences<T: AsRef<str>>(terms: &[Term], texts: &[Vec<T>]) -> Vec<Vec<(usize, f64)>> {
     let numbers: BTreeMap<&str, usize> = terms
         .iter()
         .enumerate()
@@ -99,7 +99,7 @@ fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
     let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); terms.len()];
     let mut analyzer = Analyzer::default();
     for (at, text) in texts.iter().flatten().enumerate() {
-        analyzer.words(text, &mut |word, _, _| {
+        analyzer.words(text.as_ref(), &mut |word, _, _| {
             let Some(positions) = numbers.get(word).map(|&number| &mut found[number]) else {
                 return;
             };

@@ -1,5 +1,6 @@
 //! Weighs passages of prose by their sentences, and decides which sentences may be left out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,6 +9,8 @@ use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
 use ctx_rank::{Intent, Query, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Retrieved;
+
+use crate::verbatim::Asked;
 
 /// The most that a passage is worth, in sentences that are certainly needed.
 const MOST: f64 = 2.5;
@@ -68,7 +71,9 @@ impl Prose {
         is_weighed: impl Fn(&Chunk) -> bool,
     ) -> Vec<Chunk> {
         let runs = self.runs(chunks, is_weighed);
-        let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
+        let asked = Asked::of(&self.query);
+        let texts = runs.iter().map(|run| texts(run, chunks, &asked));
+        let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
         let chances = sentence_chances(&self.query.terms, &texts);
         let passages = runs.iter().flatten();
         let evidence = passages.map(|it| self.evidence(it, chunks));
@@ -187,14 +192,13 @@ pub(crate) fn below_min_chance(chunk: &Chunk) -> Omitted {
     Omitted::new(chunk.id.clone(), OmittedReason::BelowMinChance)
 }
 
-/// The sentences of a run.
-fn texts<'c>(run: &[Passage], chunks: &'c [Chunk]) -> Vec<&'c str> {
+/// The sentences of a run, without examples of what is `asked`.
+fn texts<'c>(run: &[Passage], chunks: &'c [Chunk], asked: &Asked) -> Vec<Cow<'c, str>> {
     let of = |it: &Passage| {
         let content = &*chunks[it.chunk].content;
-        it.sentences
-            .iter()
-            .map(|bytes| &content[bytes.clone()])
-            .collect::<Vec<_>>()
+        let sentences = it.sentences.iter();
+        let texts = sentences.map(|bytes| asked.without_examples(&content[bytes.clone()]));
+        texts.collect::<Vec<_>>()
     };
     run.iter().flat_map(of).collect()
 }

@@ -1,5 +1,6 @@
 //! Texts that say what the question quotes.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
@@ -183,6 +184,32 @@ enum Form {
     Question,
 }
 
+/// A question as it was typed, in texts that have it as an example of a question.
+pub(crate) struct Asked(Option<Phrase>);
+
+impl Asked {
+    pub(crate) fn of(query: &Query) -> Self {
+        let typed = query.typed.iter().map(|it| plain(it));
+        let mut telling = typed.filter(|it| form_of(it) == Form::Question && is_telling(it));
+        Asked(telling.find_map(|it| Phrase::new(it, Form::Question)))
+    }
+
+    /// `text` without the lines that have the question, unless it is all that a line has: repeated
+    /// words do not answer. O(bytes).
+    pub(crate) fn without_examples<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let phrase = self.0.as_ref();
+        let Some(phrase) = phrase.filter(|it| it.may_be_in(text, &|| true)) else {
+            return Cow::Borrowed(text);
+        };
+        let is_example = |line: &str| {
+            let plain = plain(line);
+            plain.contains(&phrase.plain) && bare(&plain) != bare(&phrase.plain)
+        };
+        let others = text.split_inclusive('\n').filter(|it| !is_example(it));
+        Cow::Owned(others.collect())
+    }
+}
+
 /// What `typed`, as a whole, is.
 fn form_of(typed: &str) -> Form {
     let first = typed.split_whitespace().next().unwrap_or_default();
@@ -213,10 +240,7 @@ impl Phrase {
 
     /// Whether `text` has it, as far as it was looked through while somebody waited.
     fn is_in(&self, text: &Text<'_>, is_awaited: &dyn Fn() -> bool) -> bool {
-        let has_words = || self.words.iter().all(|it| has(text.full, it, is_awaited));
-        // Most texts are ASCII, which is told in less time than what characters they have.
-        let may_hide_one = || !text.full.is_ascii() && text.full.contains(OF_ASCII_IN_LOWER_CASE);
-        (has_words() || may_hide_one()) && {
+        self.may_be_in(text.full, is_awaited) && {
             let plain = text
                 .plain
                 .get_or_init(|| plain_while(text.full, is_awaited));
@@ -229,6 +253,14 @@ impl Phrase {
                 Form::Question => ends.next().is_some() && self.is_line_of(text.full),
             }
         }
+    }
+
+    /// Whether `text` has its words, as far as it was looked through while somebody waited.
+    fn may_be_in(&self, text: &str, is_awaited: &dyn Fn() -> bool) -> bool {
+        let has_words = || self.words.iter().all(|it| has(text, it, is_awaited));
+        // Most texts are ASCII, which is told in less time than what characters they have.
+        let may_hide_one = || !text.is_ascii() && text.contains(OF_ASCII_IN_LOWER_CASE);
+        has_words() || may_hide_one()
     }
 
     /// Whether a line of `text` has it and nothing else but marks around it.
@@ -345,6 +377,19 @@ mod tests {
             &[10, 10],
         );
         come_to("it says \"how do I reset it?\"", &texts[1..2], &[40]);
+    }
+
+    #[test]
+    fn a_text_is_told_without_examples_of_the_question() {
+        let asked = Asked::of(&Query::analyse("How do I reset it?"));
+        let text = "## How do I reset it?\n\nAsk \"how do I  reset it?\" aloud.\nWait.\n";
+        let told = asked.without_examples(text);
+        assert_eq!(told, "## How do I reset it?\n\nWait.\n");
+        let other = Asked::of(&Query::analyse("is there a file to reset"));
+        assert_eq!(
+            other.without_examples("is there a file to reset?"),
+            "is there a file to reset?"
+        );
     }
 
     #[test]

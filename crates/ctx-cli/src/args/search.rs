@@ -55,7 +55,7 @@ of the question stands.
 Nothing found is an empty context, a warning and exit code 0.
 
 Examples:
-  ctx query 'where is the token budget enforced?'
+  ctx query 'how does a session end?'
   ctx query 'resolve_redirects drops the fragment' --root ~/src/requests --max-tokens 4000
   ctx query - --format xml < issue.md > context.xml
   ctx query 'Parser::next' --types function,method --limit 20 --explain > /dev/null
