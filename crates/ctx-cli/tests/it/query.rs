@@ -2193,6 +2193,21 @@ fn files_and_folders_with_names_of_several_words_are_found() {
     assert!(gone.stderr.contains("no file called Notes.md"), "{gone:?}");
 }
 
+#[test]
+fn a_text_that_asks_the_same_as_an_example_comes_behind_the_answer() {
+    let code = b"/// Enforces the budget.\npub fn enforce(budget: u32, used: u32) -> bool {\n    used <= budget\n}\n";
+    let guide = b"# Tool\n\nIt counts.\n\n## Use\n\n    tool \"where is the budget enforced?\"\n";
+    let list = b"# Questions\n\n## Where is the budget enforced?\n\nIn the limits.\n";
+    let asked = Asked::of([("src/limits.rs", code.as_slice()), ("README.md", guide)]);
+    let first = |asked: &Asked| {
+        let run = asked.run(&["query", "where is the budget enforced?"]);
+        run.stdout.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(first(&asked), "### src/limits.rs");
+    asked.root.write("FAQ.md", list);
+    assert_eq!(first(&asked), "### FAQ.md");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_read_and_is_asked_for_is_told_once() {
