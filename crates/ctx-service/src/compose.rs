@@ -120,7 +120,19 @@ fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<Strin
             again.insert(part.id.clone(), it.id.clone());
         }
     }
+    to_last(&mut again);
     again
+}
+
+/// Maps what was mapped to a chunk that is itself mapped to another to that other. A chunk is
+/// mapped to one with more lines, so this ends.
+fn to_last(again: &mut BTreeMap<String, String>) {
+    let direct = again.clone();
+    for whole in again.values_mut() {
+        while let Some(larger) = direct.get(whole) {
+            whole.clone_from(larger);
+        }
+    }
 }
 
 /// The ids of those `omitted` chunks that were merged into a chunk which contains others: their
@@ -221,5 +233,14 @@ mod tests {
         let omitted = built.omitted.iter().find(|it| it.id == "named");
         let whole = omitted.and_then(|it| it.other.as_deref());
         assert_eq!(whole, Some("first"), "{built:#?}");
+    }
+
+    #[test]
+    fn a_chunk_goes_into_the_last_that_contains_it() {
+        let again = [("a", "b"), ("b", "c"), ("x", "c")];
+        let owned = again.map(|(part, whole)| (part.to_owned(), whole.to_owned()));
+        let mut again = BTreeMap::from(owned);
+        to_last(&mut again);
+        assert!(again.values().all(|it| it == "c"), "{again:?}");
     }
 }
