@@ -26,6 +26,8 @@ const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 const WORDS: usize = 3;
 /// The most command options that are searched for.
 const OPTIONS: usize = 4;
+/// Those of Latin, Chinese and Arabic scripts.
+const QUESTION_MARKS: [char; 3] = ['?', '\u{ff1f}', '\u{61f}'];
 /// First words that make a question of what is typed, also without a question mark.
 const INTERROGATIVES: [&str; 6] = ["how", "what", "where", "which", "who", "why"];
 
@@ -214,7 +216,7 @@ impl Asked {
 fn form_of(typed: &str) -> Form {
     let first = typed.split_whitespace().next().unwrap_or_default();
     let is_asked = |it: &str| it.eq_ignore_ascii_case(first);
-    if typed.trim_end().ends_with('?') || INTERROGATIVES.into_iter().any(is_asked) {
+    if typed.trim_end().ends_with(QUESTION_MARKS) || INTERROGATIVES.into_iter().any(is_asked) {
         Form::Question
     } else {
         Form::Text
