@@ -17,15 +17,15 @@ use crate::schema::add_defaults;
 #[openapi(
     info(
         title = "ctx",
-        description = "Files and threads in, prompt-ready contexts out, each owner to itself.",
+        description = "Files and threads in, prompt-ready contexts out. Each owner sees only its own data.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     security(("token" = [])),
     tags(
-        (name = "context", description = "Contexts"),
-        (name = "files", description = "What is looked through"),
-        (name = "threads", description = "What was said"),
-        (name = "status", description = "How the server is"),
+        (name = "context", description = "Contexts: build or assemble them, read their receipts, check the citations of an answer, give feedback"),
+        (name = "files", description = "Files: the texts that contexts are built from"),
+        (name = "threads", description = "Threads: conversations with their messages and pins"),
+        (name = "status", description = "The state of the server"),
     ),
     modifiers(&Token),
 )]

@@ -54,9 +54,9 @@ const EVENTS: usize = 16;
 /// build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (schema::BuildEvent = "text/event-stream"))),
-    (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "There is none for now: what is pinned, or one of the `references`, cannot be looked up as the store is late or away, or there is too much to do", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The request is invalid or refused; no context was built", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "No context can be built at the moment: the server is overloaded, or the store does not answer in time, so that a pin or one of the `references` cannot be looked up", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed; no context was built", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn build(
     State(app): State<Shared>,
@@ -204,8 +204,8 @@ impl Drop for Events {
 /// Assemble a context of chunks that come with the request. Nothing is stored.
 #[utoipa::path(post, path = "/v1/context/assemble", tag = "context", request_body = AssembleRequest, responses(
     (status = 200, description = "The context", body = Reply<schema::BuiltContext, ContextMeta>),
-    (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The request is invalid or refused; no context was built", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed; no context was built", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn assemble(
     State(app): State<Shared>,
@@ -248,9 +248,9 @@ fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
 /// Only the first vote on a file of a context counts (`counted`). Contexts are distinguished by
 /// `id`: those of two messages can each be voted on, even if their texts are equal.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
-    (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
-    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The feedback is stored", body = Reply<FeedbackData, NoMeta>),
+    (status = "4XX", description = "The request is invalid or refused; no feedback was stored", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn feedback(
     State(app): State<Shared>,
@@ -279,8 +279,8 @@ pub(crate) async fn feedback(
 #[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "The context", body = Reply<schema::Receipt, ContextMeta>),
-    (status = "4XX", description = "It is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The context is not stored, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn receipt(
     State(app): State<Shared>,
@@ -303,9 +303,9 @@ pub(crate) async fn receipt(
 /// with it. If the same request is sent again, the context is built again, and its receipt is kept.
 #[utoipa::path(delete, path = "/v1/context/{id}", operation_id = "remove_receipt", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 200, description = "It is removed", body = Reply<RemovedContext, NoMeta>),
-    (status = "4XX", description = "It is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The context is removed", body = Reply<RemovedContext, NoMeta>),
+    (status = "4XX", description = "The context is not stored, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
@@ -331,9 +331,9 @@ pub(crate) async fn remove(
 /// or malformed, which lines are out of range, and which quotations are not the item's.
 #[utoipa::path(post, path = "/v1/context/{id}/resolve", tag = "context", request_body = ResolveRequest,
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 200, description = "What it cites", body = Reply<schema::Resolved, ResolvedMeta>),
-    (status = "4XX", description = "The context is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The citations of the answer", body = Reply<schema::Resolved, ResolvedMeta>),
+    (status = "4XX", description = "The context is not stored, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn resolve(
     State(app): State<Shared>,

@@ -21,9 +21,9 @@ use crate::wire::{
 /// `*.pem`, `*.key`, `id_rsa`, …) are refused by their names, and so are `.ctx` and `.ctxignore`,
 /// as the description of a file's `path` says; the `errors` of the problem list all faulty files.
 #[utoipa::path(post, path = "/v1/files", tag = "files", request_body = FilesRequest, responses(
-    (status = 200, description = "All of them are kept", body = Reply<Ingested, FilesMeta>),
-    (status = "4XX", description = "None of them is kept that was not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "All files are stored", body = Reply<Ingested, FilesMeta>),
+    (status = "4XX", description = "The request is invalid or refused; no file was stored", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn ingest(
     State(app): State<Shared>,
@@ -49,9 +49,9 @@ pub(crate) async fn ingest(
 /// When this is answered they are gone, and no context that is built from then on shows them;
 /// receipts of earlier contexts still contain what those showed, until they are removed.
 #[utoipa::path(delete, path = "/v1/files", operation_id = "remove_files", tag = "files", request_body = RemovalRequest, responses(
-    (status = 200, description = "None of them is there", body = Reply<Removed, RemovalMeta>),
-    (status = "4XX", description = "None of them is removed", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "None of the files is stored any longer", body = Reply<Removed, RemovalMeta>),
+    (status = "4XX", description = "The request is invalid or refused; no file was removed", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
@@ -72,9 +72,9 @@ pub(crate) async fn remove(
 
 /// List files, in the order of their paths.
 #[utoipa::path(get, path = "/v1/files", operation_id = "list_files", tag = "files", params(FilesQuery), responses(
-    (status = 200, description = "Some of them", body = Reply<Vec<KeptFile>, FileListMeta>),
-    (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "One page of the list", body = Reply<Vec<KeptFile>, FileListMeta>),
+    (status = "4XX", description = "The request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list(
     State(app): State<Shared>,
@@ -99,8 +99,8 @@ pub(crate) async fn list(
 /// masked text, as in the list of files.
 #[utoipa::path(get, path = "/v1/files/content", operation_id = "read_file", tag = "files", params(FileQuery), responses(
     (status = 200, description = "The file", body = Reply<FileText, NoMeta>),
-    (status = "4XX", description = "There is no such file, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer, or the text is no longer the one that was stored", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "There is no such file, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed, or the text is no longer the one that was stored", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn read(
     State(app): State<Shared>,

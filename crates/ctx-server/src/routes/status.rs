@@ -15,8 +15,8 @@ use crate::wire::Health;
 
 /// Whether the server is running.
 #[utoipa::path(get, path = "/healthz", tag = "status", security(()), responses(
-    (status = 200, description = "It is", body = Health),
-    (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The server is running", body = Health),
+    (status = "4XX", description = "The request is refused, for example because it comes from a page of another site", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn healthz() -> Response {
     answer(StatusCode::OK, &Health { status: "ok" })
@@ -24,9 +24,9 @@ pub(crate) async fn healthz() -> Response {
 
 /// Whether requests should be sent to it, as of the last second.
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
-    (status = 200, description = "They are", body = Health),
-    (status = "4XX", description = "The request is at fault: it is from a page of another site, say", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "It is about to end, or its store is not ready; why is in its log", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The server takes requests", body = Health),
+    (status = "4XX", description = "The request is refused, for example because it comes from a page of another site", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "The server is shutting down, or its store is not ready; the log says why", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
@@ -48,8 +48,8 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
 /// The metrics in the Prometheus text format. For operators.
 #[utoipa::path(get, path = "/metrics", tag = "status", responses(
     (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
-    (status = "4XX", description = "There is no token, or none of an operator's; or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "The token is missing or not an operator's, or the request is invalid", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn metrics(
     State(app): State<Shared>,

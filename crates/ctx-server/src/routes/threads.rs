@@ -29,10 +29,10 @@ use crate::wire::{
 /// was lost, the existing thread is returned with status 200. With other values, or if its title or
 /// pins have changed since, it is a conflict.
 #[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
-    (status = 201, description = "It has begun", body = Reply<Thread, NoMeta>),
-    (status = 200, description = "It had begun before", body = Reply<Thread, NoMeta>),
-    (status = "4XX", description = "It has not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 201, description = "The thread is created", body = Reply<Thread, NoMeta>),
+    (status = 200, description = "The thread existed already, with this title and these pins", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "The request is invalid or refused; no thread was created", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn create(
     State(app): State<Shared>,
@@ -80,9 +80,9 @@ async fn begin(
 /// In that order, a thread that becomes active during listing moves to the beginning, which the
 /// caller has already read: no thread is listed twice, and none that stays as it is is missed.
 #[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(ThreadsQuery), responses(
-    (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
-    (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "One page of the list", body = Reply<Vec<Thread>, ListMeta>),
+    (status = "4XX", description = "The request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list(
     State(app): State<Shared>,
@@ -99,8 +99,8 @@ pub(crate) async fn list(
 #[utoipa::path(get, path = "/v1/threads/{id}", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "The thread", body = Reply<ThreadInfo, NoMeta>),
-    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "There is no such thread, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn get(
     State(app): State<Shared>,
@@ -120,9 +120,9 @@ pub(crate) async fn get(
 /// thread.
 #[utoipa::path(patch, path = "/v1/threads/{id}", operation_id = "change_thread", tag = "threads", request_body = ThreadChange,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 200, description = "It is changed", body = Reply<Thread, NoMeta>),
-    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The thread with its new title", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "The request is invalid or refused; nothing was changed", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn change(
     State(app): State<Shared>,
@@ -147,9 +147,9 @@ pub(crate) async fn change(
 /// minute, and nobody is answered with them.
 #[utoipa::path(delete, path = "/v1/threads/{id}", operation_id = "remove_thread", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
-    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The thread is removed", body = Reply<ThreadInfo, NoMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn remove(
     State(app): State<Shared>,
@@ -171,9 +171,9 @@ pub(crate) async fn remove(
 /// Replace the pins of a thread, which keep their order; duplicates count once.
 #[utoipa::path(put, path = "/v1/threads/{id}/pinned", tag = "threads", request_body = PinsRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 200, description = "It is pinned", body = Reply<Thread, NoMeta>),
-    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "The thread with its new pins", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "The request is invalid or refused; nothing was changed", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn pin(
     State(app): State<Shared>,
@@ -195,10 +195,10 @@ pub(crate) async fn pin(
 /// was lost, the stored message is returned with status 200. With other content it is a conflict.
 #[utoipa::path(post, path = "/v1/threads/{id}/messages", tag = "threads", request_body = MessageRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
-    (status = 201, description = "It is kept", body = Reply<Message, NoMeta>),
-    (status = 200, description = "It was kept before", body = Reply<Message, NoMeta>),
-    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 201, description = "The message is stored", body = Reply<Message, NoMeta>),
+    (status = 200, description = "The message was stored already", body = Reply<Message, NoMeta>),
+    (status = "4XX", description = "The request is invalid or refused; nothing was changed", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn append(
     State(app): State<Shared>,
@@ -227,9 +227,9 @@ pub(crate) async fn append(
 /// List the messages of a thread, oldest first, or latest first.
 #[utoipa::path(get, path = "/v1/threads/{id}/messages", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), MessagesQuery), responses(
-    (status = 200, description = "Some of them", body = Reply<Vec<Message>, ListMeta>),
-    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
-    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "One page of the list", body = Reply<Vec<Message>, ListMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is invalid or refused", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "The server or its store failed", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn messages(
     State(app): State<Shared>,
