@@ -12,6 +12,14 @@ use crate::keys::{next_key, of_own};
 
 /// The most memory of a compiled expression, in bytes.
 const SIZE: usize = 32 << 20;
+/// Beginnings of the ids of rules that match more than secrets, with what each secret contains.
+const NARROWED: [(&str, &str); 1] = [
+    // Addresses of databases: a password stands before the host or is a parameter.
+    (
+        "kingfisher.jdbc.",
+        "(?i)[^/:@]@|pass|pwd|secret|token|key|credential",
+    ),
+];
 
 pub(crate) struct Rule {
     pub(crate) id: String,
@@ -24,6 +32,8 @@ pub(crate) struct Rule {
     /// The files to which the rule applies; it applies to texts without a path, too.
     path: Option<Regex>,
     allowed: Vec<Allowed>,
+    /// What a secret contains, if the rule matches more than secrets.
+    contained: Option<Regex>,
 }
 
 /// A known false positive: what looks like a secret and is none.
@@ -46,7 +56,11 @@ impl Rule {
         let path = rule.path.as_deref().map(compile).transpose()?;
         // Allowlists of paths are not used: a secret is one in any file.
         let allowed = rule.allowlists.iter().filter(|it| it.paths.is_empty());
+        let narrowed = NARROWED
+            .iter()
+            .find(|(start, _)| rule.id.starts_with(start));
         Ok(Rule {
+            contained: narrowed.map(|(_, it)| compile(it)).transpose()?,
             expression: compile(expression)?,
             entropy: rule.entropy,
             group: rule.secret_group.filter(|it| *it > 0),
@@ -92,6 +106,10 @@ impl Rule {
         let secret = secret.unwrap_or(whole);
         let is_plain = |least: f64| shannon_entropy_bytes(secret.as_bytes()) < least;
         if secret.is_empty() || self.entropy.is_some_and(is_plain) {
+            return None;
+        }
+        let lacks = |contained: &Regex| !contained.is_match(secret.as_bytes());
+        if self.contained.as_ref().is_some_and(lacks) {
             return None;
         }
         let is_allowed = |allowed: &Allowed| {

@@ -224,3 +224,36 @@ fn secrets_are_looked_for_in_linear_time() {
         linear(&format!("{pattern:?}"), text, |it| find("a.txt", it));
     }
 }
+
+#[test]
+fn the_address_of_a_database_is_a_secret_with_a_password_alone() {
+    for address in [
+        "spring.datasource.url=${MYSQL_URL:jdbc:mysql://localhost/petclinic}",
+        "url = jdbc:postgresql://db.internal:5432/app?user=admin&ssl=true",
+        "jdbc:oracle:thin:@ora.internal.net:1521/ORCLPDB1?a=b",
+    ] {
+        assert_eq!(find("a.properties", address), [], "{address}");
+    }
+    for (address, secret) in [
+        (
+            "url = jdbc:postgresql://db.internal:5432/app?user=admin&password=s3cr3t",
+            "s3cr3t",
+        ),
+        (
+            "jdbc:mysql://admin:s3cr3t@prod.internal:3306/inventory?a=b",
+            "s3cr3t",
+        ),
+        (
+            "jdbc:oracle:thin:scott/t1ger@ora.internal.net:1521/ORCL?a=b",
+            "t1ger",
+        ),
+        (
+            "jdbc:sqlserver://sql.internal:1433;databaseName=inventory;user=sa;PWD=s3cr3t!",
+            "s3cr3t",
+        ),
+    ] {
+        let mut text = address.to_owned();
+        mask("a.properties", &mut text);
+        assert!(!text.contains(secret), "{text}");
+    }
+}
