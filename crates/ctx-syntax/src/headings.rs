@@ -86,6 +86,67 @@ pub(crate) fn nest_underlined(text: &str, reading: &mut Reading) {
     reading.definitions.extend(others);
 }
 
+/// What a heading of Markdown says: the text of its links, and nothing of images, such as badges;
+/// all that is written where it says nothing else. O(bytes) of at most [`LONGEST`].
+pub(crate) fn said(title: &str) -> String {
+    if title.len() > LONGEST || !title.contains("](") {
+        return title.to_owned();
+    }
+    let mut said = String::with_capacity(title.len());
+    // Where each open bracket is in `said`, and whether it is that of an image.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let (mut rest, mut is_code, mut ends) = (title, false, true);
+    while let Some(next) = rest.chars().next() {
+        let mut taken = next.len_utf8();
+        match next {
+            '\\' if !is_code => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
+            '`' => is_code = !is_code,
+            '[' if !is_code => open.push((said.len(), said.ends_with('!'))),
+            ']' if !is_code => {
+                if let Some((at, is_image)) = open.pop()
+                    && ends
+                    && rest[1..].starts_with('(')
+                {
+                    if let Some(length) = target(&rest[1..]) {
+                        if is_image {
+                            said.truncate(at - 1);
+                        } else {
+                            said.remove(at);
+                        }
+                        rest = &rest[1 + length..];
+                        continue;
+                    }
+                    // A target that does not end is not looked for again.
+                    ends = false;
+                }
+            }
+            _ => {}
+        }
+        said.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    let words: Vec<&str> = said.split_whitespace().collect();
+    if words.is_empty() {
+        title.to_owned()
+    } else {
+        words.join(" ")
+    }
+}
+
+/// The bytes of the target of a link, `(…)`, with which `text` begins; `None` if it does not end.
+fn target(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let closes = |byte: u8| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    };
+    Some(text.bytes().position(closes)? + 1)
+}
+
 /// The level of a heading of Markdown that has these `lines`.
 fn level(lines: &[&str]) -> usize {
     match lines {

@@ -149,6 +149,9 @@ impl Outline {
                 .ok_or(Fallback::NoGrammar),
             Some(grammar) => grammar.read(text, limits).map(|mut reading| {
                 if language.is_some_and(|it| it.name() == "markdown") {
+                    for it in &mut reading.definitions {
+                        it.name = headings::said(&it.name);
+                    }
                     headings::nest_underlined(text, &mut reading);
                 }
                 reading

@@ -28,6 +28,45 @@ fn has(path: &str, text: &str, expected: &[(&str, u32, u32)]) {
 }
 
 #[test]
+#[cfg(feature = "markdown")]
+fn a_heading_of_markdown_is_called_what_its_links_say_without_images() {
+    let text = "\
+# Clinic [![Build](https://a.org/b(1).svg)](https://a.org/c) ![Chat](d.svg)
+
+text
+
+## The [guide](https://a.org/wiki/A_(b)) to [`run`](#run), [x] and `a[0](1)`
+
+text
+
+## ![Logo](logo.svg)
+
+text
+
+## An [open](link and [one](more
+
+text
+
+Of [others](a.md)
+-----------------
+
+text
+";
+    let names: Vec<String> = sections("a.md", text).into_iter().map(|it| it.0).collect();
+    let of = |name: &str| format!("Clinic > {name}");
+    assert_eq!(
+        names,
+        [
+            "Clinic".to_owned(),
+            of("The guide to `run`, [x] and `a[0](1)`"),
+            of("![Logo](logo.svg)"),
+            of("An [open](link and [one](more"),
+            of("Of others"),
+        ]
+    );
+}
+
+#[test]
 fn underlined_headings_of_markdown_have_their_texts() {
     let text = "\
 Title
