@@ -132,15 +132,16 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
         }
         first = last;
     }
-    join_attributes(lines, &mut pieces);
+    join_openings(lines, &mut pieces);
     refer(&mut pieces, outline);
     pieces
 }
 
-/// Joins each part that consists only of attributes and decorators to the part after it or, if it
-/// is the last, to the one before it: by itself it says nothing. It remains a part if there is no
-/// other, or if both together have more bytes than a part may have.
-fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
+/// Joins each part that consists only of attributes and decorators, or of lines that only tell what
+/// kind of file it is, to the part after it or, if it is the last, to the one before it: by itself
+/// it says nothing. It remains a part if there is no other, or if both together have more bytes
+/// than a part may have.
+fn join_openings(lines: &[&str], pieces: &mut Vec<Piece>) {
     let rows = |span: LineSpan| span.start() as usize - 1..span.end() as usize;
     let fits = |span: LineSpan| {
         let bytes: usize = lines[rows(span)].iter().map(|it| it.len() + 1).sum();
@@ -150,7 +151,7 @@ fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
     // The last first, so that what several such parts stand before has them all.
     for piece in pieces.drain(..).rev() {
         if let Some(next) = joined.last_mut()
-            && are_attributes(&lines[rows(piece.span)])
+            && says_nothing_alone(&lines[rows(piece.span)])
             && let Ok(both) = LineSpan::new(piece.span.start(), next.span.end())
             && fits(both)
         {
@@ -161,7 +162,7 @@ fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
         }
     }
     if let [last, before, ..] = &mut joined[..]
-        && are_attributes(&lines[rows(last.span)])
+        && says_nothing_alone(&lines[rows(last.span)])
         && let Ok(both) = LineSpan::new(before.span.start(), last.span.end())
         && fits(both)
     {
@@ -171,6 +172,24 @@ fn join_attributes(lines: &[&str], pieces: &mut Vec<Piece>) {
     }
     joined.reverse();
     *pieces = joined;
+}
+
+fn says_nothing_alone(lines: &[&str]) -> bool {
+    are_attributes(lines) || tell_the_form(lines)
+}
+
+/// Whether `lines` only tell what a file is (`<?php`, `<!DOCTYPE html>`), blank lines aside.
+fn tell_the_form(lines: &[&str]) -> bool {
+    let mut said = lines.iter().map(|it| it.trim()).filter(|it| !it.is_empty());
+    let is_it = |line: &str| {
+        let is_tag = || line.len() < 256 && line.find('>') == Some(line.len() - 1);
+        let begins = |start: &str| {
+            let own = line.get(..start.len());
+            own.is_some_and(|it| it.eq_ignore_ascii_case(start))
+        };
+        line == "<?php" || (begins("<!doctype ") || begins("<?xml ")) && is_tag()
+    };
+    said.next().is_some_and(is_it) && said.all(is_it)
 }
 
 /// Whether `lines` are attributes (`#[test]`) and decorators (`@app.get("/")`) alone, blank lines
@@ -259,6 +278,8 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
                     Part::Whole
                 }
             }
+            // `namespace App;` names what is around it, and `mod app;` what is elsewhere.
+            SymbolKind::Module if lines == 1 && !has_functions[index] => Part::Within,
             SymbolKind::Class
             | SymbolKind::Struct
             | SymbolKind::Enum

@@ -122,6 +122,31 @@ fn attributes_and_decorators_are_no_part_of_their_own() {
 }
 
 #[test]
+#[cfg(all(feature = "php", feature = "html"))]
+fn what_only_tells_the_form_of_a_file_is_no_part_of_its_own() {
+    let class = "class Kernel\n{\n    public function run()\n    {\n        return 1;\n    }\n}\n";
+    let head = "<?php\n\nnamespace App\\Http;\n\nuse App\\Base;\n\n";
+    let text = format!("{head}{class}");
+    let outline = Outline::of(&text, Language::of("a.php", &text), &Limits::default());
+    let pieces = pieces(&lines(&text), &outline);
+    let found: Vec<_> = pieces
+        .iter()
+        .map(|it| (it.span.to_string(), it.name.as_deref(), it.defines.concat()))
+        .collect();
+    let expected = [
+        ("1-5".to_owned(), None, "App\\Http".to_owned()),
+        ("7-13".to_owned(), Some("Kernel"), "run".to_owned()),
+    ];
+    assert_eq!(found, expected);
+
+    let text = "<!DOCTYPE html>\n\n<html>\n<body>\n<p>One</p>\n</body>\n</html>\n";
+    assert_eq!(parts("a.html", text), [(1, 7)]);
+    let text = format!("<?xml version=\"1.0\"?>\n<!doctype html>\n{}", &text[16..]);
+    assert_eq!(parts("a.html", &text), [(1, 8)]);
+    assert_eq!(parts("b.html", "<!DOCTYPE html>\n"), [(1, 1)]);
+}
+
+#[test]
 fn a_comment_above_a_row_documents_its_first_definition() {
     let text = "/** A. */\nfunction a() { return 1 } function b() { return 2 }\n/** C. */\nclass C { d() {} e() {} }\n";
     let outline = Outline::of(text, Language::of("a.js", text), &Limits::default());
@@ -310,7 +335,12 @@ fn runs_of_comments_end_at_their_empty_lines_outside_of_code() {
 
 /// The lines of each piece of a text without a grammar.
 fn spans(text: &str) -> Vec<(u32, u32)> {
-    let outline = Outline::of(text, None, &Limits::default());
+    parts("a", text)
+}
+
+/// The lines of each part of the file at `path`.
+fn parts(path: &str, text: &str) -> Vec<(u32, u32)> {
+    let outline = Outline::of(text, Language::of(path, text), &Limits::default());
     let pieces = pieces(&lines(text), &outline);
     let spans = pieces.iter().map(|it| (it.span.start(), it.span.end()));
     spans.collect()
