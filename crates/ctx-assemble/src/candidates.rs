@@ -59,41 +59,45 @@ impl<'u> Candidates<'u> {
                 .filter_map(|part| places.get(part.id.as_str()).copied())
                 .min()
         };
-        let was_sent = |index: usize| {
-            let unit = &units[index];
+        let was_sent = |unit: &Unit<'_>| {
             let mut parts = unit.parts().iter();
             matches!(unit, Unit::Many(merged) if merged.was_sent())
                 || parts.all(|part| places.contains_key(part.id.as_str()))
         };
         let sections = keep_places(arrange(&chunks, options), place);
-        let ordered: Vec<&'u Unit<'u>> = sections
-            .iter()
-            .flat_map(|section| section.members.iter().map(|&index| &units[index]))
-            .collect();
-        let mut ways = pricer.variants(&ordered, options)?.into_iter();
-        let mut shown: Vec<Candidate<'u>> = Vec::with_capacity(units.len());
+        // The section and the unit of each, in the order of display.
+        let mut shown: Vec<(usize, &'u Unit<'u>)> = Vec::with_capacity(units.len());
+        for (number, section) in sections.iter().enumerate() {
+            shown.extend(section.members.iter().map(|&index| (number, &units[index])));
+        }
+        let ordered: Vec<&'u Unit<'u>> = shown.iter().map(|&(_, unit)| unit).collect();
+        let mut variants = pricer.variants(&ordered, options)?;
+        // Places are sorted instead of candidates, which are large.
+        let mut ranked: Vec<usize> = (0..shown.len()).collect();
+        ranked.sort_unstable_by(|&a, &b| by_relevance(ordered[a].chunk(), ordered[b].chunk()));
+        let mut order = vec![0; ranked.len()];
+        for (index, &place) in ranked.iter().enumerate() {
+            order[place] = index;
+        }
+        let candidate = |place: usize| {
+            let (section, unit) = shown[place];
+            Candidate {
+                unit,
+                section,
+                was_sent: was_sent(unit),
+                variants: std::mem::take(&mut variants[place]),
+            }
+        };
+        let all = ranked.into_iter().map(candidate).collect();
         let mut groups = Vec::with_capacity(sections.len());
         let mut group_prices = Vec::with_capacity(sections.len());
-        for (number, section) in sections.into_iter().enumerate() {
-            let price = section.group.as_ref().map(|group| pricer.group(group));
+        for Section { group, .. } in sections {
+            let price = group.as_ref().map(|group| pricer.group(group));
             group_prices.push(price.transpose()?.unwrap_or_default());
-            groups.push(section.group);
-            let members = section.members.iter().zip(&mut ways);
-            shown.extend(members.map(|(&index, variants)| Candidate {
-                unit: &units[index],
-                section: number,
-                was_sent: was_sent(index),
-                variants,
-            }));
-        }
-        let mut shown: Vec<(usize, Candidate<'u>)> = shown.into_iter().enumerate().collect();
-        shown.sort_unstable_by(|(_, a), (_, b)| by_relevance(a.unit.chunk(), b.unit.chunk()));
-        let mut order = vec![0; shown.len()];
-        for (index, (place, _)) in shown.iter().enumerate() {
-            order[*place] = index;
+            groups.push(group);
         }
         Ok(Candidates {
-            all: shown.into_iter().map(|(_, candidate)| candidate).collect(),
+            all,
             order,
             spare_headings: repeated(&groups, &group_prices),
             groups,
