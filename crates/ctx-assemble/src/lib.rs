@@ -24,6 +24,7 @@ mod features;
 mod fixed;
 mod parallel;
 mod price;
+mod stretches;
 mod total;
 mod variant;
 

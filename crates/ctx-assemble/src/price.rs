@@ -5,11 +5,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_format::{Formatter, Group, joins_safely};
-use ctx_model::{BuildOptions, Chunk, Tokens};
+use ctx_model::{BuildOptions, Chunk, LineSpan, Tokens};
 use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use memchr::memchr_iter;
 use rapidhash::v3::rapidhash_v3;
 
+use crate::stretches::Stretches;
 use crate::unit::Unit;
 use crate::variant::{Variants, variants};
 use crate::{AssembleError, Control, parallel};
@@ -123,11 +124,13 @@ impl Pricer<'_> {
         let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
         parallel::map_with(units, bytes, self.control, |unit, desk: &mut Desk| {
             let mut variants = variants(unit, options);
+            desk.stretches.begin(unit);
             for piece in variants.iter_mut().flat_map(|it| &mut it.pieces) {
                 desk.text.clear();
                 self.formatter.block(&piece.block(), &mut desk.text);
                 self.joints.look_at(&desk.text);
-                piece.price = self.block(&desk.text, &mut desk.heads)?;
+                let span = piece.block().span;
+                piece.price = self.block(&desk.text, span, &mut desk.heads, &mut desk.stretches)?;
                 piece.seal = seal.then(|| rapidhash_v3(desk.text.as_bytes()));
                 if options.include_sources {
                     desk.text.clear();
@@ -147,10 +150,16 @@ impl Pricer<'_> {
         })
     }
 
-    /// The price of a block. Its head, which differs from context to context, is weighed
-    /// separately; the rest is the same in every context that shows it, so a counter with a cache
-    /// finds it there. O(bytes).
-    fn block(&self, text: &str, heads: &mut Heads) -> Result<Price, AssembleError> {
+    /// The price of a block that shows the lines of `span`. Its head, which differs from context to
+    /// context, is weighed separately; the rest is the same in every context that shows it, so a
+    /// counter with a cache finds it there. O(bytes).
+    fn block(
+        &self,
+        text: &str,
+        span: Option<LineSpan>,
+        heads: &mut Heads,
+        stretches: &mut Stretches,
+    ) -> Result<Price, AssembleError> {
         if self.counter.additivity() == Additivity::Never {
             return self.price_of(text);
         }
@@ -161,11 +170,12 @@ impl Pricer<'_> {
             return self.price_of(text);
         }
         let (head, rest) = text.split_at(cut);
-        let head = Price {
-            weight: heads.weigh(head, self.counter),
-            bytes: head.len(),
-        };
-        Ok(head + self.price_of(rest)?)
+        let weigh = |text: &str| Ok(self.price_of(text)?.weight);
+        let rest = stretches.weigh(rest, span, weigh)?;
+        Ok(Price {
+            weight: heads.weigh(head, self.counter).saturating_add(rest),
+            bytes: text.len(),
+        })
     }
 
     /// Weighs `text`, window by window. O(bytes).
@@ -254,6 +264,7 @@ fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item 
 struct Desk {
     text: String,
     heads: Heads,
+    stretches: Stretches,
 }
 
 /// The lines of the head that was weighed last. The ways to show one part, and the parts of one
@@ -305,7 +316,7 @@ fn head(text: &str) -> usize {
 }
 
 /// The first safe joint at or after `at`, or the end of the text.
-fn cut_after(text: &str, at: usize) -> usize {
+pub(crate) fn cut_after(text: &str, at: usize) -> usize {
     let newlines = memchr_iter(b'\n', text.as_bytes().get(at..).unwrap_or_default());
     let mut ends = newlines.map(|newline| at + newline + 1);
     ends.find(|&end| is_safe_joint(&text[..end], &text[end..]))
@@ -317,11 +328,13 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use ctx_format::{FormatOptions, formatter};
-    use ctx_model::Format;
+    use ctx_model::merging::lines_of;
+    use ctx_model::{Format, Relevance};
     use ctx_tokens::CachedCounter;
 
     use super::*;
     use crate::Cancel;
+    use crate::unit::Merged;
 
     /// Notes how many bytes it weighs.
     struct Noting(AtomicUsize);
@@ -351,7 +364,8 @@ mod tests {
                 control: &Control::default().with_cancel(cancel.clone()),
                 joints: &Joints::default(),
             };
-            let price = || pricer.block(text, &mut Heads::default());
+            let price =
+                || pricer.block(text, None, &mut Heads::default(), &mut Stretches::default());
             let first = price().unwrap();
             assert_eq!(noting.0.swap(0, Ordering::Relaxed), text.len());
             assert_eq!(price().unwrap(), first);
@@ -377,5 +391,85 @@ mod tests {
             assert_eq!(weight, ctx_tokens::o200k_base().weigh(&head), "{own}");
         }
         assert_eq!(heads.weigh("", &counter), 0);
+    }
+
+    /// Chunks of one file, each below the one before.
+    fn below_each_other(texts: &[&str]) -> Vec<Chunk> {
+        let mut line = 1;
+        let chunk = |(number, text): (usize, &&str)| {
+            let next = line + u32::try_from(text.lines().count()).unwrap();
+            let span = LineSpan::new(line, next - 1).unwrap();
+            line = next;
+            let relevance = Relevance::new([0.9, 0.5, 0.7][number % 3]).unwrap();
+            Chunk::new(number.to_string(), *text, relevance)
+                .with_path("src/price.rs")
+                .with_span(span)
+        };
+        texts.iter().enumerate().map(chunk).collect()
+    }
+
+    /// Prices all ways to show `chunks` merged; returns the bytes that were weighed, and those of
+    /// all blocks.
+    fn weighed_merged(chunks: &[Chunk], format: Format) -> (usize, usize) {
+        let (counter, options) = (Noting(AtomicUsize::new(0)), BuildOptions::default());
+        let lines: Vec<_> = chunks
+            .iter()
+            .flat_map(|it| lines_of(&it.content, it.span.unwrap()))
+            .collect();
+        let merged = Merged::new(chunks.iter().collect(), 1, &lines);
+        let unit = Unit::Many(Box::new(merged));
+        let formatter = formatter(format, &FormatOptions::default()).unwrap();
+        let pricer = Pricer {
+            formatter: &*formatter,
+            counter: &counter,
+            control: &Control::default(),
+            joints: &Joints::default(),
+        };
+        let variants = pricer.variants(&[&unit], &options).unwrap();
+        let pieces: Vec<_> = variants[0].iter().flat_map(|it| &it.pieces).collect();
+        assert!(
+            pieces.len() > chunks.len(),
+            "each number of parts is a choice"
+        );
+        let mut bytes = 0;
+        for piece in pieces {
+            let mut text = String::new();
+            formatter.block(&piece.block(), &mut text);
+            let weight = ctx_tokens::o200k_base().weigh(&text);
+            assert_eq!(piece.price.weight, weight, "{text}");
+            assert_eq!(piece.price.bytes, text.len());
+            bytes += text.len();
+        }
+        (counter.0.load(Ordering::Relaxed), bytes)
+    }
+
+    #[test]
+    fn parts_of_a_merged_chunk_are_weighed_once() {
+        let text = "    let price = weight(block);\n".repeat(20);
+        let chunks = below_each_other(&[&*text; 12]);
+        let (weighed, bytes) = weighed_merged(&chunks, Format::Markdown);
+        assert!(weighed < 2 * 12 * text.len(), "{weighed} of {bytes}");
+        assert!(weighed < bytes / 3, "{weighed} of {bytes}");
+    }
+
+    #[test]
+    fn a_merged_chunk_weighs_what_its_blocks_do_wherever_it_is_cut() {
+        let texts = [
+            "fn a() {}\n\n",
+            "\nfn b() {}\n",
+            "// c\nfn c() {}",
+            "/// ```\n/// d();\n/// ```\nfn d() {}\n",
+            "\n\n\n",
+            "let e = \"<&\u{1b}\u{200b}\";\r\n\r\n",
+            "\r\nf\r\n",
+            "    g\n",
+        ];
+        for format in [Format::Markdown, Format::Xml, Format::Json, Format::Plain] {
+            for count in 3..=texts.len() {
+                weighed_merged(&below_each_other(&texts[..count]), format);
+                let backwards: Vec<&str> = texts[..count].iter().rev().copied().collect();
+                weighed_merged(&below_each_other(&backwards), format);
+            }
+        }
     }
 }
