@@ -12,6 +12,7 @@ mod scope;
 mod store;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
@@ -20,7 +21,8 @@ use ctx_retrieve::{
 
 use store::Store;
 
-/// Options under which all strategies and files are worth the same.
+/// Options under which all strategies and files are worth the same, and none is late on a busy
+/// machine.
 fn options() -> Options {
     let mut weights = Weights::default();
     for strategy in Strategy::ALL {
@@ -29,7 +31,9 @@ fn options() -> Options {
     for role in Role::ALL {
         weights = weights.with_role(*role, 1.0);
     }
-    Options::default().with_weights(weights)
+    Options::default()
+        .with_weights(weights)
+        .with_deadline(Duration::from_mins(1))
 }
 
 async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
