@@ -24,12 +24,12 @@ const WIDTH: usize = 100;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  output or the index could not be written, or an address is taken
-  2  the arguments make no sense
-  3  the input is not what it should be
-  4  no context keeps the budget
+  1  output or the index could not be written, or an address is in use
+  2  the arguments are invalid
+  3  the input is invalid
+  4  no context fits the budget
   5  cancelled
-  6  a receipt does not hold
+  6  a receipt does not hold (ctx verify)
 
 The context goes to standard output; everything else goes to standard error.";
 
@@ -106,7 +106,7 @@ fn is_text(word: &str) -> bool {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Find what a question is about in a folder, and assemble it into one context
+    /// Search a folder for a question, and assemble what is found into one context
     #[command(after_help = QUERY_HELP)]
     Query(Box<QueryArgs>),
     /// Index a folder, or bring its index up to date
@@ -124,7 +124,7 @@ pub(crate) enum Verb {
     /// List what files define, and where
     #[command(after_help = OUTLINE_HELP)]
     Outline(OutlineArgs),
-    /// Show a file or a part of it, from its full text down to a mention
+    /// Show a file or a part of it, in full or shortened
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
     /// Show what a symbol or file refers to, and what refers to it
@@ -139,7 +139,7 @@ pub(crate) enum Verb {
     /// Serve agents over the Model Context Protocol
     #[command(after_help = crate::mcp::HELP)]
     Mcp(crate::mcp::McpArgs),
-    /// Write a script with which a shell completes the command line
+    /// Write a completion script for a shell
     #[command(after_help = crate::completions::HELP)]
     Completions(crate::completions::CompletionsArgs),
 }
@@ -166,9 +166,9 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"chunks": [...], "options": {...}}   an object; flags override its options
   [...]                                 an array of chunks
   {"id": "a", ...}                      one chunk a line (JSON Lines)
-A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk
-that names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no
-"content". All of it is at most 256 MiB.
+A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root, a chunk
+with a "filePath" needs no "content"; "startLine" and "endLine" select lines of the file. The input
+may have at most 256 MiB.
 
 Examples:
   ctx assemble hits.json --max-tokens 4000
@@ -178,15 +178,15 @@ Examples:
   ctx assemble request.json --json | jq .omitted"#;
 
 const PACK_HELP: &str = "\
-Folders are walked in the order of their paths. What .gitignore, .ignore and .ctxignore name is
-passed over, and so are hidden files, links, files without text and files over --max-file-size; a
-file that is named itself is always taken. Secrets are masked, and files of keys and settings
-(.env, *.pem) left out, unless --keep-secrets is given. What is not UTF-8 is decoded. Files that
-were named matter most, then the README and the manifests of the folder, then sources, then
-documents, settings and examples, then tests, then lock files, minified code and copies of
-others'. Where not all of it fits, longer files of a kind matter more than shorter ones, and files
-are shown in part: as skeletons, signatures, or the line that names them, whichever is worth most
-for the tokens (--selection optimal, unless you say otherwise).
+Folders are walked in the order of their paths. Links, files without text and files larger than
+--max-file-size are skipped, and so are hidden files and those that .gitignore, .ignore or
+.ctxignore exclude, unless PATH names them. Secrets are masked, and files of keys and settings
+(.env, *.pem) skipped, unless --keep-secrets is given. Files that are not UTF-8 are decoded.
+
+If not everything fits, files are ranked: first those that PATH names, then README and manifests of
+the folder; sources; documents, settings and examples; tests; lock files, minified code and vendored
+copies. Longer files of a rank come first. Files are then shown in part, as skeletons, signatures or
+the line that names them, whichever is worth most for its tokens (--selection optimal by default).
 
 Examples:
   ctx pack . --max-tokens 32000 > context.md
@@ -195,7 +195,7 @@ Examples:
   ctx pack . --order stable --json > receipt.json";
 
 const TOKENS_HELP: &str = "\
-Files are passed over as `ctx pack` does; - is standard input.
+Files are skipped as by `ctx pack`; - is standard input.
 
 Examples:
   ctx tokens
@@ -204,20 +204,19 @@ Examples:
   git diff | ctx tokens -";
 
 const OUTLINE_HELP: &str = "\
-Definitions are found by the grammar of the file's language; files are passed over as `ctx pack`
-does.
+Files are parsed by the grammar of their language, and skipped as by `ctx pack`.
 
 Examples:
   ctx outline src/main.rs
   ctx outline src --json | jq '.files[].symbols[] | select(.kind == \"function\") | .name'";
 
 const SHOW_HELP: &str = "\
-PLACE is a file, lines of it or something it defines: PATH, PATH:12, PATH:12-40 or PATH#name.
-Places of compilers (PATH:12:5) and of links (PATH#L12-L40) are taken, too.
-Where several things have the name, one with a body is shown, and standard error names the others.
-Lines are shown as they are; a comment of the language says how many were left out. With
---max-tokens the lines that matter most to the strategy are shown, marks included in the count;
-where not even one fits, the beginning of one, without a number.
+PLACE is a file, lines of it or a definition in it: PATH, PATH:12, PATH:12-40 or PATH#name.
+PATH:12:5, as compilers print it, and PATH#L12-L40, as in links, are accepted too.
+If several definitions have the name, one with a body is shown; standard error lists the others.
+Lines are shown unchanged; a comment in the file's language says how many were left out. With
+--max-tokens, the lines that --strategy prefers are shown, and the budget includes these comments.
+If not even one line fits, the beginning of one is shown, without a number.
 
 Examples:
   ctx show src/main.rs --rendition skeleton
@@ -226,9 +225,9 @@ Examples:
   ctx show src/main.rs --max-tokens 300 --strategy bookend";
 
 const RELATIONS_HELP: &str = "\
-Names are resolved by scope, imports and uniqueness. A name that several symbols have leads to
-each of them, with its share of certainty. A file is named by its path as `ctx outline` shows it,
-or with the folder that it is in.
+Names are resolved by scope, imports and uniqueness. If a name may refer to several symbols, each
+of them is listed with its certainty. Name a file by its path as `ctx outline` shows it, or with
+PATH before it.
 
 Examples:
   ctx relations Parser src
@@ -236,14 +235,16 @@ Examples:
   ctx relations parse src --depth 2 --json";
 
 const VERIFY_HELP: &str = "\
-Checks that the context is the one the receipt is of, that it has as many tokens as the receipt
-tells and that the parts add up, that each chunk is either in or out, that the lists of the
-receipt agree with each other and with the notice in the context, that each block is what the
-receipt says of it and says what its citation is of, and with --root that the files still say so
-on the lines cited. Paths are those of the receipt, relative to the folder that was packed or
-asked; such as ../a and /b, of files that were named so, lead out of it. Ends with 6 when one does
-not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
-Receipts and contexts are read up to 256 MiB.
+Checks that
+  - the context has the digest and the number of tokens of the receipt, and the parts add up;
+  - each chunk is either included or omitted;
+  - the lists of the receipt agree with each other and with the notice in the context;
+  - each block of the context agrees with the receipt and with its citation;
+  - with --root, the files still have the cited text on the cited lines.
+If a check fails, the exit code is 6. Paths in the receipt are relative to the folder that was
+packed or searched; those that lead out of it (../a, /b) are followed. What nothing else in the
+receipt or the context depends on cannot be checked: the README of ctx-cli lists it. The receipt
+and the context may have at most 256 MiB each.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .
@@ -267,7 +268,7 @@ pub(crate) struct AssembleArgs {
     /// The file with the chunks; - or nothing is standard input
     #[arg(value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Read the text of chunks from the files they name below this folder, and check what they say
+    /// Read the text of chunks from their files in this folder, and report those that differ
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// With --root, show this many more lines before and after each hit
@@ -370,10 +371,10 @@ pub(crate) struct ShowArgs {
     /// Show at most this many tokens
     #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
-    /// Which lines to prefer then
+    /// With --max-tokens, which lines to prefer
     #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) strategy: String,
-    /// The token counter for that: an encoding, a model, character-based or word-based
+    /// The token counter of --max-tokens: an encoding, a model, character-based or word-based
     #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter, requires = "max_tokens", conflicts_with = "rendition")]
     pub(crate) counter: CounterName,
     /// Write the number of each line before it
@@ -396,7 +397,7 @@ pub(crate) struct RelationsArgs {
     pub(crate) symbol: String,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// The most steps away
+    /// Follow relations for at most this many steps
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = steps, allow_negative_numbers = true)]
     pub(crate) depth: usize,
     /// The direction of the relations
@@ -409,7 +410,7 @@ pub(crate) struct RelationsArgs {
 
 fn steps(text: &str) -> Result<usize, String> {
     match options::whole(text)? {
-        0 => Err("what is 0 steps away is itself; give at least 1".to_owned()),
+        0 => Err("it must be at least 1".to_owned()),
         n => Ok(n),
     }
 }
@@ -419,7 +420,7 @@ fn direction(word: &str) -> Result<Direction, String> {
         "outgoing" => Ok(Direction::Outgoing),
         "incoming" => Ok(Direction::Incoming),
         "both" => Ok(Direction::Both),
-        _ => Err("it is outgoing, incoming or both".to_owned()),
+        _ => Err("it must be outgoing, incoming or both".to_owned()),
     }
 }
 
@@ -461,7 +462,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let size = digits.parse::<u64>().ok();
     match size.and_then(|n| n.checked_mul(1 << shift)) {
-        Some(0) => Err("0 takes no file in; give at least 1".to_owned()),
+        Some(0) => Err("0 would skip every file; give at least 1".to_owned()),
         size => size.ok_or_else(refused),
     }
 }

@@ -8,8 +8,8 @@ use crate::emit;
 use crate::failure::Failure;
 
 pub(crate) const HELP: &str = "\
-Writes a script to standard output. It completes verbs, flags, and values of which there are a few,
-and is of this version of ctx: write it again after an update.
+Writes a script to standard output that completes commands, flags, and values from fixed lists. It
+is for this version of ctx: write it again after an update.
 
 Examples:
   ctx completions bash > ~/.local/share/bash-completion/completions/ctx

@@ -23,10 +23,10 @@ use crate::user_dirs;
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) const HELP: &str = "\
-Without --http it speaks on standard input and output, as clients start it. A client that
-declares roots reads those and nothing else; others read --root. Over HTTP roots must lie in
---root, and a client must send the token, in the header \"Authorization: Bearer TOKEN\": it is made at
-each start, and printed once on standard output, after the address.
+Without --http, the server uses standard input and output, and is started by the client. Clients
+that declare roots can read only those; others can read --root. Over HTTP, roots must be inside
+--root, and requests need the header \"Authorization: Bearer TOKEN\". The token is made at each start,
+and printed once on standard output, after the address.
 
 Examples:
   ctx mcp --root ~/src/project

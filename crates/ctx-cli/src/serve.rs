@@ -34,12 +34,12 @@ const DATA_DIR: &str = ".ctx/serve";
 const OWNER: &str = "local";
 
 pub(crate) const HELP: &str = "\
-Owners send files and threads, and ask for contexts of them; the server reads no folder of theirs.
-http://ADDR/docs says what to send. A token says whose a request is, and each request has it, in the
-header \"Authorization: Bearer TOKEN\". Without --tokens one is made at each start and printed once on
-standard output, after the address; it opens what is the owner local's, and /metrics. With --tokens
-those are let in whose hashes the file has. A server that others reach needs --tokens, and
---allow-host for its names.
+Clients send files and threads, and request contexts of them; the server reads none of their
+folders. http://ADDR/docs describes the requests. Each request has a token, which identifies the
+owner of the data, in the header \"Authorization: Bearer TOKEN\". Without --tokens, a token for the
+owner local and for /metrics is made at each start, and printed once on standard output, after the
+address. With --tokens, the tokens whose hashes are in the file are accepted. An --addr that is not
+a loopback address requires --tokens, and --allow-host with the names of the server.
 
 Examples:
   ctx serve

@@ -11,14 +11,15 @@ use crate::options::OptionFlags;
 use crate::values::{Kinds, Strategies, Value as _};
 
 pub(super) const QUERY_HELP: &str = "\
-The folder is indexed first where it is not, and files that changed since are indexed anew: what
-answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder (one with
-nothing in it but the data of `ctx serve` is none), else below $CTX_CACHE_DIR, else in your cache
-folder. Nothing is sent anywhere. TEXT may be words, names, paths, an error message or a whole issue
-report; what it names is found by name, and the rest by its words. In a git repository, the messages
-of the last 2,000 commits are searched too; code that those commits touched ranks higher.
+The first question indexes the folder, and each later one updates the index first, so that the
+answer is from the files as they are now. The index is in DIR/.ctx if that folder exists and is not
+just the data folder of `ctx serve`, otherwise below $CTX_CACHE_DIR, otherwise in your cache folder.
+Nothing is sent over the network. TEXT may be words, names, paths, an error message or a whole issue
+report; names and paths in it are looked up as such, and the rest is searched by its words. In a git
+repository, the messages of the last 2,000 commits are searched too; code that those commits touched
+ranks higher.
 
-What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
+Settings without a flag are taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,
 CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from ctx.toml in DIR or, in
 a git repository, in the nearest folder above it, then from ctx/ctx.toml in your configuration
@@ -27,32 +28,32 @@ folder:
              relevance-power
   [output]   format, counter
   [index]    include-generated, max-file-size, wait
-Unless something says otherwise --selection is optimal. What flags said of the index before holds
-until something else is said.
+The default of --selection is optimal. The flags --include-generated and --max-file-size are
+remembered with the index, in place of the defaults, until another flag changes them.
 
-While another process indexes DIR it is waited for, 60 seconds at most; --wait 0 answers at once
-from what was indexed before, and so does an index that cannot be written: a warning says how far
-it is behind.
+If another process is indexing DIR, the question waits for it, at most 60 seconds (--wait). If that
+is too short, or the index cannot be written, the answer is from the index as it is, if there is
+one, and a warning says how many files have changed since.
 
---hits has the strategy semantic say what another search found. Its scores put its hits in order,
-whatever their scale; 200 are looked at, and the parts of files that stand at their lines are
-ranked with what is found here. Hits, and a question on standard input, are read up to 16 MiB.
+--hits includes the results of another search, as the strategy semantic. They are ordered by their
+relevance, on any scale; the first 200 are used, and the parts of files at their lines are ranked
+with the other results. Hits, and a question on standard input, may have at most 16 MiB.
 
-Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
-!.github there has the files of .github indexed, and packed by `ctx pack`.
+Hidden files and folders are skipped unless a .ctxignore includes them by name: with the line
+!.github, the files of .github are indexed, and packed by `ctx pack`.
 
-Secrets are masked, in the context and in the index, and told of; files of keys and settings
-(.env, *.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by
-their words.
+Secrets are masked in the context and in the index, which is reported; files of keys and settings
+(.env, *.pem) are not indexed. --keep-secrets shows secrets in the context, but they are not in the
+index, so they cannot be searched for.
 
 --json writes one value: what `ctx assemble --json` writes (context, tokens, included, omitted and
 more) and \"retrieval\": query (terms, names, places, frames (path?, line?, function?, found),
 folders, fileNames, patterns, phrases, options), settings (key, value, origin), strategies (name,
 found, tookMs, failure?), items (path, startLine, endLine, kind, name?, role, score, worth?,
-raised?, contributions, signals, shown, snippet?), leftOut and tookMs. A snippet is the line, or
-two, of an item that answers best: line, text and matches (bytes of text); none is where no word
-of the question stands.
-Nothing found is an empty context, a warning and exit code 0.
+raised?, contributions, signals, shown, snippet?), leftOut and tookMs. A snippet has the one or two
+lines of an item that answer the question best: line, text and matches (byte offsets in text). An
+item without any word of the question has no snippet.
+If nothing is found, the context is empty, and the exit code is 0, with a warning.
 
 Examples:
   ctx query 'how does a session end?'
@@ -63,20 +64,21 @@ Examples:
   my-vector-search 'retry with backoff' | ctx query 'retry with backoff' --hits -";
 
 pub(super) const INDEX_HELP: &str = "\
-`ctx query` does this by itself; done before, or with --watch, the first question is answered
-sooner. What .gitignore, .ignore and .ctxignore name is passed over, and so are hidden, generated
-and vendored files, and those over --max-file-size. The index is in PATH/.ctx if there is such a
-folder (one with nothing in it but the data of `ctx serve` is none), else below $CTX_CACHE_DIR, else
-in your cache folder. It can be removed at any time; with it goes what it remembers, which --rebuild
-keeps: which files were of use, and what flags said of it.
+`ctx query` does this itself; indexing ahead, or with --watch, makes the first question faster.
+Files that .gitignore, .ignore or .ctxignore exclude are skipped, and so are hidden, generated and
+vendored files, and files larger than --max-file-size. The index is in PATH/.ctx if that folder
+exists and is not just the data folder of `ctx serve`, otherwise below $CTX_CACHE_DIR, otherwise in
+your cache folder. It can be removed at any time. What it remembers (how useful files were, and
+flags) is lost then; --rebuild keeps it.
 
---list tells of each index in the cache folder (and of none in a PATH/.ctx) how large it is, when
-it was written and used, whether its folder is there, gone, unreadable or unknown, and which are
-begun anew when they are next opened, as they are damaged or of another format. An index notes its
-folder when it is opened; one that was not opened since versions before did is of an unknown one.
---prune removes those whose folder is gone, which a folder on a drive that is not mounted is too,
-and with --unused-for also those that were not used for so long, wherever their folders are. An
-index that another process writes is left, and so is one that has something else in its folder.
+--list shows the indexes in the cache folder, not those in a PATH/.ctx: their sizes, when they were
+written and used, whether their folders are there, gone, unreadable or unknown, and which will be
+rebuilt when they are next opened, because they are damaged or of another format. The folder is
+unknown if the index was last opened by a version that did not record it.
+--prune removes indexes whose folder is gone, which includes a folder on a drive that is not
+mounted, and with --unused-for also those that were not used for so many days, even if their folder
+is there. An index is kept if another process is writing it, or if there are other files in its
+folder.
 
 Examples:
   ctx index
@@ -124,7 +126,7 @@ impl Indexed {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct Search {
-    /// The folder to search, and nothing above it; each folder has its own index
+    /// The folder to search, without those above it; each folder has its own index
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Use only these strategies: text, coverage, files, names, places, similar, changes, semantic
@@ -133,14 +135,14 @@ pub(crate) struct Search {
     pub(crate) strategies: Option<Strategies>,
     /// Find only parts of these types: function, method, class, struct, enum, interface, impl,
     /// module, type, constant, field, macro, section, lines; constants, fields and types of fewer
-    /// than 15 lines are in lines, or with what they are in [default: all]
+    /// than 15 lines are part of lines, or of the definition around them [default: all]
     #[arg(long, value_name = "KINDS", value_parser = Kinds::read)]
     pub(crate) types: Option<Kinds>,
     /// Omit parts with less than this share of the best score, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_score: Option<f64>,
-    /// Omit sentences of prose that are less likely part of the answer, and passages without a
-    /// likelier one, from 0 to 1; 0 fills the budget [default: 0.002]
+    /// Omit sentences of prose with a lower chance, from 0 to 1, of being part of the answer, and
+    /// passages of only such sentences; 0 fills the budget [default: 0.002]
     #[arg(long, value_name = "CHANCE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_chance: Option<f64>,
     /// Find at most this many parts of files [default: one for every 80 tokens, and at least 100]
@@ -157,8 +159,8 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// The question, in one argument or several; - alone is standard input, and text that begins
-    /// with - comes after --. The folder is given by --root, not here
+    /// The question, in one argument or several; - alone is standard input. Put -- before text that
+    /// begins with -. The folder to search is given by --root, not here
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
@@ -181,17 +183,17 @@ fn days(text: &str) -> Result<u32, String> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// The folder
+    /// The folder to index
     #[arg(value_name = "PATH", default_value = ".")]
     pub(crate) path: PathBuf,
     /// Show what is indexed and where the index is; change nothing
     #[arg(long, conflicts_with_all = ["rebuild", "watch", "include_generated", "no_include_generated", "max_file_size", "wait"])]
     pub(crate) status: bool,
-    /// Index every file again, whatever is known of it; until that is done, questions are answered
-    /// from the old index
+    /// Index every file again, also unchanged ones; until that is done, questions are answered from
+    /// the old index
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// Go on indexing changes, until interrupted or the folder is gone
+    /// Keep indexing changes, until interrupted or the folder is gone
     #[arg(long)]
     pub(crate) watch: bool,
     /// Write the result as one JSON value

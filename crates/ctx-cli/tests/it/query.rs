@@ -1650,7 +1650,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         (["--limit", "-1"], "whole number"),
         (["--limit", "many"], "whole number"),
         (["--max-file-size", "9Q"], "not a size"),
-        (["--max-file-size", "0"], "0 takes no file in"),
+        (["--max-file-size", "0"], "0 would skip every file"),
         (["--wait", "soon"], "seconds"),
         (["--wait", "-1"], "seconds"),
     ] {
