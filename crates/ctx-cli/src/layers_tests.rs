@@ -92,7 +92,7 @@ fn settings_that_are_not_understood_are_named_with_their_line() {
         let refused = |key: &str, parts: &[&str]| {
             refused(&format!("[query]\n{key} = {large}\n"), 2, parts);
         };
-        refused("max-tokens", &["more tokens than can be counted"]);
+        refused("max-tokens", &["too many tokens"]);
         if large.len() > 19 {
             refused("limit", &["too large"]);
         }

@@ -29,7 +29,7 @@ pub(crate) const SELECTIONS: &[&str] = &["in-order", "density", "optimal"];
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of the context")]
 pub(crate) struct OptionFlags {
-    /// The budget of context and reserve together [default: 8000]
+    /// The budget in tokens, for context and reserve together [default: 8000]
     #[arg(short = 't', long, value_name = "N", value_parser = budget, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Tokens of the budget reserved for the answer [default: 0]
@@ -39,7 +39,7 @@ pub(crate) struct OptionFlags {
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     max_chunks: Option<usize>,
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME",
-        help = "Who counts: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
+        help = "Token counter: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
     pub(crate) counter: Option<CounterName>,
     /// The format of the context [default: markdown]
     #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(FORMATS))]
@@ -56,7 +56,8 @@ pub(crate) struct OptionFlags {
     /// Omit chunks with a lower relevance, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     min_relevance: Option<Relevance>,
-    /// Value a chunk at its relevance to this power; scores want more than 1 [default: 1]
+    /// Value a chunk at its relevance to this power; give more than 1 if relevances are scores, not
+    /// probabilities [default: 1]
     #[arg(long, value_name = "N", value_parser = u8::read, allow_negative_numbers = true)]
     pub(crate) relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
@@ -148,35 +149,35 @@ const SWITCHES: [Switch; 13] = [
     Switch {
         name: "file-headers",
         negation: "no-file-headers",
-        help: "Head each chunk by its path [default]",
+        help: "Show each chunk's path [default]",
         negated_help: "Leave the paths out",
         field: |options| &mut options.include_file_headers,
     },
     Switch {
         name: "line-numbers",
         negation: "no-line-numbers",
-        help: "Tell each chunk's lines [default]",
-        negated_help: "Leave the lines out",
+        help: "Show each chunk's line numbers [default]",
+        negated_help: "Leave the line numbers out",
         field: |options| &mut options.include_line_numbers,
     },
     Switch {
         name: "content",
         negation: "no-content",
         help: "Show each chunk's text [default]",
-        negated_help: "Show summaries only; of a chunk without one, where it is",
+        negated_help: "Show summaries only; for a chunk without one, only its location",
         field: |options| &mut options.include_content,
     },
     Switch {
         name: "notice",
         negation: "no-notice",
-        help: "Say in one line that something was left out [default]",
-        negated_help: "Do not say so in the context itself",
+        help: "State in the context how many chunks were left out [default]",
+        negated_help: "Do not state in the context how many chunks were left out",
         field: |options| &mut options.include_notice,
     },
     Switch {
         name: "scores",
         negation: "no-scores",
-        help: "Tell each chunk's relevance",
+        help: "Show each chunk's relevance",
         negated_help: "Leave the relevance out [default]",
         field: |options| &mut options.include_scores,
     },
@@ -218,21 +219,21 @@ const SWITCHES: [Switch; 13] = [
     Switch {
         name: "merge",
         negation: "no-merge",
-        help: "Make one chunk of those whose lines meet, and show once what says the same [default]",
-        negated_help: "Leave chunks whose lines meet, and those that say the same, as they are",
+        help: "Merge chunks whose lines overlap or adjoin, and show duplicates once [default]",
+        negated_help: "Leave overlapping, adjoining and duplicate chunks as they are",
         field: |options| &mut options.merge,
     },
     Switch {
         name: "exact",
         negation: "no-exact",
-        help: "Go on choosing until the answer is proved the best; for --selection optimal. With --counter character-based up to half a token that would fit may stay unused",
-        negated_help: "Be content with an answer near the best [default]",
+        help: "With --selection optimal, go on selecting until the result is proved optimal. With --counter character-based, up to half a token that would fit may stay unused",
+        negated_help: "Accept a selection close to the optimum [default]",
         field: |options| &mut options.exact,
     },
     Switch {
         name: "caps",
         negation: "no-caps",
-        help: "Keep each chunk to its share of the budget by relevance, and to what is usual for its kind; one that cannot be shown so small is left out as over_budget, and most of the budget may stay empty",
+        help: "Limit each chunk to its share of the budget by relevance, and to what is usual for its kind; one that cannot be shown that small is left out as over_budget, and most of the budget may stay unused",
         negated_help: "Let a chunk take as much of the budget as it is worth [default]",
         field: |options| &mut options.caps,
     },
@@ -345,7 +346,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
 /// Parses one of `words` as the wire format does.
 pub(crate) fn word<T: DeserializeOwned>(word: &str, words: &[&str]) -> Result<T, String> {
     let known = serde_json::from_value(camel(word).into()).ok();
-    known.ok_or_else(|| format!("none of {}", words.join(", ")))
+    known.ok_or_else(|| format!("not one of {}", words.join(", ")))
 }
 
 /// The camel case of a word: `inOrder` for `in-order`.
@@ -363,7 +364,7 @@ fn camel(word: &str) -> String {
 /// The name of a counter that exists. A tokenizer file is only checked when it is loaded.
 pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     let name = match name {
-        "" => return Err("a counter has a name".to_owned()),
+        "" => return Err("the name of a counter cannot be empty".to_owned()),
         "character-based" | "characters" => CounterName::CharacterBased,
         "word-based" | "words" => CounterName::WordBased,
         other => CounterName::from(other.to_owned()),
@@ -374,7 +375,7 @@ pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     match ctx::tokens::counter(&name) {
         Ok(_) => Ok(name),
         Err(error @ TokensError::UnknownName { .. }) => {
-            let known = "o200k_base, cl100k_base, gpt-4o, character-based and word-based are some that there are";
+            let known = "o200k_base, cl100k_base, gpt-4o, character-based and word-based are some of the known ones";
             Err(format!("{error}; {known}"))
         }
         Err(error) => Err(error.to_string()),
@@ -407,7 +408,7 @@ pub(crate) fn is_tokenizer(name: &CounterName) -> bool {
 
 pub(crate) fn budget(text: &str) -> Result<Tokens, String> {
     match tokens(text)? {
-        Tokens::ZERO => Err("a budget of no tokens holds nothing; give at least 1".to_owned()),
+        Tokens::ZERO => Err("a budget must be at least 1 token".to_owned()),
         tokens => Ok(tokens),
     }
 }
@@ -420,7 +421,7 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     }
     match digits.parse::<u32>() {
         Ok(n) => Ok(Tokens::new(n)),
-        Err(_) => Err(format!("more tokens than can be counted ({})", Tokens::MAX)),
+        Err(_) => Err(format!("too many tokens, the most is {}", Tokens::MAX)),
     }
 }
 
@@ -429,7 +430,7 @@ pub(crate) fn whole(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|error: ParseIntError| match error.kind() {
             IntErrorKind::PosOverflow => {
-                format!("too large a number, the largest is {}", usize::MAX)
+                format!("the number is too large, the largest is {}", usize::MAX)
             }
             _ => not_whole(text).to_owned(),
         })
@@ -447,7 +448,7 @@ fn not_whole(text: &str) -> &'static str {
 /// A file that is read besides the input, so not `-`.
 fn file(path: &str) -> Result<PathBuf, String> {
     match path {
-        "-" => Err("standard input is for the chunks; give a file".to_owned()),
+        "-" => Err("standard input is read for other input; give a file".to_owned()),
         path => Ok(path.into()),
     }
 }

@@ -34,7 +34,7 @@ impl Value for Strategies {
         let mut strategies: Vec<Strategy> = Vec::new();
         for word in items(word).filter(|it| *it != ALL) {
             let strategy = word.parse();
-            strategies.push(strategy.map_err(|_| format!("{word:?} is none of {}", all()))?);
+            strategies.push(strategy.map_err(|_| format!("{word:?} is not one of {}", all()))?);
         }
         if items(word).any(|it| it == ALL) {
             strategies = Strategy::ALL.to_vec();
@@ -44,7 +44,7 @@ impl Value for Strategies {
         }
         if strategies.iter().all(|it| *it == Strategy::Relations) {
             return Err(
-                "relations goes on from what other strategies find, and finds nothing alone; name one of these with it"
+                "the strategy relations only extends the results of others; name another one with it"
                     .to_owned(),
             );
         }
@@ -64,7 +64,7 @@ impl Value for Kinds {
             let kind = kind.filter(|it| *it != PartKind::File);
             kind.ok_or_else(|| {
                 let known = joined(PartKind::WITHIN_FILES, ", ");
-                format!("{word:?} is none of {known}")
+                format!("{word:?} is not one of {known}")
             })
         };
         let named = items(word).filter(|it| *it != ALL).map(of);
@@ -108,7 +108,7 @@ impl Value for Tokens {
 impl Value for usize {
     fn read(word: &str) -> Result<Self, String> {
         match options::whole(word)? {
-            0 => Err("0 finds nothing; give at least 1".to_owned()),
+            0 => Err("0 would find nothing; give at least 1".to_owned()),
             n => Ok(n),
         }
     }
@@ -175,7 +175,7 @@ impl Value for bool {
         match word {
             "true" | "1" => Ok(true),
             "false" | "0" => Ok(false),
-            _ => Err("neither true nor false".to_owned()),
+            _ => Err("not true or false".to_owned()),
         }
     }
 

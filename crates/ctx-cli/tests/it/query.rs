@@ -1630,7 +1630,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
     for (flags, part) in [
         (
             ["--strategies", "luck"],
-            "\"luck\" is none of text, coverage, files, names, places, similar, changes, semantic, relations",
+            "\"luck\" is not one of text, coverage, files, names, places, similar, changes, semantic, relations",
         ),
         (
             ["--strategies", ","],
@@ -1638,7 +1638,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         ),
         (
             ["--types", "klass"],
-            "\"klass\" is none of function, method, class,",
+            "\"klass\" is not one of function, method, class,",
         ),
         (["--types", "function,klass"], "klass"),
         (["--min-score", "2"], "from 0 to 1"),
@@ -1848,7 +1848,7 @@ fn standard_input_beside_a_question_is_refused() {
 #[test]
 fn relations_alone_are_refused() {
     let asked = Asked::small();
-    let why = "goes on from what other strategies find";
+    let why = "only extends the results of others";
     let run = asked.run(&["query", "budget", "--strategies", "relations"]);
     run.fails(2, &["--strategies", why]);
     asked
