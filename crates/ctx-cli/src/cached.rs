@@ -165,7 +165,7 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
         let stored = &it.stored;
         let time = |it: Option<UnixSeconds>| it.map_or("-".to_owned(), indexing::ago);
         let format = stored.format.as_deref().unwrap_or("-");
-        let anew = fault.as_ref().map_or("", |_| ", begun anew");
+        let anew = fault.as_ref().map_or("", |_| ", to be rebuilt");
         let root = stored.root.as_deref().map_or("-".to_owned(), shown);
         let name = stored.folder.file_name().map(Path::new);
         [
@@ -189,7 +189,7 @@ pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     for (it, fault) in cache.indexes.iter().zip(&faults) {
         if let Some(fault) = fault {
             report.note(&format!(
-                "{} would be begun anew: failed to {fault}",
+                "{} will be rebuilt when it is next opened: failed to {fault}",
                 it.name()
             ));
         }
@@ -259,7 +259,7 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
         index_or_indexes(failed),
         shown(&cache.folder)
     ))
-    .with_hint("can the folder be written, and is there nothing in it but indexes?"))
+    .with_hint("check that the folder is writable and has no other files in it"))
 }
 
 /// Removes an index, unless `is_dry`. Returns whether it was, or would be, removed.
@@ -376,7 +376,7 @@ impl Cache {
 
     fn tell_passed(&self, report: Report) {
         for it in &self.passed {
-            let line = format!("left alone: {}: {}", it.path, it.reason);
+            let line = format!("skipped {}: {}", it.path, it.reason);
             if it.is_named {
                 report.note(&line);
             } else {
@@ -405,7 +405,7 @@ fn found(path: &Path) -> Result<Found, SkippedFolder> {
         is_named,
     };
     if !is_named {
-        return Err(passed("it is not called as an index is".to_owned()));
+        return Err(passed("its name is not that of an index".to_owned()));
     }
     let kind = fs::symlink_metadata(path).map_err(|it| passed(it.to_string()))?;
     if kind.is_symlink() {

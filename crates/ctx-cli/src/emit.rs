@@ -80,11 +80,11 @@ pub(crate) fn warnings(built: &BuiltContext, told: &[Warning], report: Report) {
         Some((tokens, id)) => {
             let tokens = grouped(tokens.get().into());
             report::warning(&format!(
-                "no chunk fits; the first to enter is {id} at {tokens} tokens"
+                "no chunk fits; {id} would with a budget of {tokens} tokens"
             ));
         }
         None if built.omitted.iter().any(is_over) => {
-            report::warning("no chunk fits (--explain tells at how many tokens each would)");
+            report::warning("no chunk fits (--explain shows which budget each needs)");
         }
         None => {}
     }
@@ -96,7 +96,7 @@ fn of_gone(built: &BuiltContext) -> Option<String> {
     let gone = built.omitted.iter().filter(|it| is_gone(it.reason)).count();
     (gone > 0).then(|| {
         let parts = counted(gone as u64, "part");
-        format!("left out {parts} of files that have changed or cannot be read (-v tells which)")
+        format!("left out {parts} of files that have changed or cannot be read (-v names them)")
     })
 }
 

@@ -89,7 +89,7 @@ fn included(chunks: &[&Included]) -> [String; 6] {
         },
         path.to_string(),
         location(&path, lines),
-        format!("asked for as a whole, {} parts", chunks.len()),
+        format!("requested as a whole, {} parts", chunks.len()),
     ]
 }
 
@@ -127,7 +127,7 @@ fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
         (tokens.chunks, "tokens of chunks"),
         (tokens.notices, "tokens of sources and notice"),
         (tokens.footer, "tokens of the footer"),
-        (tokens.total, "tokens in all"),
+        (tokens.total, "tokens in total"),
         (tokens.left, "tokens left"),
     ]
     .map(|(count, what)| [grouped(count.get().into()), what.to_owned()]);
@@ -139,11 +139,11 @@ fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
         ),
         (
             format!("{:.4}", certificate.upper_bound),
-            "no selection is worth more",
+            "upper bound of that value",
         ),
         (
             format!("{:.2} %", certificate.gap * 100.0),
-            "at most so far from the best",
+            "largest possible gap to the best selection",
         ),
         (
             format!("{:.2e}", certificate.lambda),
@@ -168,13 +168,13 @@ fn chunks(built: &BuiltContext) -> Vec<[String; 2]> {
     let mut rows = vec![row(counts.shown, format!("chunks shown, in {blocks}"))];
     rows.push(row(counts.left_out, "chunks left out".to_owned()));
     let before = counts.before.into_iter();
-    rows.extend(before.map(|(why, count)| row(count, format!("left out before: {why}"))));
+    rows.extend(before.map(|(why, count)| row(count, format!("left out before selection: {why}"))));
     rows
 }
 
 fn shared(prefix: &SharedPrefix) -> [String; 2] {
     let until = match &prefix.first_difference {
-        Some(id) => format!(", up to {} or into it", clean(id)),
+        Some(id) => format!(", up to {} or part of it", clean(id)),
         None => String::new(),
     };
     [

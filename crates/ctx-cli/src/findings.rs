@@ -27,10 +27,10 @@ const KEYWORD_MATCH: &str = "keywordMatch";
 
 /// How `score` comes of `for`, `worth` of `score`, and `value` of `worth`.
 const WORTH: &str = "  \
-  score: the sum of `for`, except `names` times the weight of the role, and a share of the best of its file;
-         more at the head of a file and for documents that lead; divided by the best
-  worth: 0.4 × score ÷ rank^0.9 × (lines ÷ 25)^0.45; of prose, by its sentences; more for what is quoted
-  value: worth to the --relevance-power, times the share of the part that is shown
+  score: the sum of `for`, each but `names` times the weight of the role, plus a share of the best score of its
+         file; raised at the head of a file and for leading documents; divided by the best score
+  worth: 0.4 × score ÷ rank^0.9 × (lines ÷ 25)^0.45; for prose, by its sentences; raised for what is quoted
+  value: worth to the power --relevance-power, times the share of the part that is shown
 ";
 
 /// A receipt, and how its parts were found.
@@ -444,13 +444,13 @@ pub(crate) fn table(findings: &Findings<'_>) -> String {
         aligned(&mut out, titles, groups.iter().map(|it| item(it)));
         out.push_str(WORTH);
         out.push_str("lines\n");
-        let titles = ["shown", "where", "what answers best"];
+        let titles = ["shown", "where", "best line"];
         aligned(&mut out, titles, groups.iter().map(|it| line(it)));
     }
     let left_out = grouped(findings.left_out as u64);
     let _ = writeln!(
         out,
-        "  {left_out} more fitted: beyond --limit, below --min-score, or none of --types"
+        "  {left_out} more matched: beyond --limit, below --min-score, or not of --types"
     );
     let took = &findings.took_ms;
     let _ = writeln!(
@@ -622,14 +622,11 @@ fn line(items: &[&Item<'_>]) -> [String; 3] {
         _ if items.len() > 1 => {
             let first = items.iter().map(|it| it.start_line).min();
             let first = first.unwrap_or(item.start_line);
-            (first, "(it is asked for as a whole)".to_owned())
+            (first, "(requested as a whole)".to_owned())
         }
         Some(snippet) => (snippet.line, clean(&snippet.text).into_owned()),
-        None if item.is_read => (
-            item.start_line,
-            "(it has no word of the question)".to_owned(),
-        ),
-        None => (item.start_line, "(it was not read)".to_owned()),
+        None if item.is_read => (item.start_line, "(has no word of the question)".to_owned()),
+        None => (item.start_line, "(not read)".to_owned()),
     };
     [shown, format!("{}:{number}", clean(item.path)), what]
 }

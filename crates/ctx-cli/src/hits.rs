@@ -14,7 +14,7 @@ use crate::locate;
 use crate::report;
 
 const FORM: &str = "give an array, or one object a line: \
-     {\"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 9, \"relevance\": 0.7}; lines may be left out";
+     {\"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 9, \"relevance\": 0.7}; the lines are optional";
 
 /// A hit; other fields are ignored.
 #[derive(Debug, Deserialize)]
@@ -57,7 +57,7 @@ pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
     let unknown: Vec<&Near> = near.iter().filter(|it| !is_indexed(&it.path)).collect();
     if let Some(first) = unknown.first() {
         report::warning(&format!(
-            "{} of {} {} of no file that is indexed, such as {}; paths are relative to the folder that is asked about",
+            "{} of {} {} in files that are not indexed, such as {}; paths are relative to the searched folder",
             unknown.len(),
             emit::counted(near.len() as u64, "hit"),
             if unknown.len() == 1 { "is" } else { "are" },
@@ -84,7 +84,7 @@ fn beyond(near: &[Near], lines_of: impl Fn(&str) -> Option<u32>) -> Option<Strin
     let beyond: Vec<(u64, &Near, LineSpan, u32)> = beyond.collect();
     let (number, hit, span, lines) = beyond.first()?;
     Some(format!(
-        "{} of {} {} lines behind the end of {}, such as hit {number}, lines {}-{} of {}, which has {}",
+        "{} of {} {} lines beyond the end of {}, such as hit {number}, lines {}-{} of {}, which has {}",
         beyond.len(),
         emit::counted(near.len() as u64, "hit"),
         if beyond.len() == 1 { "has" } else { "have" },
@@ -104,7 +104,7 @@ fn text(path: &Path, name: &str) -> Result<String, Failure> {
     let whole = Whole {
         name,
         most: bounded::QUESTION,
-        fewer: "give the best hits; no more than 200 are looked at",
+        fewer: "give only the best hits; at most 200 are used",
         other: "give a file with hits, or - and pipe them in",
     };
     let bytes = if path == Path::new("-") {
@@ -168,7 +168,7 @@ fn near(hit: &Hit) -> Result<Near, String> {
             let span = LineSpan::new(start, end.unwrap_or(start));
             Some(span.map_err(|error| error.to_string())?)
         }
-        (None, Some(_)) => return Err("there is an endLine, and no startLine".to_owned()),
+        (None, Some(_)) => return Err("there is an endLine but no startLine".to_owned()),
     };
     Ok(Near::new(path, span, hit.relevance))
 }
@@ -222,14 +222,14 @@ mod tests {
         assert_eq!(
             beyond(&all, lines_of),
             Some(format!(
-                "1 of 5 hits has lines behind the end of its file, such as {first}"
+                "1 of 5 hits has lines beyond the end of its file, such as {first}"
             ))
         );
         all.push(near("a.rs", Some((1, 5))));
         assert_eq!(
             beyond(&all, lines_of),
             Some(format!(
-                "2 of 6 hits have lines behind the end of their files, such as {first}"
+                "2 of 6 hits have lines beyond the end of their files, such as {first}"
             ))
         );
     }

@@ -171,7 +171,7 @@ impl Watched<'_> {
         };
         let before = self.fault.replace(fault.clone());
         if let Some(fault) = fault.filter(|it| before.as_ref() != Some(it)) {
-            report::warning(&format!("{fault}; what the settings said before holds"));
+            report::warning(&format!("{fault}; the previous settings stay in effect"));
         }
         self.options.get()
     }
@@ -390,7 +390,7 @@ fn tell_damaged(
     let rows = [
         ("root", shown(root)),
         ("index", shown(folder)),
-        ("damaged", format!("{why}; the next update makes it anew")),
+        ("damaged", format!("{why}; the next update rebuilds it")),
     ];
     table(rows.map(|(what, value)| (what, clean(&value).into_owned())))
 }
@@ -418,10 +418,10 @@ fn tell_status(
     let by = |key| clean(&settings.by(key)).into_owned();
     let generated = match pending.generated {
         _ if status.include_generated => "included".to_owned(),
-        0 => "passed over".to_owned(),
+        0 => "skipped".to_owned(),
         n => {
             let files = counted(n as u64, "file");
-            format!("passed over: {files}; --include-generated takes them in")
+            format!("{files} skipped; --include-generated includes them")
         }
     };
     table([
@@ -467,7 +467,10 @@ fn commits(past: Option<&(Past, bool)>) -> String {
         (Some(0), false) => "not read yet; the next question reads them".to_owned(),
         (Some(changes), true) => grouped(changes as u64),
         (Some(changes), false) => {
-            format!("{}; the next question reads on", grouped(changes as u64))
+            format!(
+                "{} so far; the next question reads more",
+                grouped(changes as u64)
+            )
         }
     }
 }
@@ -492,7 +495,7 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
         .took
         .map_or_else(String::new, |it| format!(" in {:.1} s", it.as_secs_f64()));
     format!(
-        "{} ({} new or changed, {} removed, {} passed over), {}, {} in an index of {}{changes}{took}",
+        "{} ({} new or changed, {} removed, {} skipped), {}, {} in an index of {}{changes}{took}",
         counted(updated.files as u64, "file"),
         number(updated.changed),
         number(updated.removed),

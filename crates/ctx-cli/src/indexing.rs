@@ -58,7 +58,7 @@ pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
     }
     if let Some(error) = index.rebuilt() {
         report::warning(&format!(
-            "the index of {} is begun anew: failed to {}",
+            "rebuilding the index of {}: failed to {}",
             shown(root),
             error_chain(error)
         ));
@@ -72,7 +72,9 @@ pub(crate) fn keep(index: &Index, kept: StoredOptions) {
         && let Err(error) = index.store_options(kept)
     {
         let why = why(&error);
-        report::warning(&format!("what is indexed is not remembered: {why}"));
+        report::warning(&format!(
+            "the flags are not remembered with the index: {why}"
+        ));
     }
 }
 
@@ -160,7 +162,7 @@ impl Waiting {
         }
         self.is_told = true;
         report.note(&format!(
-            "waiting for {}, which is writing the index (--wait 0 does not)",
+            "waiting for {}, which is writing the index (--wait 0 to not wait)",
             process(holder)
         ));
     }
@@ -195,7 +197,7 @@ pub(crate) fn behind(index: &Index) -> Result<Option<String>, Failure> {
     let status = status(index)?;
     let age = status.written_at.map_or("before".to_owned(), ago);
     Ok(Some(format!(
-        "the index answers as it was written {age}: since then {}",
+        "using the index as it was written {age}: since then {}",
         changes(pending)
     )))
 }
@@ -247,7 +249,7 @@ pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Repo
             _ => ("are", "them"),
         };
         report.note(&format!(
-            "{} that {are} there {are} no longer indexed: ignore files or settings leave {them} out ({} is set by {}, {} by {})",
+            "{} of the folder {are} no longer indexed: ignore files or settings exclude {them} ({} is set by {}, {} by {})",
             counted(updated.left_out as u64, "file"),
             settings::INCLUDE_GENERATED,
             settings.by(settings::INCLUDE_GENERATED),
@@ -281,20 +283,20 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, or give --wait more seconds"),
         IndexError::Folder { folder, .. } if user_dirs::is_own(folder) => Failure::program(why(error)).with_hint(format!(
-            "make {} a folder that can be written, or remove it to have the index below CTX_CACHE_DIR or in your cache folder, or give the disk room",
+            "make {} a writable folder, free disk space if the disk is full, or remove it to keep the index below CTX_CACHE_DIR or in your cache folder",
             shown(folder)
         )),
         IndexError::Folder { .. } => Failure::program(why(error))
-            .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
+            .with_hint("set CTX_CACHE_DIR to a writable folder, or free disk space"),
         IndexError::Foreign { .. } => Failure::program(why(error))
-            .with_hint("move what is there away, or set CTX_CACHE_DIR to another folder"),
+            .with_hint("move the other files away, or set CTX_CACHE_DIR to another folder"),
         IndexError::Watch { .. } => Failure::program(why(error)).with_hint(if cfg!(target_os = "linux") {
-            "raise fs.inotify.max_user_watches (folders) or fs.inotify.max_user_instances (programs that watch) with sysctl, end other watches, or have ignore files leave folders out"
+            "raise fs.inotify.max_user_watches (folders) or fs.inotify.max_user_instances (programs that watch) with sysctl, end other watches, or exclude folders by ignore files"
         } else {
-            "end other programs that watch folders, or have ignore files leave folders out"
+            "end other programs that watch folders, or exclude folders by ignore files"
         }),
         other => Failure::program(why(other))
-            .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
+            .with_hint("is the folder of the index writable, and is the disk not full? `ctx index --rebuild` rebuilds the index"),
     }
 }
 

@@ -82,11 +82,11 @@ impl Missed {
             }
             [] => None,
             [it] => Some(format!(
-                "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
+                "{} is not searched, because it is generated or vendored; --include-generated includes such files",
                 shown(&it.path)
             )),
             files => Some(format!(
-                "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
+                "{} are not searched, because they are generated or vendored; --include-generated includes such files",
                 join_first(files.iter().map(|it| shown(&it.path)), FILES_NAMED)
             )),
         };
@@ -193,12 +193,12 @@ impl Named {
                 };
                 let why = match why {
                     LeftOut::Ignored { file, rule } => {
-                        format!("the line {rule} of {} leaves {what} out", shown(file))
+                        format!("the rule {rule} in {} excludes {what}", shown(file))
                     }
                     _ => format!("{what} is hidden"),
                 };
                 let line = at.to_string_lossy().replace('\\', "/");
-                let then = format!("; the line !/{line} at the end of .ctxignore takes {it} in");
+                let then = format!("; the line !/{line} at the end of .ctxignore includes {it}");
                 (why, then)
             }
             Why::Unread => ("it cannot be read".to_owned(), String::new()),
@@ -210,10 +210,10 @@ impl Named {
 /// What to do about it, to be appended to the reason.
 fn remedy(reason: Reason) -> &'static str {
     match reason {
-        Reason::TooLarge => "; a larger --max-file-size takes it in",
+        Reason::TooLarge => "; a larger --max-file-size includes it",
         Reason::Secret => "; `ctx pack --keep-secrets` shows it",
-        Reason::NoText => "; a copy of it as text is searched",
-        Reason::Link => "; ask for the file that it leads to",
+        Reason::NoText => "; convert it to text to have it searched",
+        Reason::Link => "; name the file that it leads to",
         _ => "",
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn open(
         Ok(Some(changes)) => {
             if let Some(wrong) = changes.discarded() {
                 report.note(&format!(
-                    "the saved git history cannot be used, and is read again when it is needed: {wrong}"
+                    "the saved git history cannot be used, and will be read again: {wrong}"
                 ));
             }
             Some(Past::Known(Arc::new(changes)))
@@ -156,7 +156,7 @@ pub(crate) fn up_to_date(
         }
         Err(GitError::Cancelled) if !cancel.is_cancelled() => {
             report::warning(&format!(
-                "git history is read in part, {} so far: the next question reads on, and `ctx index` reads all of it",
+                "git history is read in part, {} so far: the next question reads more, and `ctx index` reads all of it",
                 counted(changes.count() as u64, "commit")
             ));
             Ok(opened)

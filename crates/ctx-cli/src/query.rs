@@ -54,8 +54,8 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let mut build = settings.build(&args.options)?;
     let mut retrieve = settings.retrieve(&args.search, build.max_tokens);
     if retrieve.strategies == [Strategy::Semantic] && args.search.hits.is_none() {
-        return Err(Failure::usage("the strategy semantic has nothing to go by")
-            .with_hint("give --hits what another search found, or name other strategies"));
+        return Err(Failure::usage("the strategy semantic needs --hits")
+            .with_hint("give --hits the results of another search, or name other strategies"));
     }
     build.explain |= args.output.explain;
     // An unknown counter is reported before a folder is indexed in vain.
@@ -118,8 +118,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
 fn input(args: &QueryArgs, report: Report) -> Result<(String, Option<Vec<Near>>), Failure> {
     let is_input = |it: &Path| it == Path::new("-");
     if args.text == ["-"] && args.search.hits.as_deref().is_some_and(is_input) {
-        let message =
-            "- is standard input, and both the question and --hits are to be read from it";
+        let message = "the question and --hits cannot both be read from standard input (-)";
         return Err(Failure::usage(message).with_hint("give one of them as an argument or a file"));
     }
     let question = read(&args.text, report)?;
@@ -153,7 +152,7 @@ const MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 fn read(words: &[String], report: Report) -> Result<String, Failure> {
     let is_input = |it: Option<&String>| it.is_some_and(|it| it == "-");
     if words.len() > 1 && (is_input(words.first()) || is_input(words.last())) {
-        let message = "- is standard input, and there is a question beside it";
+        let message = "- (standard input) cannot be combined with other words of the question";
         return Err(
             Failure::usage(message).with_hint("give the question or -, or quote both as one text")
         );
@@ -164,7 +163,7 @@ fn read(words: &[String], report: Report) -> Result<String, Failure> {
     let whole = Whole {
         name: "<stdin>",
         most: bounded::QUESTION,
-        fewer: "give the part of it that says what it is about",
+        fewer: "give only its most relevant part",
         other: "give the question as an argument, or pipe it in",
     };
     let mut bytes = whole.stdin()?;
@@ -176,7 +175,7 @@ fn read(words: &[String], report: Report) -> Result<String, Failure> {
     }
     if let Err(error) = str::from_utf8(&bytes) {
         report::warning(&format!(
-            "the question on <stdin> is not UTF-8, first at byte {}: what is no text in it is not asked for",
+            "the question on <stdin> is not UTF-8, first at byte {}; invalid bytes are ignored",
             error.valid_up_to() + 1
         ));
     }
@@ -199,13 +198,13 @@ fn decoded(bytes: Vec<u8>, report: Report) -> Result<String, Failure> {
             report.note(&format!("decoded the question on <stdin> from {from}"));
             if replaced > 0 {
                 report::warning(&format!(
-                    "the question on <stdin> is damaged {from}: what is no text in it is not asked for"
+                    "the question on <stdin> is not valid {from}; invalid parts are ignored"
                 ));
             }
             Ok(text)
         }
         Decoded::Binary => {
-            let message = "the question on <stdin> has the mark of UTF-16, and is no text";
+            let message = "the question on <stdin> has a UTF-16 byte order mark, but is not text";
             Err(Failure::input(message).with_hint("give it as UTF-8 or UTF-16"))
         }
     }
@@ -217,7 +216,7 @@ fn check(question: &str) -> Result<(), Failure> {
     if query.bytes_left_out > 0 {
         let read = question.len() - query.bytes_left_out;
         report::warning(&format!(
-            "the question is long: {} bytes at its end are not read, {} are",
+            "the question is too long: the last {} bytes are ignored, the first {} are read",
             emit::grouped(query.bytes_left_out as u64),
             emit::grouped(read as u64),
         ));
@@ -248,17 +247,17 @@ fn nothing_in(question: &str) -> String {
     }
     let long_ones = format!("those of more than {MAX_TERM_BYTES} bytes");
     let kinds = [
-        (common, "the commonest"),
+        (common, "very common ones"),
         (digits, "single digits"),
         (long, &*long_ones),
     ];
     let met: Vec<&str> = kinds.iter().filter(|it| it.0).map(|it| it.1).collect();
     let met = met.join(" and ");
-    let nothing = "the question has nothing to look for: no name, no path, and no";
+    let nothing = "the question has nothing to search for: no name, no path, and no";
     if met.is_empty() {
         format!("{nothing} letter or digit")
     } else {
-        format!("{nothing} word but {met}")
+        format!("{nothing} words but {met}")
     }
 }
 
@@ -270,7 +269,7 @@ fn hint_at_folder(words: &[String], root: &Path, report: Report) {
     let is_other = |it: &Path| it.is_dir() && it.canonicalize().is_ok_and(|it| it != root);
     if is_other(Path::new(last)) {
         report.hint(&format!(
-            "{last} is a folder, and was read as a word of the question; --root {last} asks about it"
+            "the folder {last} was read as a word of the question; give --root {last} to search it"
         ));
     }
 }
@@ -285,7 +284,7 @@ fn hint_at_repository(root: &Path, report: Report) {
     if is_indexed(repository) && !is_indexed(root) {
         let all = shown(repository);
         report.hint(&format!(
-            "an index of {all} exists; --root {all} asks all of it"
+            "{all} is already indexed; give --root {all} to search all of it"
         ));
     }
 }
@@ -301,7 +300,8 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
 
 fn not_indexed(root: &Path) -> Failure {
     let root = shown(root);
-    Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out")
+    Failure::input(format!("{root} is not indexed"))
+        .with_hint("give no --no-index-update, or run `ctx index` first")
 }
 
 /// Indexes changed files, and reports what is not searched. If the update fails, the index is used
@@ -417,7 +417,7 @@ fn ask(
         ServiceError::Tokens(error) => error.into(),
         ServiceError::Assemble(error) => error.into(),
         other => Failure::program(format!("failed to {}", error_chain(&other)))
-            .with_hint("`ctx index --rebuild` makes the index anew"),
+            .with_hint("`ctx index --rebuild` rebuilds the index"),
     })
 }
 
@@ -436,16 +436,16 @@ fn warn(
         if let Some(why) = &it.failure {
             let strategy = it.strategy.as_str();
             report::warning(&format!(
-                "the strategy {strategy} has no say: {}",
+                "the strategy {strategy} failed: {}",
                 why.on_one_line()
             ));
         }
     }
     if !reports.is_empty() && reports.iter().all(|it| it.failure.is_some()) {
-        let failure = Failure::program("failed to search: no strategy has an answer");
+        let failure = Failure::program("failed to search: all strategies failed");
         let is_of_index = reports.iter().any(|it| it.strategy != Strategy::Changes);
         return Err(failure.with_hint(if is_of_index {
-            "`ctx index --rebuild` makes the index anew"
+            "`ctx index --rebuild` rebuilds the index"
         } else {
             "name other strategies, or leave --strategies out"
         }));
@@ -468,12 +468,12 @@ fn warn(
             ),
         };
         let then = if user_dirs::is_bare(root) {
-            "it is a git repository without a work tree, and its files are in its history; ask in a clone, or in what `git worktree add` makes"
+            "it is a git repository without a work tree; search a clone, or a work tree made by `git worktree add`"
         } else {
-            "try other words, or a name or path that is there (`ctx index --status` tells what is indexed)"
+            "try other words, or a name or path that exists (`ctx index --status` shows what is indexed)"
         };
         report::warning(&format!(
-            "nothing in {} fits the question{others}{unread}; {then}",
+            "nothing in {} matches the question{others}{unread}; {then}",
             shown(root)
         ));
     }

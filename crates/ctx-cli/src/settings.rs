@@ -23,7 +23,7 @@ use crate::values::{Kinds, Strategies, Value};
 pub(crate) const INCLUDE_GENERATED: &str = "include-generated";
 pub(crate) const MAX_FILE_SIZE: &str = "max-file-size";
 /// Where values come from that the index remembers.
-const KEPT: &str = "the index, as a flag said before";
+const KEPT: &str = "the index, by an earlier flag";
 /// The size of the largest file that is indexed where nothing is said.
 pub(crate) const DEFAULT_FILE_SIZE: u64 = 1 << 20;
 /// How long to wait for another process that writes the index.

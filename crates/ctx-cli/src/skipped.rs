@@ -21,7 +21,7 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
         if file.reason.is_loss() {
             report::warning(&format!("{} is left out: {}", file.shown, file.detail));
         } else {
-            report.detail(&format!("{} is passed over: {}", file.shown, file.detail));
+            report.detail(&format!("skipped {}: {}", file.shown, file.detail));
         }
     }
     let quiet = |reason: &Reason| !reason.is_loss();
@@ -35,7 +35,7 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
         .collect();
     if !counts.is_empty() {
         let more = more(report);
-        report.note(&format!("passed over: {}{more}", counts.join(", ")));
+        report.note(&format!("skipped: {}{more}", counts.join(", ")));
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
 pub(crate) fn report_skipped(passed: &[SkippedFile], settings: &Settings, report: Report) {
     for file in passed {
         let (path, why) = (shown(&file.path), why(file.reason, settings));
-        report.detail(&format!("{path} is passed over: {why}"));
+        report.detail(&format!("skipped {path}: {why}"));
     }
     let more = more(report);
     let count = |reason| passed.iter().filter(|it| it.reason == reason).count();
@@ -57,7 +57,7 @@ pub(crate) fn report_skipped(passed: &[SkippedFile], settings: &Settings, report
     if unnamed > 0 {
         let files = counted(unnamed);
         report.note(&format!(
-            "{files} not indexed, by a name that is no UTF-8{more}"
+            "{files} not indexed: names that are not UTF-8{more}"
         ));
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn say_generated(n: usize) -> String {
     } else {
         ("are", "them")
     };
-    format!("{files} {are} not indexed; --include-generated takes {them} in")
+    format!("{files} {are} not indexed; --include-generated includes {them}")
 }
 
 /// Reports how many files are skipped because they are generated or vendored.
@@ -94,7 +94,7 @@ pub(crate) fn skipped_summary(passed: &[SkippedFile], settings: &Settings) -> St
     }
     let told = reasons
         .iter()
-        .map(|(why, n)| format!("; of {}: {why}", counted(*n)));
+        .map(|(why, n)| format!("; skipped {}: {why}", counted(*n)));
     told.collect()
 }
 
@@ -117,11 +117,11 @@ pub(crate) fn why(reason: index::Reason, settings: &Settings) -> String {
             format!("it is too large, {}", settings.say(settings::MAX_FILE_SIZE))
         }
         index::Reason::Generated => format!(
-            "a machine wrote it, {}",
+            "it is generated, {}",
             settings.say(settings::INCLUDE_GENERATED)
         ),
         index::Reason::Vendored => format!(
-            "it is a copy of what others wrote, {}",
+            "it is vendored, {}",
             settings.say(settings::INCLUDE_GENERATED)
         ),
         index::Reason::Secret => "its name says that it holds secrets".to_owned(),
@@ -129,7 +129,7 @@ pub(crate) fn why(reason: index::Reason, settings: &Settings) -> String {
         index::Reason::Empty => "it is empty".to_owned(),
         index::Reason::Link => LINK.to_owned(),
         index::Reason::Special => SPECIAL.to_owned(),
-        _ => "its name is no UTF-8".to_owned(),
+        _ => "its name is not UTF-8".to_owned(),
     }
 }
 
@@ -151,12 +151,12 @@ pub(crate) fn code(reason: index::Reason) -> &'static str {
 /// Reports which files are indexed by lines only, each with the reason.
 pub(crate) fn report_by_lines(files: &[String], report: Report) {
     for file in files {
-        report.detail(&format!("indexed by its lines alone: {file}"));
+        report.detail(&format!("indexed by lines only: {file}"));
     }
     if !files.is_empty() {
         let (files, more) = (counted(files.len()), more(report));
         report.note(&format!(
-            "{files} too hard to parse, and indexed by lines alone{more}"
+            "{files} too hard to parse, indexed by lines only{more}"
         ));
     }
 }

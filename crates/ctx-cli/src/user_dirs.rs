@@ -44,7 +44,7 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     let folder = cache.join(name_of(root));
     if is_walked(root, &folder) {
         let message = format!(
-            "the index of {} would be in what it indexes, at {}",
+            "the index of {} would be inside that folder, at {}",
             shown(root),
             shown(&folder)
         );
@@ -67,7 +67,7 @@ fn is_served_alone(own: &Path) -> bool {
 /// The environment names none.
 pub(crate) fn cache() -> Result<PathBuf, Failure> {
     let cache = cache_folder(variable).ok_or_else(|| {
-        Failure::input("there is no folder to keep the index in")
+        Failure::input("there is no cache folder for the index")
             .with_hint("set CTX_CACHE_DIR to a folder")
     })?;
     Ok(std::path::absolute(&cache).unwrap_or(cache))

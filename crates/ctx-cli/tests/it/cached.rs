@@ -101,9 +101,10 @@ fn an_index_that_will_be_begun_anew_is_told_with_why() {
     let why = told["begunAnew"].as_str().unwrap();
     assert!(why.starts_with("failed to use a database"), "{told}");
     let told = asked.run(&["index", "--list"]);
-    assert!(told.ok().contains(", begun anew"), "{told:?}");
+    assert!(told.ok().contains(", to be rebuilt"), "{told:?}");
     assert!(
-        told.stderr.contains("would be begun anew: failed to"),
+        told.stderr
+            .contains("will be rebuilt when it is next opened: failed to"),
         "{told:?}"
     );
 }
@@ -272,7 +273,7 @@ fn files_that_are_not_of_an_index_are_left_and_reported() {
     assert!(
         named
             .stderr
-            .contains("mine: it is not called as an index is"),
+            .contains("mine: its name is not that of an index"),
         "{named:?}"
     );
     assert!(contents(asked.cache.path()) == before);

@@ -189,18 +189,15 @@ fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
     let question = asked.run(&["query", "budget", "--json"]).json();
     assert!(paths(&question).contains(&"vendor/b.rs"), "{question}");
     let (value, origin) = setting(&question, "include-generated");
-    assert_eq!(
-        (value, origin),
-        ("true", "the index, as a flag said before")
-    );
+    assert_eq!((value, origin), ("true", "the index, by an earlier flag"));
     assert_eq!(index(&[])["files"], 2);
     let status = asked.run(&["index", "--status", "--json"]).json();
     assert_eq!(status["includeGenerated"], true);
     let status = asked.run(&["index", "--status"]);
     assert!(
-        status.ok().contains(
-            "included (the index, as a flag said before; --no-include-generated undoes it)"
-        ),
+        status
+            .ok()
+            .contains("included (the index, by an earlier flag; --no-include-generated undoes it)"),
         "{status:?}"
     );
     assert_eq!(index(&["--rebuild"])["files"], 2, "nor does a new index");
@@ -208,7 +205,7 @@ fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
     let without = asked.run(&["index", "--no-include-generated"]);
     assert!(without.ok().starts_with("1 file "), "{without:?}");
     for part in [
-        "1 file that is there is no longer indexed",
+        "1 file of the folder is no longer indexed",
         "include-generated is set by the command line",
     ] {
         assert!(without.stderr.contains(part), "{without:?}");
@@ -254,7 +251,7 @@ fn an_index_that_would_be_in_what_it_indexes_is_refused() {
         .command(&["query", "budget"])
         .env("CTX_CACHE_DIR", asked.root.path().join("cache"))
         .output();
-    Ran::of(run.unwrap()).fails(3, &["would be in what it indexes"]);
+    Ran::of(run.unwrap()).fails(3, &["would be inside that folder"]);
     let relative = asked
         .command(&["query", "budget"])
         .env("CTX_CACHE_DIR", ".cache")
@@ -274,9 +271,9 @@ fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
     .unwrap();
     let run = asked.run(&["query", "budget"]);
     assert_eq!(run.ok(), first.ok());
-    assert!(run.stderr.contains("is begun anew: failed to"), "{run:?}");
+    assert!(run.stderr.contains("rebuilding the index of"), "{run:?}");
     let again = asked.run(&["query", "budget"]);
-    assert!(!again.stderr.contains("anew"), "{again:?}");
+    assert!(!again.stderr.contains("rebuilding"), "{again:?}");
 }
 
 #[test]
@@ -292,7 +289,7 @@ fn to_look_at_a_damaged_index_changes_nothing() {
     fs::write(&store, &bytes).unwrap();
     for _ in 0..2 {
         let told = asked.run(&["index", "--status"]);
-        for part in ["damaged", "checksum", "the next update makes it anew"] {
+        for part in ["damaged", "checksum", "the next update rebuilds it"] {
             assert!(told.ok().contains(part), "{told:?}");
         }
     }
@@ -301,7 +298,7 @@ fn to_look_at_a_damaged_index_changes_nothing() {
     assert_eq!(told["indexed"], false);
     assert!(fs::read(&store).unwrap() == bytes);
     let anew = asked.run(&["index"]);
-    assert!(anew.stderr.contains("begun anew"), "{anew:?}");
+    assert!(anew.stderr.contains("rebuilding the index"), "{anew:?}");
     let told = asked.run(&["index", "--status", "--json"]).json();
     assert_eq!(told.get("damaged"), None);
 }
@@ -408,9 +405,9 @@ fn skipped_files_are_named_on_request_and_large_ones_always_counted() {
         assert!(!run.stderr.contains("c.bin"), "{run:?}");
         let run = asked.run(&[verb, &["-v"]].concat());
         for part in [
-            "huge_settings.txt is passed over: it is too large",
-            "vendor/b.rs is passed over: it is a copy of what others wrote, include-generated is false",
-            "c.bin is passed over: it holds no text",
+            "skipped huge_settings.txt: it is too large",
+            "skipped vendor/b.rs: it is vendored, include-generated is false",
+            "skipped c.bin: it holds no text",
         ] {
             assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
         }
@@ -430,13 +427,13 @@ fn a_name_that_no_index_can_hold_is_counted_always() {
 
     let asked = Asked::of([("a.rs", BUDGET)]);
     asked.root.write(OsStr::from_bytes(b"b\xff.rs"), BUDGET);
-    let told = "1 file not indexed, by a name that is no UTF-8 (--verbose names them)";
+    let told = "1 file not indexed: names that are not UTF-8 (--verbose names them)";
     for verb in [&["index"][..], &["query", "budget"]] {
         let run = asked.run(verb);
         run.ok();
         assert!(run.stderr.contains(told), "{run:?}");
         let run = asked.run(&[verb, &["-v"]].concat());
-        let named = r"b\xff.rs is passed over: its name is no UTF-8";
+        let named = r"skipped b\xff.rs: its name is not UTF-8";
         assert!(run.stderr.contains(named), "{run:?}");
     }
     let told = asked.run(&["index", "--json"]).json();
@@ -449,14 +446,14 @@ fn generated_and_vendored_files_are_counted_with_the_flag_that_takes_them_in() {
     let generated = [&b"// @generated\n"[..], BUDGET].concat();
     let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", b"fn b() {}\n")]);
     asked.root.write("made.rs", generated);
-    let note = "2 generated or vendored files are not indexed; --include-generated takes them in";
+    let note = "2 generated or vendored files are not indexed; --include-generated includes them";
     let run = asked.run(&["index"]);
     run.ok();
     assert!(run.stderr.contains(note), "{run:?}");
     let again = asked.run(&["index", "--json"]);
     assert_eq!(again.json()["passedGenerated"], 2);
     let status = asked.run(&["index", "--status"]);
-    let row = "passed over: 2 files; --include-generated takes them in (the default)";
+    let row = "2 files skipped; --include-generated includes them (the default)";
     assert!(status.ok().contains(row), "{status:?}");
     let status = asked.run(&["index", "--status", "--json"]).json();
     assert_eq!(status["passedGenerated"], 2);
@@ -490,7 +487,7 @@ fn a_question_for_a_generated_file_is_told_that_it_is_not_searched() {
         }
     };
     let named =
-        "vendor/wheel.rs is not searched, as it is generated or vendored; --include-generated";
+        "vendor/wheel.rs is not searched, because it is generated or vendored; --include-generated";
     told(
         &["what does the budget do in vendor/wheel.rs?"],
         Some(named),
@@ -498,7 +495,7 @@ fn a_question_for_a_generated_file_is_told_that_it_is_not_searched() {
     told(&["what does the budget do in wheel.rs:1?"], Some(named));
     told(&["does the cost fit the budget in src/a.rs?"], None);
     told(&["does the cost fit the budget?"], None);
-    let all = "1 generated or vendored file is not indexed; --include-generated takes it in";
+    let all = "1 generated or vendored file is not indexed; --include-generated includes it";
     told(&["zebra crossings"], Some(all));
     // A file of that name that is searched is the one that is meant.
     asked.root.write("src/wheel.rs", BUDGET);
@@ -538,10 +535,7 @@ fn special_and_empty_files_are_named_as_by_pack() {
     let named = |verb: &[&str]| {
         let run = asked.run(&[verb, &["-v"]].concat());
         run.ok();
-        let lines = run
-            .stderr
-            .lines()
-            .filter(|it| it.contains(" is passed over: "));
+        let lines = run.stderr.lines().filter(|it| it.starts_with("skipped "));
         let mut lines: Vec<_> = lines.map(str::to_owned).collect();
         lines.sort();
         lines
@@ -574,19 +568,19 @@ fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
     let run = asked.run(&["query", "budget"]);
     for part in [
         "there are no files with text",
-        "of 3 files: it is too large, max-file-size is 1",
-        "(the index, as a flag said before; --max-file-size 1M undoes it)",
+        "skipped 3 files: it is too large, max-file-size is 1",
+        "(the index, by an earlier flag; --max-file-size 1M undoes it)",
     ] {
         assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
     }
     let status = asked.run(&["index", "--status"]);
-    let told = "1 bytes (the index, as a flag said before; --max-file-size 1M undoes it)";
+    let told = "1 bytes (the index, by an earlier flag; --max-file-size 1M undoes it)";
     assert!(status.ok().contains(told), "{status:?}");
     asked
         .run(&["query", "budget", "--max-file-size", "1M"])
         .ok();
     let status = asked.run(&["index", "--status"]);
-    let told = "1,048,576 bytes (the index, as a flag said before)";
+    let told = "1,048,576 bytes (the index, by an earlier flag)";
     assert!(status.ok().contains(told), "{status:?}");
 }
 
@@ -658,7 +652,7 @@ fn a_watch_heeds_settings_as_they_are_and_keeps_the_last_where_they_are_broken()
         "{fault}"
     );
     assert!(
-        fault.ends_with("; what the settings said before holds"),
+        fault.ends_with("; the previous settings stay in effect"),
         "{fault}"
     );
     settings("100_000");
@@ -717,7 +711,7 @@ fn remembered_data_outlives_a_damaged_index() {
     fs::write(asked.folder().join("manifest.db"), b"no database").unwrap();
     let run = asked.run(&["index"]);
     assert!(run.ok().starts_with("2 files"), "{run:?}");
-    assert!(run.stderr.contains("is begun anew"), "{run:?}");
+    assert!(run.stderr.contains("rebuilding the index"), "{run:?}");
 }
 
 #[test]
@@ -816,7 +810,7 @@ mod unix {
         assert!(!late.stdout.contains("late.rs"), "{late:?}");
         for part in [
             "ermission denied",
-            "the index answers as it was written",
+            "using the index as it was written",
             " s ago",
             "since then 1 file is new or has changed, 1 file is gone",
         ] {
@@ -969,7 +963,7 @@ mod unix {
         for part in [
             "ead-only file system",
             "1 file is new or has changed",
-            "is not remembered",
+            "are not remembered",
         ] {
             assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
         }

@@ -128,9 +128,7 @@ fn files_without_text_are_skipped_and_reported() {
     warning(&result, "empty", "empty");
     let verbose = folder.run(["pack", "--verbose"]);
     assert!(
-        verbose
-            .stderr
-            .contains("b.bin is passed over: it holds no text"),
+        verbose.stderr.contains("skipped b.bin: it holds no text"),
         "{verbose:?}"
     );
 }

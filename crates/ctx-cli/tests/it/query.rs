@@ -137,13 +137,13 @@ fn another_search_has_a_say() {
     assert_eq!(item["contributions"].as_array().unwrap().len(), 1);
     assert!(
         run.stderr
-            .contains("1 of 2 hits is of no file that is indexed, such as gone.rs"),
+            .contains("1 of 2 hits is in files that are not indexed, such as gone.rs"),
         "{run:?}"
     );
     let semantic = &["query", question, "--hits", "-", "--strategies", "semantic"];
     let beyond = r#"{"filePath": "notes.md", "startLine": 6, "endLine": 9, "relevance": 1}"#;
     let ran = feed(asked.command(semantic), beyond.as_bytes());
-    let told = "1 of 1 hit has lines behind the end of its file, such as hit 1, lines 6-9 of notes.md, which has 5 lines";
+    let told = "1 of 1 hit has lines beyond the end of its file, such as hit 1, lines 6-9 of notes.md, which has 5 lines";
     assert!(ran.stderr.contains(told), "{ran:?}");
     let piped = asked.command(semantic);
     let ran = feed(piped, hits[0].as_bytes());
@@ -152,12 +152,12 @@ fn another_search_has_a_say() {
         (
             &["query", "-", "--hits", "-"][..],
             2,
-            "both the question and --hits",
+            "the question and --hits",
         ),
         (
             &["query", "x", "--strategies", "semantic"],
             2,
-            "nothing to go by",
+            "needs --hits",
         ),
         (&["query", "x", "--hits", "no.json"], 3, "no.json"),
         (
@@ -237,7 +237,7 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
     repository.commit("Tell of a timeout", &[("notes.md", Some("# Notes\n"))]);
     assert_eq!(
         commits(&asked),
-        "git commits  1; the next question reads on"
+        "git commits  1 so far; the next question reads more"
     );
     asked.run(&["query", question]).ok();
     assert_eq!(
@@ -266,7 +266,7 @@ fn a_repository_that_cannot_be_read_is_told_to_people_and_to_programs() {
     assert!(!without.stderr.contains("git"), "{without:?}");
     assert_eq!(fared(&without.json(), "changes"), None);
     let alone = asked.run(&["query", "budget", "--strategies", "changes"]);
-    alone.fails(1, &["no strategy has an answer"]);
+    alone.fails(1, &["all strategies failed"]);
     let hint = "hint: name other strategies";
     assert!(alone.stderr.contains(hint), "{alone:?}");
 }
@@ -298,7 +298,7 @@ fn history_is_unread(asked: &Asked, why: &str) {
     assert_eq!(fared["found"], 0);
     let failure = fared["failure"].as_str().unwrap();
     assert!(failure.starts_with(why), "{failure}");
-    let warning = format!("warning: the strategy changes has no say: {failure}");
+    let warning = format!("warning: the strategy changes failed: {failure}");
     assert_eq!(run.stderr.matches(&*warning).count(), 1, "{run:?}");
     assert!(
         asked
@@ -356,7 +356,7 @@ fn shown_and_omitted_chunks_add_up_to_all_candidates() {
     for (count, what) in [
         (shown, "chunks shown, in "),
         (left_out, "chunks left out"),
-        (unlikely, "left out before: below_min_chance"),
+        (unlikely, "left out before selection: below_min_chance"),
     ] {
         let is_it = |it: &Vec<&str>| it[0] == count.to_string() && it[1].starts_with(what);
         assert!(
@@ -620,7 +620,7 @@ fn moved_code_is_shown_at_its_new_place_and_missing_code_reported() {
     assert!(moved.stdout.contains("Lines 6-8"), "{moved:?}");
     let gone = ask(above);
     assert!(!gone.ok().contains("unrelated"), "{gone:?}");
-    let note = "left out 1 part of files that have changed or cannot be read (-v tells which)";
+    let note = "left out 1 part of files that have changed or cannot be read (-v names them)";
     assert!(gone.stderr.contains(note), "{gone:?}");
     let told = asked.run(&["query", "charge card", "--no-index-update", "-v"]);
     let why = "pay.py has changed since it was indexed, and has no \"charge_card\" now";
@@ -749,7 +749,7 @@ fn explain_tells_question_settings_strategies_and_parts() {
         "the command line",
         "strategies\n",
         "textSimilarity 1.00",
-        "more fitted: beyond --limit",
+        "more matched: beyond --limit",
         "included\n",
         "src/budget.rs:",
     ] {
@@ -955,7 +955,7 @@ fn a_part_without_a_word_of_the_question_says_so() {
     let result = asked.run(&["query", "src/alpha.rs", "--json"]).json();
     assert!(item(&result, "src/alpha.rs").get("snippet").is_none());
     let explained = asked.run(&["query", "src/alpha.rs", "--explain"]);
-    let line = "yes  src/alpha.rs:1  (it has no word of the question)";
+    let line = "yes  src/alpha.rs:1  (has no word of the question)";
     assert!(explained.stderr.contains(line), "{explained:?}");
 }
 
@@ -1280,13 +1280,13 @@ fn a_document_that_is_asked_for_has_one_row() {
     let all = format!(" README.md:1-{last} all of it, {parts} parts documentation");
     assert!(rows[0].starts_with("1.0000 "), "{rows:?}");
     assert!(rows[0].contains(&all), "{rows:?}");
-    assert_eq!(rows[1], "yes README.md:1 (it is asked for as a whole)");
+    assert_eq!(rows[1], "yes README.md:1 (requested as a whole)");
     assert!(rows[2].starts_with(&tokens), "{rows:?}");
-    let why = format!("README.md README.md:1-{last} asked for as a whole, {parts} parts");
+    let why = format!("README.md README.md:1-{last} requested as a whole, {parts} parts");
     assert!(rows[2].ends_with(&why), "{rows:?}");
     // What there is no room for is told by itself.
     let rows = explained("400");
-    let some = format!(" of {parts} README.md:1 (it is asked for as a whole)");
+    let some = format!(" of {parts} README.md:1 (requested as a whole)");
     assert!(rows[1].ends_with(&some), "{rows:?}");
 }
 
@@ -1314,7 +1314,7 @@ fn a_letter_finds_what_is_called_so_and_nothing_else() {
     assert!(none.stderr.contains("warning: nothing in"), "{none:?}");
     asked
         .run(&["query", "a"])
-        .fails(3, &["nothing to look for"]);
+        .fails(3, &["nothing to search for"]);
 }
 
 #[test]
@@ -1485,7 +1485,7 @@ fn no_question_is_too_much() {
     }
     let run = asked.pipe(huge.as_bytes(), &[]);
     assert!(
-        run.stderr.contains("warning: the question is long"),
+        run.stderr.contains("warning: the question is too long"),
         "{run:?}"
     );
 }
@@ -1556,18 +1556,18 @@ fn a_question_of_words_that_are_too_long_is_refused_as_such() {
         format!("what is {}", "é".repeat(300)),
     ] {
         let refused = asked.pipe(question.as_bytes(), &[]);
-        refused.fails(3, &["nothing to look for", "those of more than 64 bytes"]);
+        refused.fails(3, &["nothing to search for", "those of more than 64 bytes"]);
     }
     let short = asked.run(&["query", "a"]);
-    short.fails(3, &["no word but the commonest"]);
+    short.fails(3, &["no words but very common ones"]);
     assert!(!short.stderr.contains("bytes"), "{short:?}");
     for (question, why) in [
         ("\u{1f389}", "no letter or digit"),
-        ("0 7", "no word but single digits"),
-        ("the 0", "no word but the commonest and single digits"),
+        ("0 7", "no words but single digits"),
+        ("the 0", "no words but very common ones and single digits"),
     ] {
         let refused = asked.run(&["query", question]);
-        refused.fails(3, &["nothing to look for", why]);
+        refused.fails(3, &["nothing to search for", why]);
     }
 }
 
@@ -1783,7 +1783,8 @@ fn settings_of_a_project_hold_in_its_folders() {
 #[test]
 fn a_folder_behind_the_question_is_a_word_of_it_and_a_hint_says_so() {
     let asked = Asked::small();
-    let hint = "hint: ./src is a folder, and was read as a word of the question; --root ./src asks";
+    let hint =
+        "hint: the folder ./src was read as a word of the question; give --root ./src to search it";
     let run = asked.run(&["query", "does the cost fit", "./src", "--json"]);
     assert!(run.json()["context"].is_string());
     assert!(run.stderr.contains(hint), "{run:?}");
@@ -1830,7 +1831,7 @@ fn the_first_question_in_a_folder_of_an_indexed_repository_is_told_of_its_index(
     assert!(is_told, "{ran:?}");
     assert_eq!(ran.json()["files"], json!(["budget.rs"]));
     let all = root.to_string_lossy().replace('\\', "/");
-    let hint = format!("hint: an index of {all} exists; --root {all} asks all of it\n");
+    let hint = format!("hint: {all} is already indexed; give --root {all} to search all of it\n");
     assert!(ran.stderr.contains(&hint), "{ran:?}");
     assert!(!ask(&[]).0, "it has its own by now");
 }
@@ -2068,15 +2069,15 @@ fn why_a_file_that_a_question_names_is_not_searched_is_told() {
     for (question, expected) in [
         (
             "what does .github/workflows/ci.yml do",
-            ".github/workflows/ci.yml is not searched: .github is hidden; the line !/.github at the end of .ctxignore takes that folder in",
+            ".github/workflows/ci.yml is not searched: .github is hidden; the line !/.github at the end of .ctxignore includes that folder",
         ),
         (
             "ignored.py",
-            "ignored.py is not searched: the line /ignored.py of .gitignore leaves it out; the line !/ignored.py at the end of .ctxignore takes it in",
+            "ignored.py is not searched: the rule /ignored.py in .gitignore excludes it; the line !/ignored.py at the end of .ctxignore includes it",
         ),
         (
             "module.py:100",
-            "big/module.py is not searched: it is too large, max-file-size is 1048576 (the default); a larger --max-file-size takes it in",
+            "big/module.py is not searched: it is too large, max-file-size is 1048576 (the default); a larger --max-file-size includes it",
         ),
         (
             "what does empty.py do",
@@ -2084,11 +2085,11 @@ fn why_a_file_that_a_question_names_is_not_searched_is_told() {
         ),
         (
             "what does image.json hold",
-            "image.json is not searched: it holds no text; a copy of it as text is searched",
+            "image.json is not searched: it holds no text; convert it to text to have it searched",
         ),
         (
             "what is in .editorconfig?",
-            ".editorconfig is not searched: it is hidden; the line !/.editorconfig at the end of .ctxignore takes it in",
+            ".editorconfig is not searched: it is hidden; the line !/.editorconfig at the end of .ctxignore includes it",
         ),
         (
             "why is `.env` there",
