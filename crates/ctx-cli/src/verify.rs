@@ -155,7 +155,7 @@ impl Verdict {
         let shown = shown(receipt, &escapes);
         let files = match (sources, &shown) {
             (Some(sources), Ok(blocks)) => files::compared(receipt, blocks, sources),
-            (Some(_), Err(_)) => Check::skipped("files", "the blocks are not those of the receipt"),
+            (Some(_), Err(_)) => Check::skipped("files", "the blocks do not match the receipt"),
             (None, _) => Check::skipped("files", "give --root to compare with the files"),
         };
         let checks = vec![
@@ -200,8 +200,12 @@ impl Verdict {
 
 fn digest(receipt: &BuiltContext) -> Check {
     let found = blake3::hash(receipt.context.as_bytes()).to_hex();
-    let failure = (*found != *receipt.digest)
-        .then(|| format!("the context has {found}, the receipt {}", receipt.digest));
+    let failure = (*found != *receipt.digest).then(|| {
+        format!(
+            "the digest of the context is {found}, that in the receipt is {}",
+            receipt.digest
+        )
+    });
     Check::new(
         "digest",
         receipt.digest.clone(),
@@ -226,12 +230,12 @@ fn tokens(receipt: &BuiltContext) -> Check {
     let detail = format!("{} by {name}", grouped(found.get().into()));
     let mut failures = Vec::new();
     if found != told {
-        failures.push(format!("the receipt tells {told}"));
+        failures.push(format!("the receipt states {told}"));
     }
     if counter.exactness() != receipt.exactness {
         let (is, told) = (counter.exactness(), receipt.exactness);
         failures.push(format!(
-            "such a count is {is:?}, the receipt tells {told:?}"
+            "counts by this counter are {is:?}, the receipt states {told:?}"
         ));
     }
     Check::new("tokens", detail, failures)
@@ -243,7 +247,7 @@ fn split(receipt: &BuiltContext) -> Check {
     let sum: u64 = parts.map(u64::from).iter().sum();
     let failure = (sum != u64::from(tokens.total)).then(|| {
         format!(
-            "the parts are {sum} tokens together, the total is {}",
+            "the parts add up to {sum} tokens, the total is {}",
             tokens.total
         )
     });
@@ -264,7 +268,7 @@ fn once(receipt: &BuiltContext) -> Check {
         }
     }
     let detail = format!(
-        "{} chunks in, {} out, each once",
+        "{} chunks included, {} omitted, each once",
         receipt.included.len(),
         receipt.omitted.len()
     );
@@ -327,24 +331,21 @@ impl Entry<'_> {
             // Without its content, a chunk is a mention, of which there may be nothing to show.
             && !(block.body.is_empty() && included.rendition == RenditionKind::Mention);
         let found = [
-            (!is_text, "the text is not the one that is cited"),
+            (!is_text, "the text differs from the cited one"),
             (
                 block.title.is_some() && !self.is_titled(block),
-                "the title is not the source that is cited",
+                "the title differs from the cited source",
             ),
             (
                 block.path.is_some() && !is_said(&block.path, included.file_path.as_deref()),
-                "the file is another",
+                "the file differs",
             ),
-            (
-                block.id.is_some() && !self.has_id(block),
-                "the id is another",
-            ),
+            (block.id.is_some() && !self.has_id(block), "the id differs"),
             (
                 block.span.is_some() && !self.is_on(block.span),
-                "the lines are others",
+                "the line numbers differ",
             ),
-            (other_rendition, "it is shown otherwise"),
+            (other_rendition, "the rendition differs"),
         ];
         found
             .into_iter()
@@ -375,7 +376,7 @@ fn entries<'r>(receipt: &'r BuiltContext, escapes: &'r Escapes) -> Result<Vec<En
         .map(|(number, included)| {
             let citation = citations.get(included.citation.as_str()).ok_or_else(|| {
                 format!(
-                    "included[{number}].citation names none: {:?}",
+                    "included[{number}].citation does not exist: {:?}",
                     included.citation
                 )
             })?;
@@ -414,7 +415,7 @@ fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlo
     }
     let (blocks, told) = (all.len(), entries.len());
     Err(format!(
-        "the context has {blocks} blocks, the receipt tells of {told}"
+        "the context has {blocks} blocks, the receipt lists {told}"
     ))
 }
 
@@ -446,7 +447,7 @@ fn texts(shown: &[Shown<'_>]) -> Check {
             unknown += usize::from(entry.escaped(block) == Sameness::Unknown);
         }
     }
-    let mut detail = format!("{} blocks say what is cited", shown.len());
+    let mut detail = format!("{} blocks match their citations", shown.len());
     if with_escapes > 0 {
         let _ = write!(detail, ", {with_escapes} of them with escapes");
     }

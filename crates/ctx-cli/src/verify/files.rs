@@ -14,8 +14,8 @@ use crate::emit::counted;
 use crate::walk::hidden_by;
 
 /// What to do if none of the cited files exists.
-const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
-                         give that folder as --root";
+const ELSEWHERE: &str =
+    "none of the files exists: give --root the folder that was packed or searched";
 
 /// The files that a receipt is compared with.
 pub(super) struct Files {
@@ -112,7 +112,7 @@ pub(super) fn compared(receipt: &BuiltContext, shown: &[Shown<'_>], files: &File
     if passed_over > 0 {
         let _ = write!(
             detail,
-            ", {passed_over} passed over: no lines of a file, or only mentioned"
+            ", {passed_over} skipped: no lines of a file, or only mentioned"
         );
     }
     let mut check = Check::new("files", detail, failures);
@@ -151,7 +151,7 @@ fn compare_with_file(citation: &Citation, shown: Option<&Shown<'_>>, files: &Fil
     };
     let Ok(span) = LineSpan::new(start, end) else {
         return Comparison::NoLines(format!(
-            "lines {start}-{end} are none: startLine is at least 1, and endLine no less"
+            "lines {start}-{end} are invalid: startLine must be at least 1, and endLine not less"
         ));
     };
     let block = shown.map(|it| &it.block);
@@ -197,7 +197,7 @@ fn fault_of(
     if is_missing {
         why = other;
     } else {
-        why.push_str("; the file whose name has these bytes does not say it either");
+        why.push_str("; the file whose name has these bytes does not match either");
     }
     Some((why, false))
 }
@@ -218,13 +218,13 @@ fn compare(
     let now = text.ok().and_then(|text| text.slice(span));
     let why = match locate(text, wanted) {
         Located::Fresh { .. } => return Ok(()),
-        Located::Moved { to, .. } => return Err(format!("it stands on lines {to} now")),
+        Located::Moved { to, .. } => return Err(format!("the text is on lines {to} now")),
         // Receipts have no hashes of another kind.
         Located::Unavailable { .. } | Located::Unverified { .. } if now.is_some() => {
-            format!("lines {span} say something else now")
+            format!("lines {span} have changed")
         }
         Located::Unavailable { why } => why,
-        _ => "the file says something else".to_owned(),
+        _ => "the text of the file differs".to_owned(),
     };
     // The text may be cited with other line endings, or without its invisible characters.
     let shown = block.map(|block| block.body.as_str());

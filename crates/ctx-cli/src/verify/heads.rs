@@ -67,7 +67,7 @@ pub(super) fn blocks(
 
 /// Says that a context does not read back.
 pub(super) fn unread(error: &ParseError) -> String {
-    format!("the context does not read back: {error}")
+    format!("the context cannot be parsed: {error}")
 }
 
 /// The parts of a heading, as far as they are known: some are lost before the heading of a group,

@@ -25,7 +25,9 @@ pub(super) fn stands(
     let text = text.map_err(ToString::to_string)?;
     let Some(now) = text.slice(span) else {
         let count = text.lines().count();
-        return Err(format!("lines {span} are cited, and the file has {count}"));
+        return Err(format!(
+            "lines {span} are cited, but the file has {count} lines"
+        ));
     };
     let is_excerpt = rendition == RenditionKind::Excerpt;
     let is_prose = is_prose(path, language_name(path, text.as_str()));
@@ -63,7 +65,7 @@ pub(super) fn stands(
             match left.peek().map(is_there) {
                 None => {
                     return Err(format!(
-                        "line {} of what is shown is not there, or not in this order: {line:?}",
+                        "line {} of the shown text is not in the file, or not in this order: {line:?}",
                         at + 1
                     ));
                 }

@@ -48,10 +48,10 @@ fn citations(receipt: &BuiltContext, failures: &mut Vec<String>) {
         let mut fail =
             |why: &str| failures.push(format!("citations[{number}] ({}): {why}", citation.id));
         if !seen.insert(&*citation.id) {
-            fail("its id is another's too");
+            fail("its id is not unique");
         }
         if !is_citation_id(citation) {
-            fail("its id does not stand for its source, lines and hash");
+            fail("its id does not match its source, lines and hash");
         }
         if !shown.contains(&*citation.chunk_id) {
             fail("its chunk is not shown");
@@ -79,21 +79,21 @@ fn omissions(receipt: &BuiltContext, failures: &mut Vec<String>) {
                 fail("the chunk that it is merged into is not shown");
             }
             (OmittedReason::DuplicateOf, Some(other)) if !is_there(other) => {
-                fail("the chunk that it is a duplicate of is not there");
+                fail("the chunk that it is a duplicate of does not exist");
             }
             (OmittedReason::MergedInto | OmittedReason::DuplicateOf, None) => {
-                fail("the chunk that stands for it is not named");
+                fail("the chunk that is shown instead is not named");
             }
             (OmittedReason::MergedInto | OmittedReason::DuplicateOf, Some(_)) | (_, None) => {}
-            (_, Some(_)) => fail("nothing stands for a chunk that was left out for this reason"),
+            (_, Some(_)) => fail("no other chunk may be named for this reason"),
         }
         if omitted.enters_at.is_some() && omitted.reason != OmittedReason::OverBudget {
-            fail("no budget lets it in");
+            fail("there is no budget at which it would enter");
         }
     }
     if !receipt.was_truncated && receipt.omitted.iter().any(has_no_room) {
         failures
-            .push("wasTruncated is false, and chunks were left out for want of room".to_owned());
+            .push("wasTruncated is false, but chunks were left out for lack of room".to_owned());
     }
 }
 
@@ -111,7 +111,7 @@ fn certificate(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let value = told.value;
     if (value - sum).abs() > ROUNDING * sum.abs().max(1.0) {
         failures.push(format!(
-            "certificate.value is {value}, and the chunks are worth {sum} together"
+            "certificate.value is {value}, but the values of the chunks add up to {sum}"
         ));
     }
     if told.upper_bound < told.value - ROUNDING * told.value.abs() {
@@ -125,7 +125,7 @@ fn certificate(receipt: &BuiltContext, failures: &mut Vec<String>) {
     if (gap - told.gap).abs() > ROUNDING {
         let told = told.gap;
         failures.push(format!(
-            "certificate.gap is {told}, and by the value and the bound {gap}"
+            "certificate.gap is {told}, but the value and the bound give {gap}"
         ));
     }
 }
@@ -140,7 +140,7 @@ fn files(receipt: &BuiltContext, failures: &mut Vec<String>) {
     let wanted: Vec<&str> = paths.filter(|path| seen.insert(*path)).collect();
     if receipt.files != wanted {
         failures
-            .push("files are not those of the chunks that are shown, in their order".to_owned());
+            .push("files does not list the files of the shown chunks in their order".to_owned());
     }
 }
 
@@ -158,7 +158,7 @@ fn relevance(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<Str
     let is_wrong = is_told && (mean - told).abs() > HUNDREDTH + ROUNDING;
     if is_wrong || !(0.0..=1.0).contains(&told) {
         failures.push(format!(
-            "averageRelevance is {told}, and that of the blocks {mean}"
+            "averageRelevance is {told}, but that of the blocks is {mean}"
         ));
     }
 }
@@ -206,7 +206,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         // itself counts in `tokens.notices`.
         if receipt.tokens.notices > Tokens::ZERO {
             failures.push(format!(
-                "the context tells of chunks that were left out, and not of {} of {}",
+                "the context states that chunks were left out, but not that {} of {} were",
                 missing.last().unwrap_or(&0),
                 totals.end()
             ));
@@ -217,7 +217,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         && !(missing.contains(&omitted) && totals.contains(&total))
     {
         failures.push(format!(
-            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {} of {}",
+            "the context says that {omitted} of {total} chunks were left out, the receipt lists {} of {}",
             missing.last().unwrap_or(&0),
             totals.end()
         ));

@@ -273,7 +273,7 @@ fn chunks_that_are_shown_in_the_block_of_another_are_counted_as_shown() {
     let told = told.replace("out: 1 of 4", "out: 3 of 4");
     old["digest"] = blake3::hash(told.as_bytes()).to_hex().as_str().into();
     old["context"] = told.into();
-    let told = "the context says that 3 of 4 chunks were left out, the receipt tells of 2 of 4";
+    let told = "the context says that 3 of 4 chunks were left out, the receipt lists 2 of 4";
     let run = ctx(["verify", "-"], old.to_string());
     assert!(run.code == 6 && run.stdout.contains(told), "{run:?}");
 }
