@@ -64,17 +64,17 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     let is_unverified = |it: &&Warning| it.code == WarningCode::Unverified;
     match resolved.warnings.iter().filter(is_unverified).count() {
         0 => {}
-        1 => report::warning("whether 1 chunk is as its file says is unknown (-v tells more)"),
+        1 => report::warning("1 chunk could not be compared with its file (-v says why)"),
         n => report::warning(&format!(
-            "whether {n} chunks are as their files say is unknown (-v tells more)"
+            "{n} chunks could not be compared with their files (-v says why)"
         )),
     }
     let is_other = |it: &&Warning| !emit::is_masked(it) && !is_unverified(it);
     match resolved.warnings.iter().filter(is_other).count() {
         0 => {}
-        1 => report::warning("1 chunk is not as its file says (--verbose tells more)"),
+        1 => report::warning("1 chunk does not match its file (-v says why)"),
         n => report::warning(&format!(
-            "{n} chunks are not as their files say (--verbose tells more)"
+            "{n} chunks do not match their files (-v says why)"
         )),
     }
     built.omitted.extend(resolved.omitted);
@@ -113,7 +113,7 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
         None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
             "there is nothing to read: standard input is a terminal",
         )
-        .with_hint("give a FILE, pipe chunks in, or say - to type them")),
+        .with_hint("give a FILE, pipe chunks in, or give - to type them")),
         None => {
             let stdin = BufReader::with_capacity(1 << 16, Bounded::new(Stdin::lock(), CONTEXT));
             input::read(stdin, "<stdin>", texts)
@@ -179,5 +179,5 @@ fn duplicate(chunks: &[Chunk], id: &str) -> Failure {
         "chunks {} all have the id {id:?}",
         places.join(", ")
     ))
-    .with_hint("give each chunk an id of its own: the receipt names chunks by it")
+    .with_hint("give each chunk a unique id: the receipt names chunks by it")
 }

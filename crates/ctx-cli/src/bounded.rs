@@ -120,7 +120,7 @@ impl<R: Read> Read for Bounded<R> {
             return Err(too_large(self.most));
         }
         if is_first && buffer[..read].starts_with(&NO_TEXT) {
-            let told = "it begins with NUL bytes, as no text does";
+            let told = "it begins with NUL bytes, so it is not text";
             return Err(io::Error::new(io::ErrorKind::InvalidData, told));
         }
         Ok(read)

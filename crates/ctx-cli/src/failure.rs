@@ -119,8 +119,9 @@ impl Failure {
     /// What was verified does not match, according to these checks.
     pub(crate) fn refuted(checks: &str) -> Self {
         let message = format!("the receipt does not hold: {checks}");
-        Failure::message(Exit::Refuted, message)
-            .with_hint("the context, the receipt or the files have changed since; build it anew")
+        Failure::message(Exit::Refuted, message).with_hint(
+            "the context, the receipt or the files have changed; build the context again",
+        )
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -150,14 +151,13 @@ impl From<AssembleError> for Failure {
             AssembleError::Format(error) => error.into(),
             AssembleError::Tokens(error) => error.into(),
             error @ (AssembleError::Model(_) | AssembleError::DuplicateId { .. }) => {
-                Failure::new(Exit::Input, error).with_hint(
-                    "a chunk needs an id of its own, and a path that is given is not empty",
-                )
+                Failure::new(Exit::Input, error)
+                    .with_hint("each chunk needs a unique id, and a path must not be empty")
             }
             error @ AssembleError::TooLong { .. } => Failure::new(Exit::Budget, error)
-                .with_hint("give less to --max-tokens, or a shorter --separator"),
+                .with_hint("give a smaller --max-tokens or a shorter --separator"),
             error @ AssembleError::PreviousDigest { .. } => Failure::new(Exit::Input, error)
-                .with_hint("give --previous what an earlier run wrote, unchanged"),
+                .with_hint("give --previous the unchanged receipt of an earlier run"),
             other => Failure::new(Exit::Failure, other),
         }
     }
@@ -168,16 +168,16 @@ impl From<BudgetError> for Failure {
         let hint = match &error {
             BudgetError::Cancelled => return Failure::cancelled(),
             BudgetError::TooSmall { .. } => {
-                let less = "less to --reserve, --header and --footer";
+                let less = "reduce --reserve, --header and --footer";
                 match error.smallest() {
                     Some(smallest) => format!("give --max-tokens {smallest} or more, or {less}"),
-                    None => format!("give {less}"),
+                    None => less.to_owned(),
                 }
             }
             BudgetError::TooManyPins { pinned, .. } => {
                 format!("give --max-chunks {pinned} or more, or pin fewer chunks")
             }
-            _ => "give more to --max-tokens, or pin fewer chunks".to_owned(),
+            _ => "give a larger --max-tokens, or pin fewer chunks".to_owned(),
         };
         Failure::new(Exit::Budget, error).with_hint(hint)
     }
@@ -199,7 +199,7 @@ impl From<TokensError> for Failure {
                     "try --counter o200k_base, gpt-4o, character-based or word-based".to_owned()
                 }
             },
-            TokensError::NameTaken { .. } => "give each --tokenizer a name of its own".to_owned(),
+            TokensError::NameTaken { .. } => "give each --tokenizer a different name".to_owned(),
             TokensError::FeatureOff { .. } => "build with --features tokenizer-json".to_owned(),
             _ => "check the path of the tokenizer".to_owned(),
         };

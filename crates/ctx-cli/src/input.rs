@@ -22,7 +22,7 @@ const FORMS: &str =
 const NUMBERS: &str = "relevance is a number from 0 to 1; JSON has no NaN and no infinity";
 const HALF: &str =
     "\\ud800 to \\udfff come in pairs, a high one before a low one; remove it, or write \\ufffd";
-const TWICE: &str = "a field is given once; remove one of the two";
+const TWICE: &str = "a field may be given only once; remove one of the two";
 /// The byte order mark of UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -288,17 +288,17 @@ fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
         || message.contains("line 0 does")
         || matches!(&*fault.field, "startLine" | "endLine");
     match fault.error.classify() {
-        Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
+        Category::Eof => "is the file truncated? in JSON Lines, each line is one whole chunk",
         Category::Syntax if &*fault.field == "relevance" => NUMBERS,
         Category::Syntax if is_of_half(&message) => HALF,
-        Category::Syntax => "it is no JSON: see what stands at that place",
+        Category::Syntax => "the input is not valid JSON at that place",
         // Checked first: its message lists all fields that exist.
         Category::Data if message.contains("unknown field") => {
-            "fields are spelled as in the README of ctx-model; remove what is not among them"
+            "the README of ctx-model lists the fields; correct or remove this one"
         }
         Category::Data if message.contains("duplicate field") => TWICE,
         Category::Data if texts == Texts::Given && is_without_content(fault) => {
-            "a chunk needs its `content`; with --root DIR the file that `filePath` names has it"
+            "a chunk needs `content`; with --root DIR it is read from the file `filePath`"
         }
         Category::Data if message.contains("missing field") && texts == Texts::InFiles => {
             "a chunk needs `id`, `relevance`, and `content` or a `filePath` below --root"
@@ -308,9 +308,9 @@ fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
         }
         Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
         Category::Data if is_of_lines => {
-            "startLine and endLine count from 1 to 4294967295, and the last line is shown too"
+            "startLine and endLine are line numbers from 1 to 4294967295, both inclusive"
         }
-        _ => "see the README of ctx-model for what a chunk may be",
+        _ => "the README of ctx-model describes the fields of a chunk",
     }
 }
 
@@ -337,7 +337,7 @@ fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &InputSlice<'_>) 
     };
     let failure = Failure::input(format_args!("{position}{what}"));
     failure.with_hint(match error.classify() {
-        Category::Eof => "is the file cut short?",
+        Category::Eof => "is the file truncated?",
         Category::Syntax if probed.field.as_deref() == Some("relevance") => NUMBERS,
         Category::Syntax if is_of_half(&message) => HALF,
         Category::Data if message.contains("duplicate field") => TWICE,

@@ -165,7 +165,7 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
         let word = value.to_string_lossy();
         T::read(&word).map(Some).map_err(|why| {
             Failure::usage(format!("the variable {name} is {word:?}: {why}"))
-                .with_hint(format!("unset {name}, or give it a value of its kind"))
+                .with_hint(format!("unset {name}, or set it to a valid value"))
         })
     }
     let of = &variable;
@@ -205,7 +205,7 @@ pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
             shown(root)
         ))
         .with_hint(if is_closed {
-            "give a folder that can be entered".to_owned()
+            "give a folder that you may enter".to_owned()
         } else {
             format!("make {NAME} a readable file, or remove it")
         })
@@ -238,7 +238,7 @@ pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // For example if the program runs as another user, with the home folder of the first.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            report::warning(&format!("{} is not ours to read", shown(path)));
+            report::warning(&format!("{} is ignored: permission denied", shown(path)));
             Ok(None)
         }
         Err(error) => Err(unreadable(&error)),

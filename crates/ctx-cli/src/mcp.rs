@@ -131,7 +131,10 @@ async fn serve_http(
         }
     };
     if !address.ip().is_loopback() && args.hosts.is_empty() {
-        let message = format!("{} can be reached from elsewhere", address.ip());
+        let message = format!(
+            "{} is not a loopback address, so others can reach it",
+            address.ip()
+        );
         return Err(Failure::usage(message).with_hint(
             "give --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));

@@ -37,8 +37,8 @@ pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Resu
     }
     if found.is_empty() {
         return Err(
-            Failure::input(format!("nothing here is called {:?}", args.symbol)).with_hint(
-                "`ctx outline` lists what files define, and their paths; give their folders after the name",
+            Failure::input(format!("no symbol or file is called {:?}", args.symbol)).with_hint(
+                "`ctx outline` lists symbols and paths; give the folders to search after the name",
             ),
         );
     }

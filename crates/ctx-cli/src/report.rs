@@ -249,7 +249,7 @@ impl Behind {
             style: WARNING,
             label: "warning: ",
             text: format!(
-                "some lines are missing here, {count} or more: nobody read those before them"
+                "at least {count} lines are missing here: standard error was not read fast enough"
             ),
         })
     }

@@ -118,7 +118,10 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     }
     let is_open = args.tokens.is_none() || args.hosts.is_empty();
     if !args.addr.ip().is_loopback() && is_open {
-        let message = format!("{} can be reached from elsewhere", args.addr.ip());
+        let message = format!(
+            "{} is not a loopback address, so others can reach it",
+            args.addr.ip()
+        );
         return Err(Failure::usage(message).with_hint(
             "give --tokens, and --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
@@ -143,7 +146,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::start(error, "the system gives no threads"))?;
+        .map_err(|error| Failure::start(error, "is the number of processes limited?"))?;
     let options = Options::default()
         .with_credentials(credentials)
         .with_counters(counters)
@@ -199,7 +202,7 @@ pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
     })
 }
 
-const DATABASE_URL: &str = "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there";
+const DATABASE_URL: &str = "give --database-url or CTX_DATABASE_URL as postgres://USER:PASSWORD@HOST/NAME, with a user who may create tables and roles";
 
 /// The most seconds of grace; readiness is usually checked every few seconds.
 const MOST_GRACE: u64 = 3_600;
@@ -219,7 +222,7 @@ const STORING: Duration = Duration::from_secs(50);
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
     let count = count.filter(|it| it.get() <= Limits::MOST_WORKERS);
-    count.ok_or_else(|| format!("a number from 1 to {} is needed", Limits::MOST_WORKERS))
+    count.ok_or_else(|| format!("it must be a number from 1 to {}", Limits::MOST_WORKERS))
 }
 
 /// The counters that requests may use, including custom ones.
@@ -244,10 +247,10 @@ fn counters(_: &ServeArgs) -> Result<Arc<Counters>, Failure> {
 fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
     let (name, file) = text.split_once('=').unwrap_or_default();
     if name.is_empty() || file.is_empty() {
-        return Err("it is NAME=FILE".to_owned());
+        return Err("it must be NAME=FILE".to_owned());
     }
     if name.to_ascii_lowercase().ends_with(".json") {
-        return Err("a request cannot ask for a name that ends in .json".to_owned());
+        return Err("the name must not end in .json".to_owned());
     }
     Ok((name.to_owned(), PathBuf::from(file)))
 }
@@ -322,7 +325,7 @@ fn told(salvaged: &Salvaged) -> String {
     let folder = salvaged.folder.display();
     let Some(kept_as) = &salvaged.kept_as else {
         return format!(
-            "{folder}: nothing can be read, and it was left as it is; restore it, or remove state.db and state.mark to begin anew"
+            "{folder}: nothing can be read, and nothing was changed; restore a copy of it, or remove state.db and state.mark to start empty"
         );
     };
     let kept = salvaged.rows.iter().map(|it| match it.lost {
@@ -337,11 +340,11 @@ fn told(salvaged: &Salvaged) -> String {
         }
     };
     let behind = if salvaged.is_behind {
-        "; what was written last is missing"
+        "; the last writes are missing"
     } else {
         ""
     };
-    format!("{folder}: kept {kept}{made}{behind}; what was damaged is {kept_as}")
+    format!("{folder}: kept {kept}{made}{behind}; the damaged data is kept as {kept_as}")
 }
 
 /// How much one owner may store.
@@ -356,8 +359,8 @@ fn quota(args: &ServeArgs) -> Quota {
 
 fn new_token(owner: &str) -> Result<(), Failure> {
     let named = Owner::new(owner).ok_or_else(|| {
-        Failure::usage(format!("{owner:?} is no name of an owner")).with_hint(
-            "it has 1 to 128 printable ASCII characters without a space, and does not begin with #",
+        Failure::usage(format!("{owner:?} is not a valid name of an owner")).with_hint(
+            "give 1 to 128 printable ASCII characters, without spaces and not beginning with #",
         )
     })?;
     let token = Credentials::generate().map_err(refused)?;
@@ -382,9 +385,9 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
 pub(crate) fn naming(error: &HostsError) -> &'static str {
     match error {
         HostsError::Site(_) => {
-            "--allow-origin is SCHEME://NAME, with a port where that is not the scheme's, and nothing after"
+            "give --allow-origin as SCHEME://NAME, with :PORT unless it is the default of the scheme, and nothing after it"
         }
-        _ => "--allow-host is a name such as ctx.example, or '*' for any",
+        _ => "give --allow-host a name such as ctx.example, or '*' for any",
     }
 }
 
@@ -397,11 +400,11 @@ fn refused(error: ServerError) -> Failure {
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => DATABASE_URL,
         ServerError::DataFolder { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
-            "mend what the data folder has, or give another --data-dir"
+            "repair the data folder, or give another --data-dir"
         }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::Busy { .. } => {
-            "ask the server that runs, end it first, or give another --data-dir"
+            "use the server that is running, stop it first, or give another --data-dir"
         }
         ServerError::TokenFile { .. }
         | ServerError::TokenLine { .. }

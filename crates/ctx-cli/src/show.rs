@@ -26,10 +26,8 @@ const ALIKE: f64 = 0.85;
 /// The file cannot be read, or does not have the requested part.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     if !args.matches.is_empty() && args.rendition != RenditionKind::Excerpt {
-        return Err(
-            Failure::usage("--match says what an excerpt is about, and none is shown")
-                .with_hint("give --rendition excerpt, or leave --match out"),
-        );
+        return Err(Failure::usage("--match is only for excerpts")
+            .with_hint("give --rendition excerpt, or omit --match"));
     }
     let place = Target::of(&args.place)?;
     let text = read(&place.path, args.max_file_size, args.secrets.secrets())?;
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     let path = place.path.to_string_lossy();
     let source = Source::new(&path, text.as_str(), &Limits::default());
     if let Some(fallback) = source.outline().fallback {
-        report.note(&format!("shown by its lines: {fallback}"));
+        report.note(&format!("shown without an outline: {fallback}"));
     }
     let span = place.span(&source)?;
     if let Part::Symbol(name) = &place.part
@@ -50,7 +48,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
         && !others.is_empty()
     {
         report.note(&format!(
-            "also called {name}: {}",
+            "other definitions of {name}: {}",
             join_first(&others, MOST_TOLD)
         ));
     }
@@ -139,9 +137,9 @@ impl Target {
         }
         match without_column(text).rsplit_once(':') {
             Some((_, lines)) if lines.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
-                let message = format!("{lines:?} in {text:?} is no range of lines");
+                let message = format!("{lines:?} in {text:?} is not a range of lines");
                 Err(Failure::usage(message).with_hint(
-                    "lines count from 1, and the last is no less than the first: PATH:12-40",
+                    "lines count from 1, and the last must not be before the first: PATH:12-40",
                 ))
             }
             _ => Ok(place(text, Part::Whole)),
@@ -153,16 +151,19 @@ impl Target {
             Part::Whole => Ok(source.whole()),
             Part::Lines(span) if span.start() <= source.line_count() => Ok(*span),
             Part::Lines(span) => Err(Failure::input(format!(
-                "{} has {}, and {span} is asked for",
+                "{} has only {}, but {span} was requested",
                 self.path.display(),
                 emit::counted(u64::from(source.line_count()), "line"),
             ))
-            .with_hint("ask for lines that it has")),
+            .with_hint("give lines of the file")),
             Part::Symbol(name) => {
                 let outline = source.outline();
                 let found = outline.find(name).ok_or_else(|| {
-                    Failure::input(format!("{} defines no {name:?}", self.path.display()))
-                        .with_hint("`ctx outline` lists what it defines")
+                    Failure::input(format!(
+                        "{} has no definition of {name:?}",
+                        self.path.display()
+                    ))
+                    .with_hint("`ctx outline` lists its definitions")
                 })?;
                 Ok(outline.symbols[found].span_with_doc())
             }
@@ -196,14 +197,14 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     let failed = |error: SourceError| {
         let hint = match &error {
             SourceError::Io { .. } | SourceError::Root { .. } => {
-                "give the path of a file that can be read; that of a link leads no further than its folder"
+                "give the path of a readable file; a link must not lead out of its folder"
             }
             _ => &*hint,
         };
         Failure::input(error_chain(&error)).with_hint(hint)
     };
     let file = path.file_name().ok_or_else(|| {
-        Failure::input(format!("{} names no file", path.display())).with_hint(&*hint)
+        Failure::input(format!("{} is not the path of a file", path.display())).with_hint(&*hint)
     })?;
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

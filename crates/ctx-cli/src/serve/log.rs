@@ -14,7 +14,7 @@ use crate::report;
 pub(super) fn tell_panics_by_place() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
-        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
         let said = Fields {
             text: format!("panicked at {place}"),
             status: None,

@@ -47,11 +47,11 @@ pub(super) fn read_again(
             let (count, path) = (read.len(), path.display());
             credentials.replace(read);
             report.note(&format!(
-                "the tokens in {path} are let in from now on: {count}"
+                "read the tokens in {path} again: {count} are accepted now"
             ));
         }
         Err(error) => report::warning(&format!(
-            "the tokens stay those that they were: failed to {error:#}"
+            "the accepted tokens stay the same: failed to {error:#}"
         )),
     };
     let heard = interrupt::listen([Signal::Hangup], again);
@@ -59,5 +59,5 @@ pub(super) fn read_again(
 }
 
 fn no_signals(error: io::Error) -> Failure {
-    Failure::start(error, "the system gives no signals")
+    Failure::start(error, "cannot listen for signals")
 }

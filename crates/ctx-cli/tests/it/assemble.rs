@@ -396,7 +396,7 @@ fn a_previous_context_that_was_changed_is_refused_as_input() {
     folder.write("first.json", receipt.to_string());
     let ran = folder.run(["assemble", "hits.jsonl", "--previous", "first.json"]);
     ran.fails(3, &["digest"]);
-    let hint = "hint: give --previous what an earlier run wrote, unchanged";
+    let hint = "hint: give --previous the unchanged receipt of an earlier run";
     assert!(ran.stderr.contains(hint), "{ran:?}");
 }
 
@@ -428,7 +428,7 @@ fn with_a_root_chunks_take_their_text_from_files() {
     let ran = folder.run(["assemble", "hits.json", "--root", ".", "--json"]);
     let receipt = ran.json();
     assert!(
-        ran.stderr.contains("3 chunks are not as their files say"),
+        ran.stderr.contains("3 chunks do not match their files"),
         "{ran:?}"
     );
     let context = receipt["context"].as_str().unwrap();
@@ -471,7 +471,7 @@ fn a_hash_that_is_not_compared_with_a_file_of_secrets_is_reported() {
         folder.run(["assemble", "hits.json", "--root", ".", "--json"])
     };
     let ran = hit(&"0".repeat(64));
-    let told = "whether 1 chunk is as its file says is unknown";
+    let told = "1 chunk could not be compared with its file";
     assert!(ran.stderr.contains(told), "{ran:?}");
     let receipt = ran.json();
     assert_eq!(receipt["warnings"][0]["code"], "unverified");
@@ -534,7 +534,10 @@ fn with_a_root_a_field_that_is_given_twice_is_refused() {
             folder.write("hits.json", input);
             let ran = folder.run(["assemble", "hits.json", "--root", "."]);
             ran.fails(3, &[&format!("duplicate field `{field}`")]);
-            assert!(ran.stderr.contains("a field is given once"), "{ran:?}");
+            assert!(
+                ran.stderr.contains("a field may be given only once"),
+                "{ran:?}"
+            );
         }
     }
 }

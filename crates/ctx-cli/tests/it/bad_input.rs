@@ -80,8 +80,14 @@ fn a_hint_is_about_what_is_wrong() {
             r#"{"id": "bad", "content": "x\udc00y", "relevance": 1}"#.to_owned(),
             "come in pairs",
         ),
-        (with(r#", "content": "y""#), "a field is given once"),
-        (with(r#", "startLine": 0, "endLine": 3"#), "count from 1"),
+        (
+            with(r#", "content": "y""#),
+            "a field may be given only once",
+        ),
+        (
+            with(r#", "startLine": 0, "endLine": 3"#),
+            "line numbers from 1",
+        ),
         (
             with(r#", "startLine": 4294967296, "endLine": 4294967297"#),
             "to 4294967295",
@@ -268,7 +274,7 @@ fn a_budget_that_cannot_be_kept_says_which_would_do() {
     // that.
     for (reserve, hint) in [
         (u32::MAX - 9, "hint: give --max-tokens 4294967295 or more"),
-        (u32::MAX, "hint: give less to --reserve"),
+        (u32::MAX, "hint: reduce --reserve"),
     ] {
         let reserve = format!("--reserve={reserve}");
         let header = ["--counter", "character-based", "--header", "H"];

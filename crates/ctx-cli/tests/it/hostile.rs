@@ -194,7 +194,11 @@ fn inputs_without_end_are_refused() {
             let most = (most << 10) + MOST_GROWTH;
             assert!(ended.peak < most, "{args:?}: {ended:?}");
         };
-        refused("/dev/zero", "it begins with NUL bytes, as no text does", 0);
+        refused(
+            "/dev/zero",
+            "it begins with NUL bytes, so it is not text",
+            0,
+        );
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut pipe = File::options().write(true).open(tree.at("pipe")).unwrap();
@@ -233,7 +237,7 @@ fn inputs_without_end_are_refused() {
         let mut command = tree.command(args);
         let output = command.stdin(File::open("/dev/zero").unwrap()).output();
         let said = String::from_utf8(output.unwrap().stderr).unwrap();
-        let why = ": it begins with NUL bytes, as no text does\n";
+        let why = ": it begins with NUL bytes, so it is not text\n";
         assert!(said.contains(why), "{args:?}: {said}");
     }
 }

@@ -285,7 +285,7 @@ fn names_that_are_no_text_are_told_apart() {
     }
     folder
         .run(["show", "a\\xfe:2"])
-        .fails(3, &["has 1 line, and 2-2 is asked for"]);
+        .fails(3, &["has only 1 line, but 2-2 was requested"]);
     folder.run(["show", "a\\xfd"]).fails(3, &["xfd"]);
 }
 

@@ -236,7 +236,7 @@ fn agents_are_awaited_and_let_in_as_others_are() {
         let open = [verb, &["0.0.0.0:0"]].concat();
         folder
             .run(open)
-            .fails(2, &["0.0.0.0 can be reached from elsewhere"]);
+            .fails(2, &["0.0.0.0 is not a loopback address"]);
     }
     let cache = folder.path().join("unused");
     for (flag, given, said) in [
@@ -250,7 +250,7 @@ fn agents_are_awaited_and_let_in_as_others_are() {
         let told = String::from_utf8(ran.stderr).unwrap();
         assert_eq!(ran.status.code(), Some(2), "{told}");
         assert!(
-            told.contains(said) && told.contains(&format!("hint: {flag} is ")),
+            told.contains(said) && told.contains(&format!("hint: give {flag} ")),
             "{told}"
         );
         assert!(!cache.exists(), "{flag}");
@@ -411,7 +411,7 @@ fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
     }
     std::fs::write(&tokens, &new_line).unwrap();
     serving.signal("HUP");
-    wait_until(|| is_told("the tokens in tokens are let in from now on: 1"));
+    wait_until(|| is_told("read the tokens in tokens again: 1 are accepted now"));
     assert_eq!(statuses(&serving), ["401", "200"]);
     serving.signal("TERM");
     assert!(serving.child.wait().unwrap().success());
@@ -451,7 +451,7 @@ fn with_a_file_of_tokens_a_hang_up_has_it_read_again_also_where_it_is_ignored_fr
     assert_eq!(serving.status("GET /v1/threads", &token), "401");
     std::fs::write(&tokens, &line).unwrap();
     serving.signal("HUP");
-    let said = "the tokens in tokens are let in from now on: 1";
+    let said = "read the tokens in tokens again: 1 are accepted now";
     wait_until(|| std::fs::read_to_string(&told).unwrap().contains(said));
     assert_eq!(serving.status("GET /v1/threads", &token), "200");
 }
@@ -783,7 +783,7 @@ fn as_many_builds_at_once_are_taken_as_make_sense() {
             .unwrap();
         let told = String::from_utf8(ran.stderr).unwrap();
         assert_eq!(ran.status.code(), Some(2), "{builds}: {told}");
-        assert!(told.contains("a number from 1 to 64 is needed"), "{told}");
+        assert!(told.contains("it must be a number from 1 to 64"), "{told}");
     }
 }
 
@@ -796,12 +796,12 @@ fn a_server_that_cannot_start_gives_the_reason_and_a_hint() {
         (
             vec!["--addr", "0.0.0.0:0"],
             2,
-            "0.0.0.0 can be reached from elsewhere",
+            "0.0.0.0 is not a loopback address",
         ),
         (
             vec!["--addr", "0.0.0.0:0", "--tokens", "tokens"],
             2,
-            "0.0.0.0 can be reached from elsewhere",
+            "0.0.0.0 is not a loopback address",
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--allow-host", "ctx.example:80"],
@@ -845,8 +845,12 @@ fn a_server_that_cannot_start_gives_the_reason_and_a_hint() {
             1,
             "use the data folder file/x",
         ),
-        (vec!["--new-token", "a b"], 2, "is no name of an owner"),
-        (vec!["--new-token", "#ada"], 2, "does not begin with #"),
+        (
+            vec!["--new-token", "a b"],
+            2,
+            "is not a valid name of an owner",
+        ),
+        (vec!["--new-token", "#ada"], 2, "not beginning with #"),
     ] {
         let ran = run::program()
             .arg("serve")
@@ -907,7 +911,7 @@ fn what_is_intact_of_a_damaged_folder_is_salvaged() {
     assert_eq!(
         salvage().ok(),
         format!(
-            "data/owners/{}: kept 0 files, 1 threads, 1 messages (1 lost), 0 votes, 0 usage; what was damaged is state.db.damaged-1\n",
+            "data/owners/{}: kept 0 files, 1 threads, 1 messages (1 lost), 0 votes, 0 usage; the damaged data is kept as state.db.damaged-1\n",
             name.display()
         )
     );
