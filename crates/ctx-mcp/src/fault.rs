@@ -189,7 +189,9 @@ impl Fault {
                 source,
             } => words(
                 format!("{} {}: {source}", action.as_str(), file.display()),
-                format!("without --write, and put into the file what is printed ({client})"),
+                format!(
+                    "without --write, and add the printed configuration to the file by hand ({client})"
+                ),
             ),
             Fault::Serve(error) => words(
                 format!("serve: {error}"),
@@ -293,14 +295,14 @@ fn of_source(error: &SourceError) -> Words<'_> {
     match error {
         SourceError::NotFound { path } => words(
             format!("read {}: there is no such file", echo(path)),
-            "context_outline with the path of its folder, or none, to see which files there are",
+            "context_outline with the path of its folder, or without path, to list files",
         ),
         SourceError::DeadLink { path } => words(
             format!(
                 "read {}: it is a link to something that is not there",
                 echo(path)
             ),
-            "another file, or context_outline to see which files there are",
+            "another file, or context_outline to list files",
         ),
         SourceError::Path { path, fault } => words(
             format!("read {}: it {fault}", echo(path)),
@@ -316,7 +318,7 @@ fn of_source(error: &SourceError) -> Words<'_> {
         ),
         SourceError::Secret { path } => words(
             format!("read {}: its name says that it holds secrets", echo(path)),
-            "another file, and the user for what is needed of this one",
+            "another file, or ask the user for what you need from this one",
         ),
         SourceError::Binary { path } => words(
             format!("read {}: it holds no text", echo(path)),
@@ -340,12 +342,12 @@ fn of_source(error: &SourceError) -> Words<'_> {
 fn of_index(error: &IndexError) -> Words<'_> {
     match error {
         IndexError::Busy { .. } => words(
-            "index the files: another process is doing it, and there is no earlier index",
+            "index the files: another process is indexing them, and there is no index yet",
             "the same call again in some seconds",
         ),
         IndexError::Foreign { .. } => words(
-            "index the files: the folder of the index holds what no index made",
-            "ask the user to move it away, or to set CTX_CACHE_DIR to another folder",
+            "index the files: the folder of the index has other files in it",
+            "ask the user to move them away, or to set CTX_CACHE_DIR to another folder",
         ),
         IndexError::Folder { source, .. } => words(
             format!("write the index: {source}"),
@@ -362,10 +364,10 @@ fn of_assembly(error: &AssembleError) -> Words<'_> {
     match error {
         AssembleError::DuplicateId { id } => words(
             format!("assemble: two chunks have the id {}", echo(id)),
-            "an id of its own for each chunk",
+            "a different id for each chunk",
         ),
         AssembleError::Budget(BudgetError::TooManyPins { pinned, .. }) => words(
-            format!("assemble: {pinned} chunks are pinned"),
+            format!("assemble: too many chunks are pinned ({pinned})"),
             "fewer pinned chunks",
         ),
         AssembleError::Budget(BudgetError::TooSmall {

@@ -327,11 +327,14 @@ async fn with_body(request: Request, next: Next) -> Response {
         ),
         Ok(Err(_)) => (
             StatusCode::BAD_REQUEST,
-            "the body broke off, or is not sent as its headers say\n".to_owned(),
+            "the body ended early, or does not match its headers\n".to_owned(),
         ),
         Err(_) => (
             StatusCode::REQUEST_TIMEOUT,
-            format!("the body did not come within {} s\n", BODY_WITHIN.as_secs()),
+            format!(
+                "the body did not arrive within {} s\n",
+                BODY_WITHIN.as_secs()
+            ),
         ),
     };
     // The rest of the body is no request.

@@ -197,7 +197,7 @@ impl Installation {
         put(ours, "command", (&*self.program.to_string_lossy()).into())?;
         put(ours, "args", toml_edit::Value::Array(arguments))?;
         let text = document.to_string();
-        parsed(&text).map_err(|_| "it is written in a way that this cannot add to")?;
+        parsed(&text).map_err(|_| "its tables are written in a form that cannot be extended")?;
         Ok(text)
     }
 }
@@ -214,7 +214,7 @@ fn table_in<'t>(
         tables.insert(name, Item::Table(table));
     }
     let table = tables.get_mut(name).and_then(Item::as_table_like_mut);
-    table.ok_or_else(|| format!("its {name} is no table"))
+    table.ok_or_else(|| format!("its {name} is not a table"))
 }
 
 /// Sets `key` to `value`, keeping the comments around it.
@@ -236,7 +236,7 @@ fn parsed(text: &str) -> Result<DocumentMut, String> {
         let at = error.span().map_or(0, |it| it.start);
         let line = text.bytes().take(at).filter(|it| *it == b'\n').count() + 1;
         let why = error.message().replace('\n', ", ");
-        format!("it is no TOML in line {line}: {why}")
+        format!("line {line} is not valid TOML: {why}")
     })
 }
 

@@ -83,11 +83,8 @@ fn note(faults: &[WalkFault]) -> Option<String> {
         .or(faults.first())?;
     let first = neutralise(&first.to_string(), Slot::Line).into_owned();
     Some(match faults.len() {
-        1 => format!("Not all is as it should be: {first}."),
-        n => format!(
-            "Not all is as it should be: {first}; and {} more such.",
-            n - 1
-        ),
+        1 => format!("Warning: {first}."),
+        n => format!("Warning: {first}; and {} more warnings like this.", n - 1),
     })
 }
 

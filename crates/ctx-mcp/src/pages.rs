@@ -70,15 +70,15 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> 
     match parsed {
         Some((of, at)) if of == digest => Ok(at),
         Some(_) => Err(Fault::refused(
-            "continue: what the cursor is of has changed since",
+            "continue: the content has changed since the cursor was given",
             "the same call without cursor",
         )),
         None => Err(Fault::refused(
             format!(
-                "continue at cursor {}: it is no cursor of this tool",
+                "continue at cursor {}: it is not a cursor of this tool",
                 echo(cursor)
             ),
-            "a cursor as the last reply told it, or none",
+            "the cursor of the last reply, or no cursor",
         )),
     }
 }
@@ -204,12 +204,12 @@ impl Page<'_> {
             reply.text.push('\n');
             reply.text.push_str(line[..end].trim_end_matches('\n'));
             let what = if whole.is_some() {
-                "Of the last file here not all that it defines is shown. ".to_owned()
+                "The definitions of the last file are not complete. ".to_owned()
             } else {
                 reply.fact(CUT, true);
                 let all = line.find('\n').unwrap_or(line.len());
                 let (shown, all) = (before.of_line + end, before.of_line + all);
-                format!("Of the last line here {shown} of {all} bytes were shown. ")
+                format!("{shown} of {all} bytes of the last line have been shown. ")
             };
             let (line, byte) = (self.from.line, before.bytes + end);
             self.go_on(&mut reply, &format!("{}@{line}.{byte}", self.digest), &what);

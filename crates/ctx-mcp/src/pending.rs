@@ -141,7 +141,7 @@ impl Pending {
         found.cloned().ok_or_else(|| {
             Fault::refused(
                 format!(
-                    "continue at cursor {}: nothing is known of it any more",
+                    "continue at cursor {}: it is not known any more",
                     echo(cursor)
                 ),
                 "the same call without cursor",

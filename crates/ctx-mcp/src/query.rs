@@ -201,7 +201,7 @@ impl Asked {
         if question.len() > LONGEST_QUERY {
             return Err(Fault::refused(
                 format!("search: the query has {} bytes", question.len()),
-                format!("a query of at most {LONGEST_QUERY} bytes: its most telling part"),
+                format!("a query of at most {LONGEST_QUERY} bytes: its most relevant part"),
             ));
         }
         let options = options(arguments)?;
@@ -224,7 +224,7 @@ impl Asked {
         max_tokens: Tokens,
     ) -> Result<Material, Unfound> {
         let mut material = Material {
-            nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
+            nothing: "Nothing in the project matches the query. Try other words, identifiers, or fewer include_types.",
             tool: QUERY,
             is_asked: true,
             ..Material::default()
@@ -254,7 +254,7 @@ impl Asked {
                 .filter(|it| it.failure.is_some());
             material.notes.extend(late.map(|it| {
                 format!(
-                    "The search by {} was left out: it failed or was late.",
+                    "The strategy {} was left out: it failed or took too long.",
                     it.strategy.as_str()
                 )
             }));
@@ -421,14 +421,14 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
     warnings.retain(|it| !is_of_gone(it) && !known.contains(&(&it.id, &it.code)));
     warnings.append(&mut resolved.warnings);
     let ids = join_first(gone.iter().map(|it| bare(it)), TOLD);
-    let note = format!("Left out, as their files do not say it any more: {ids}.");
+    let note = format!("Left out, because their text is no longer in their files: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
         unreadable,
         notes: (!gone.is_empty()).then_some(note).into_iter().collect(),
         given,
         warnings,
-        nothing: "What did not fit has changed since. Call again without cursor.",
+        nothing: "The parts that did not fit have changed since. Call again without cursor.",
         weak: 0,
         tool,
         is_asked: false,
@@ -638,12 +638,12 @@ fn frame(material: &Material, already: &[Already], chunks: &[Chunk]) -> Reply {
     if !already.is_empty() {
         let told = join_first(already.iter().map(named), TOLD);
         reply.note(format!(
-            "Already sent in this session and unchanged, the best first, look back to them: {told}."
+            "Already sent in this session and unchanged (see earlier replies), best first: {told}."
         ));
         reply.fact("alreadySent", already.len());
         if material.weak > 0 {
             reply.note(format!(
-                "{} more {} worth far less than the best of these and left out: ask without session for more.",
+                "{} more {} left out, being worth far less than the best of these: call without session to get them.",
                 material.weak,
                 if material.weak == 1 { "part is" } else { "parts are" }
             ));
@@ -752,7 +752,7 @@ fn write_reply(
     let Some(built) = built.filter(|it| !it.included.is_empty()) else {
         if !chunks.is_empty() {
             let note = format!(
-                "{} parts were found, and not even one fits: ask for more max_tokens.",
+                "{} parts were found, but not even one fits: give a larger max_tokens.",
                 chunks.len()
             );
             reply.notes.insert(0, note);

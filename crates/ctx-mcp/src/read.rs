@@ -40,7 +40,7 @@ impl File {
         let converted = text.converted();
         let converted = converted.map(|it| format!("The file was decoded from {}.", it.from));
         let masked = (!text.masked().is_empty())
-            .then(|| "Secrets in the file are shown as so many asterisks.".to_owned());
+            .then(|| "Secrets in the file are replaced by asterisks.".to_owned());
         let notes = converted.into_iter().chain(masked).collect();
         Ok(File {
             path: path.to_owned(),
@@ -99,14 +99,17 @@ pub(crate) fn read(
         reply.note(note);
     }
     if let (Some(fallback), true) = (file.outline.fallback, rendition != RenditionKind::Full) {
-        reply.note(format!("Shown by its lines: {fallback}."));
+        reply.note(format!("Shown without an outline: {fallback}."));
     }
     if let Some(symbol) = &arguments.symbol {
         let others = source.outline().others(symbol);
         if !others.is_empty() {
             let told = others[..others.len().min(MOST_OTHERS)].join(", ");
             let told = neutralise(&told, Slot::Line);
-            reply.note(format!("{} more of this name: {told}.", others.len()));
+            reply.note(format!(
+                "Other definitions of this name ({}): {told}.",
+                others.len()
+            ));
         }
     }
     reply.fact("lines", count);
@@ -148,7 +151,7 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Faul
             let count = source.line_count();
             let span = span_of(lines).ok_or_else(|| {
                 Fault::refused(
-                    format!("read lines {}: it is no range of lines", echo(lines)),
+                    format!("read lines {}: it is not a range of lines", echo(lines)),
                     "lines such as \"12-40\"; they count from 1",
                 )
             })?;
@@ -212,7 +215,7 @@ pub(crate) fn outline(
     }
     if files.is_empty() {
         let (kind, why) = if notes.is_empty() {
-            let why = "there is no such file or folder, or ignore files name all of it";
+            let why = "there is no such file or folder, or ignore files exclude all of it";
             (FaultKind::NotFound, why.to_owned())
         } else {
             (FaultKind::Other, notes.join(" "))
@@ -220,7 +223,7 @@ pub(crate) fn outline(
         return Err(Fault::refused_for(
             kind,
             format!("outline {}: {why}", echo(path)),
-            "context_outline without path to see which files there are",
+            "context_outline without path to list files",
         ));
     }
     if is_file {

@@ -88,7 +88,7 @@ pub(crate) fn read(
     let limit = Limit::of(Some(MOST_TOKENS.into()), id.clone())?;
     let path = |rest: &str| {
         unescape(rest).ok_or_else(|| {
-            let what = format!("read {}: it is no address", echo(uri));
+            let what = format!("read {}: it is not a valid address", echo(uri));
             Fault::refused_for(FaultKind::Parameters, what, hint())
         })
     };
@@ -154,7 +154,7 @@ pub(crate) fn prompts() -> Vec<Prompt> {
 pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromptResult, Fault> {
     if name != PROMPT {
         return Err(Fault::refused(
-            format!("get the prompt {}: there is none of this name", echo(name)),
+            format!("get the prompt {}: there is no such prompt", echo(name)),
             format!("the prompt \"{PROMPT}\""),
         ));
     }
@@ -164,7 +164,7 @@ pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPr
         .filter(|it| !it.is_empty())
         .ok_or_else(|| {
             Fault::refused(
-                "get the prompt: it has no question",
+                "get the prompt: there is no question",
                 "the argument \"question\", a text",
             )
         })?;

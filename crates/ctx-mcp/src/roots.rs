@@ -85,7 +85,7 @@ impl Roots {
         }
         if folders.is_empty() {
             return Err(Fault::refused(
-                "find a folder to read: none of the roots that the client declares is a folder here that may be read",
+                "find a folder to read: no root that the client declares is a readable folder on this machine",
                 "ask the user to open a folder in the client",
             ));
         }

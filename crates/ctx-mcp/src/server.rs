@@ -533,7 +533,7 @@ async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Faul
 
 fn no_roots() -> Fault {
     Fault::refused(
-        "find a folder to read: the client declares roots, but does not say which",
+        "find a folder to read: the client declares roots, but does not list them",
         "the same call again, or ask the user to restart the client",
     )
 }
@@ -583,8 +583,11 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
 /// The error for an unknown method, or for a known one whose parameters the SDK could not parse.
 fn no_method(method: &str) -> ErrorData {
     if METHODS.contains(&method) {
-        let what = format!("answer {method}: its parameters are not what it takes");
-        return protocol_error(&Fault::refused(what, "the parameters that MCP says it has"));
+        let what = format!("answer {method}: its parameters are invalid");
+        return protocol_error(&Fault::refused(
+            what,
+            "the parameters that MCP defines for it",
+        ));
     }
     let what = format!("answer: unknown method {}", echo(method));
     let fault = Fault::refused(what, format!("one of {}", METHODS.join(", ")));

@@ -86,7 +86,7 @@ pub(crate) fn arguments<T: DeserializeOwned>(
     value(given).map_err(|why| {
         Fault::refused(
             format!("read the arguments of {tool}: {why}"),
-            "the arguments as the tool's schema has them",
+            "arguments that match the schema of the tool",
         )
     })
 }
@@ -130,7 +130,7 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
     let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
     if strategies.iter().all(|it| *it == Strategy::Relations) {
         return Err(Fault::refused(
-            "search by relations alone: it goes on from what others find",
+            "search by relations alone: it only extends what other strategies find",
             format!("one more of {}, or none for all", names().join(", ")),
         ));
     }
@@ -185,17 +185,17 @@ fn query() -> Tool {
         QUERY,
         "Find code and docs",
         "Searches the project and returns the parts that answer a question or issue text, as source with paths \
-         and line numbers, best first, within max_tokens. Name identifiers, files or paste a stack trace where \
-         you can.",
+         and line numbers, best first, within max_tokens. Name identifiers or files, or paste a stack trace, \
+         where you can.",
         &json!({
             "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
-            "strategies": list(&json!({"enum": names()}), "Ways to search; default all."),
-            "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "At most so many parts; default one for each 80 tokens, and 100 at least."},
+            "strategies": list(&json!({"enum": names()}), "Search strategies; default all."),
+            "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "The most parts to return; default one per 80 tokens, but at least 100."},
             "include_types": list(&json!({"enum": kinds()}), "Only parts of these kinds; default all."),
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
             "max_tokens": max_tokens(),
             "format": format(),
-            "imports": flag("Show what the files of parts import."),
+            "imports": flag("Show the imports of each part's file."),
             "relations": flag("Show what parts call, use or extend in each other's files."),
             "session": session(),
             "cursor": cursor(),
@@ -208,12 +208,12 @@ fn assemble() -> Tool {
     tool(
         ASSEMBLE,
         "Assemble your own hits",
-        "Builds one context from hits you have, such as of grep or another search: reads the lines they name, \
-         merges, orders and fits them into max_tokens.",
+        "Builds one context from your own hits, for example of grep or another search: reads their lines, merges \
+         and orders them, and fits them into max_tokens.",
         &json!({
             "chunks": {
                 "type": "array",
-                "description": "filePath with startLine and endLine to read a file, or content. Not needed with cursor.",
+                "description": "Each with content, or with filePath, startLine and endLine to read it from a file. Not needed with cursor.",
                 "items": {
                     "type": "object",
                     "properties": {
@@ -229,7 +229,7 @@ fn assemble() -> Tool {
             },
             "max_tokens": max_tokens(),
             "format": format(),
-            "imports": flag("Show what the files of parts import."),
+            "imports": flag("Show the imports of each part's file."),
             "relations": flag("Show what parts call, use or extend in each other's files."),
             "session": session(),
             "cursor": cursor(),
@@ -246,7 +246,7 @@ fn read() -> Tool {
     tool(
         READ,
         "Read a file",
-        "Reads a file, lines of it, or a symbol it defines, whole or as its skeleton (bodies left out).",
+        "Reads a file, lines of it, or a symbol it defines, in full or shortened (a skeleton leaves out bodies).",
         &json!({
             "path": text("Relative to the root."),
             "lines": text("\"12-40\" or \"12\"."),
@@ -306,7 +306,7 @@ fn list(items: &Value, about: &str) -> Value {
 fn max_tokens() -> Value {
     json!({
         "type": "integer", "minimum": LEAST_TOKENS, "maximum": MOST_TOKENS, "default": DEFAULT_TOKENS,
-        "description": "The whole reply stays within it.",
+        "description": "Limit of the whole reply.",
     })
 }
 
@@ -320,10 +320,10 @@ fn flag(about: &str) -> Value {
 
 fn session() -> Value {
     text(
-        "A name of your choice, the same in each call: what was sent under it is not sent again unless it changed.",
+        "A name of your choice. Calls with the same name do not repeat what was sent, unless it changed.",
     )
 }
 
 fn cursor() -> Value {
-    text("From the last reply, for what did not fit.")
+    text("From the last reply, to get what did not fit.")
 }

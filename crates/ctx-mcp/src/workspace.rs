@@ -238,10 +238,10 @@ fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look,
             indexed: updated.changed + updated.removed > 0,
         }),
         Err(IndexError::Busy { .. }) if has_files(&search.index) => Ok(stale(
-            "Another process is indexing these files: what changed lately may be missing.",
+            "Another process is indexing these files: recent changes may be missing.",
         )),
         Err(IndexError::Folder { .. }) if has_files(&search.index) => Ok(stale(
-            "The index of these files cannot be written: what changed lately may be missing.",
+            "The index of these files cannot be written: recent changes may be missing.",
         )),
         Err(error) => Err(error.into()),
     }
@@ -324,7 +324,10 @@ impl Workspace {
             .collect();
         Err(Fault::refused_for(
             FaultKind::NotFound,
-            format!("read {}: it begins with the name of no root", echo(path)),
+            format!(
+                "read {}: it does not begin with the name of a root",
+                echo(path)
+            ),
             format!("a path that begins with one of: {}", names.join(", ")),
         ))
     }

@@ -189,7 +189,7 @@ async fn paths_in_several_roots_begin_with_their_names() {
         .await
         .text();
     assert!(
-        reply.contains("fn apple") && reply.contains("no root"),
+        reply.contains("fn apple") && reply.contains("the name of a root"),
         "{reply}"
     );
 }

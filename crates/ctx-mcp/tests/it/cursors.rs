@@ -103,7 +103,7 @@ async fn a_page_that_ends_within_a_file_says_so_and_the_next_names_it() {
         let reply = client.call("context_outline", arguments.clone()).await;
         assert_eq!(*reply.fact("cut"), Value::Null);
         let [page, note] = texts(&reply.result);
-        let is_within = note.contains("Of the last file here not all that it defines is shown.");
+        let is_within = note.contains("The definitions of the last file are not complete.");
         assert!(!note.contains("bytes"), "{note}");
         within.push((is_within, page.contains("\nb.rs (rust), continued\n")));
         match reply.cursor() {
@@ -255,7 +255,7 @@ async fn a_cursor_is_of_no_use_to_one_who_reads_other_folders() {
         .call("context_assemble", json!({"cursor": cursor}))
         .await;
     assert!(
-        reply.is_error() && reply.text().contains("nothing is known of it"),
+        reply.is_error() && reply.text().contains("it is not known any more"),
         "{}",
         reply.text()
     );
@@ -364,8 +364,8 @@ async fn the_cursor_of_a_context_does_not_lead_to_what_no_file_says_any_more() {
     let call = json!({"cursor": cursor.unwrap()});
     let told = client.call("context_assemble", call).await.text();
     assert!(!told.contains("part "), "{told}");
-    assert!(told.contains("has changed since"), "{told}");
-    assert!(told.contains("do not say it any more: "), "{told}");
+    assert!(told.contains("have changed since"), "{told}");
+    assert!(told.contains("is no longer in their files: "), "{told}");
     assert!(!told.contains("shown as it was stored"), "{told}");
 }
 

@@ -152,11 +152,11 @@ fn a_table_is_changed_however_it_is_written() {
 #[test]
 fn a_configuration_that_is_not_understood_stays_as_it_is() {
     for (before, why) in [
-        ("a = 1\n[b\n", "it is no TOML in line 2"),
-        ("a = 1\na = 2\n", "it is no TOML in line 2"),
-        ("mcp_servers = 1\n", "its mcp_servers is no table"),
-        ("[[mcp_servers]]\n", "its mcp_servers is no table"),
-        ("[mcp_servers]\nctx = []\n", "its ctx is no table"),
+        ("a = 1\n[b\n", "line 2 is not valid TOML"),
+        ("a = 1\na = 2\n", "line 2 is not valid TOML"),
+        ("mcp_servers = 1\n", "its mcp_servers is not a table"),
+        ("[[mcp_servers]]\n", "its mcp_servers is not a table"),
+        ("[mcp_servers]\nctx = []\n", "its ctx is not a table"),
         ("[mcp_servers.ctx.command]\n", "its command is a table"),
     ] {
         let told = codex(before).unwrap_err();

@@ -227,7 +227,7 @@ async fn a_symbol_that_several_have_is_read_with_a_note_of_the_others() {
     let text = reply.text();
     assert!(text.contains("return 1"), "{text}");
     assert!(
-        text.contains("1 more of this name: Mixin.send (2-2)."),
+        text.contains("Other definitions of this name (1): Mixin.send (2-2)."),
         "{text}"
     );
 }
@@ -419,7 +419,7 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_read",
             json!({"path": "README.md", "lines": "9-1"}),
-            "no range of lines",
+            "not a range of lines",
         ),
         (
             "context_read",
@@ -434,7 +434,7 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_read",
             json!({"path": "README.md", "cursor": "a@b"}),
-            "no cursor of this tool",
+            "not a cursor of this tool",
         ),
         ("context_outline", json!({"path": "none"}), "without path"),
     ] {
@@ -511,13 +511,13 @@ async fn a_method_that_is_not_there_is_told_with_those_that_are() {
             "tools/call",
             json!({"arguments": {}}),
             -32602,
-            "tools/call: its parameters are not what it takes",
+            "tools/call: its parameters are invalid",
         ),
         (
             "resources/read",
             json!({"uri": 7}),
             -32602,
-            "resources/read: its parameters are not what it takes",
+            "resources/read: its parameters are invalid",
         ),
     ] {
         let error = client.ask(method, params).await["error"].take();
@@ -956,7 +956,7 @@ async fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_that_cannot_be_read_is_told() {
-    let told = "The search by changes was left out";
+    let told = "The strategy changes was left out";
     let damaged = Project::of(&[
         ("a.rs", "fn parse_sum() {}\n"),
         (".git", "gitdir: nowhere\n"),

@@ -56,10 +56,12 @@ async fn the_best_of_what_was_sent_is_told_first_and_what_is_far_from_it_is_not_
     let text = again.text();
     let told = text.lines().find(|it| it.starts_with("Already sent"));
     let told = told.unwrap_or_default();
-    let (_, list) = told.split_once("look back to them: ").unwrap_or_default();
+    let (_, list) = told
+        .split_once("(see earlier replies), best first: ")
+        .unwrap_or_default();
     assert!(list.starts_with("z/sea.py:1-41 \"save_walrus\""), "{text}");
     assert!(!text.contains("def other_"), "{text}");
-    assert!(text.contains("ask without session"), "{text}");
+    assert!(text.contains("call without session"), "{text}");
     assert!(again.fact("omitted").as_u64().unwrap() > 0, "{text}");
     // Nothing is left out without one.
     let alone = client.call("context_query", json!({"query": "save_walrus"}));
