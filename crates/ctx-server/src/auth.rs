@@ -53,7 +53,7 @@ pub struct Identity {
 #[non_exhaustive]
 pub enum Refusal {
     /// No owner has this token.
-    #[error("the token is not known")]
+    #[error("the token is unknown")]
     Unknown,
     /// It has expired.
     #[error("the token has expired")]
@@ -196,7 +196,7 @@ fn text(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?.take(MOST_BYTES + 1);
     file.read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
-        let told = format!("it has more than {} MiB", MOST_BYTES >> 20);
+        let told = format!("it is larger than {} MiB", MOST_BYTES >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
     }
     Ok(text)
@@ -220,7 +220,7 @@ fn parse(text: &str, path: Option<&Path>) -> Result<Credentials, ServerError> {
         };
         let entry = Entry::parse(line).map_err(|what| wrong(what.into()))?;
         if let Some(first) = lines.insert(*entry.hash.as_bytes(), line_number) {
-            let what = format!("it has the hash of line {first}");
+            let what = format!("it has the same hash as line {first}");
             return Err(wrong(Cow::Owned(what)));
         }
         entries.push(entry);
@@ -245,7 +245,7 @@ impl Entry {
         let owner = words.next().and_then(Owner::new);
         let owner = owner.ok_or("it does not begin with an owner of printable ASCII")?;
         let hash = words.next().and_then(|it| Hash::from_hex(it).ok());
-        let hash = hash.ok_or("its second word is no BLAKE3 hash of 64 hexadecimal digits")?;
+        let hash = hash.ok_or("its second word is not a BLAKE3 hash of 64 hexadecimal digits")?;
         let mut entry = Entry {
             hash,
             identity: Identity {
@@ -258,7 +258,9 @@ impl Entry {
             match word.split_once('=') {
                 None if word == "operator" => entry.identity.is_operator = true,
                 Some(("expires", at)) => {
-                    let at = at.parse().map_err(|_| "expires is no number of seconds")?;
+                    let at = at
+                        .parse()
+                        .map_err(|_| "expires is not a number of seconds")?;
                     entry.expires_at = Some(at);
                 }
                 _ => return Err("a word is neither operator nor expires=SECONDS"),

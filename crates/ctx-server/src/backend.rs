@@ -178,7 +178,7 @@ pub enum BackendError {
     },
     /// There is no receipt of that context: it never existed, belongs to another owner, or has been
     /// removed.
-    #[error("context {id:?} is not kept: receipts are kept {keeping}")]
+    #[error("context {id:?} is not stored: receipts are kept {keeping}")]
     NotKept {
         /// Its id, as given.
         id: String,
@@ -204,7 +204,7 @@ pub enum BackendError {
         detail: String,
     },
     /// Fields of a batch that cannot be taken: two or more, in their order.
-    #[error("{} fields are at fault", .0.len())]
+    #[error("{} fields are invalid", .0.len())]
     InvalidBatch(Vec<crate::problem::Fault>),
     /// The owner has as much as may be.
     #[error("{detail}")]

@@ -10,9 +10,9 @@ use crate::paths;
 use crate::problem::Fault;
 
 /// Why a path is refused that has a file as one of its folders.
-pub(crate) const THROUGH_FILE: &str = "the path leads through a file";
+pub(crate) const THROUGH_FILE: &str = "a part of the path is a file";
 /// Why a path is refused that is a folder of an existing file.
-pub(crate) const OF_FOLDER: &str = "the path is that of a folder";
+pub(crate) const OF_FOLDER: &str = "the path is a folder";
 
 /// Masks the secrets in `files`, before anything else is done with them, and returns how many there
 /// were. O(bytes).
@@ -84,11 +84,11 @@ fn fault(number: usize, field: &str, detail: &str) -> Fault {
 /// Why `content` is not text, if so: no store indexes such a file.
 fn no_text(content: &str) -> Option<&'static str> {
     if content.contains('\0') {
-        return Some("the content has a NUL character in it, so it is no text");
+        return Some("the content has a NUL character in it, so it is not text");
     }
     let bytes = content.as_bytes().to_vec();
     let is_binary = ctx_source::decode(bytes) == Decoded::Binary;
-    is_binary.then_some("the content begins as that of a format that is no text")
+    is_binary.then_some("the content begins like that of a binary format")
 }
 
 /// The folders of `path`: `a` and `a/b` for `a/b/c`.

@@ -100,7 +100,7 @@ pub async fn build(
         error => refused(error, request.reserve),
     })?;
     for failure in &primed.context.failures {
-        tracing::warn!(source = ?failure.source, "a source has no say in a context");
+        tracing::warn!(source = ?failure.source, "a source contributed nothing to a context");
     }
     let built = for_request(&primed.context, &options, request.reserve, job.most_tokens);
     Ok(Prime {
@@ -162,7 +162,7 @@ fn for_request(
     built.warnings.extend(failures.map(|it| {
         // What exactly failed in the store is not shown to the caller.
         let detail = format!(
-            "{:?} has no say in the context: it was late or failed",
+            "{:?} contributed nothing to the context: it failed or took too long",
             it.source
         );
         Warning::new(WarningCode::SourceFailed, detail)
@@ -194,12 +194,11 @@ pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError>
         Err(FeedbackError::Repeated) => Ok(false),
         Err(FeedbackError::Malformed | FeedbackError::Forged) => Err(BackendError::Invalid {
             field: "handle".to_owned(),
-            detail: "the handle is not one of a context of yours".to_owned(),
+            detail: "the handle is not from a context of this owner".to_owned(),
         }),
         Err(FeedbackError::Expired) => Err(BackendError::Invalid {
             field: "handle".to_owned(),
-            detail: "the handle has expired: it is good for 30 days after it is given out"
-                .to_owned(),
+            detail: "the handle has expired: handles are valid for 30 days".to_owned(),
         }),
         Err(error) => Err(BackendError::failed("count a vote", error)),
     }

@@ -25,7 +25,7 @@ use crate::postgres::cause as postgres;
 pub(crate) struct Fact(pub(crate) &'static str);
 
 /// The description of an error of an unknown kind.
-const UNTOLD: &str = "an error that is not told, since it may quote";
+const UNTOLD: &str = "an error whose message is not logged, as it may quote data";
 
 /// Describes an error and its causes.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
@@ -123,7 +123,9 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
     }
     if let Some(error) = error.downcast_ref::<PortError>() {
         return match fact(error.get_ref()) {
-            Cow::Borrowed(UNTOLD) if error.is_transient() => "it was late or away".into(),
+            Cow::Borrowed(UNTOLD) if error.is_transient() => {
+                "it was too slow or unavailable".into()
+            }
             fact => fact,
         };
     }
@@ -146,7 +148,7 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
         return "read a file".into();
     }
     if error.is::<serde_json::Error>() {
-        return "it is not the JSON that it should be".into();
+        return "it is not valid JSON".into();
     }
     UNTOLD.into()
 }

@@ -48,9 +48,9 @@ pub(crate) fn check_message(id: &str, role: &str, content: &str) -> Result<(), B
 
 fn check(field: &str, text: &str, longest: usize) -> Result<(), BackendError> {
     let detail = if text.contains('\0') {
-        "it has a NUL character in it, so it is no text".to_owned()
+        "it has a NUL character in it, so it is not text".to_owned()
     } else if text.len() > longest {
-        format!("it has at most {longest} bytes")
+        format!("it may have at most {longest} bytes")
     } else {
         return Ok(());
     };

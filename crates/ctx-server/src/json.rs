@@ -178,7 +178,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err(Problem::media_type(
             "Content-Type",
-            "a body is JSON, and has to say so: `Content-Type: application/json`",
+            "the body must be JSON, with the header `Content-Type: application/json`",
         ));
     }
     let is_plain = match header(CONTENT_ENCODING) {
@@ -190,7 +190,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
         (false, _) => "Content-Encoding",
         (true, false) => "Transfer-Encoding",
     };
-    let detail = "a body is sent as it is, not compressed";
+    let detail = "a compressed body is not supported";
     Err(Problem::media_type(field, detail))
 }
 
@@ -215,7 +215,7 @@ async fn read(
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| match error {
             error if error.is::<LengthLimitError>() => Problem::body_too_large(limit),
-            _ => Problem::invalid("", "the body broke off"),
+            _ => Problem::invalid("", "the body ended early"),
         })?;
         if let Ok(data) = frame.into_data() {
             grow(whole.len() + data.len())?;

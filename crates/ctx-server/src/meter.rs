@@ -33,7 +33,7 @@ const DESCRIBED: [(&str, Unit, &str); 19] = [
     (
         "context_items_retrieved",
         Unit::Count,
-        "Items that came into question for a context",
+        "Candidate items for a context",
     ),
     (
         "context_items_selected",

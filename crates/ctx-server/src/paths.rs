@@ -29,7 +29,7 @@ pub(crate) fn fault(path: &str) -> Option<&'static str> {
             ".ctx" | ".ctxignore" => return Some("the path has a name in it that is reserved"),
             name if ctx_secrets::is_secret_file(name) && (is_last || name.starts_with(".env")) => {
                 return Some(
-                    "the path has the name of a file of keys or settings in it, and such are not kept",
+                    "the path has the name of a file of keys or settings in it, which are not stored",
                 );
             }
             name if name.len() > LONGEST_PART => {

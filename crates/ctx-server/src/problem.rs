@@ -115,7 +115,7 @@ impl Problem {
             && shortfall.smallest_max_tokens.is_some_and(|it| it > most)
         {
             shortfall.smallest_max_tokens = None;
-            let limit = format!(", and a request may have at most {most}: none works here");
+            let limit = format!(", but a request may have at most {most}, so none works");
             self.detail.push_str(&limit);
         }
         self
@@ -166,58 +166,54 @@ impl ToSchema for Problem {
 
 /// The kinds of problems: the last segment of `type`, the status, and the title.
 pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
-    (
-        "invalid",
-        StatusCode::BAD_REQUEST,
-        "The request is not what it should be",
-    ),
+    ("invalid", StatusCode::BAD_REQUEST, "The request is invalid"),
     (
         "unauthorized",
         StatusCode::UNAUTHORIZED,
-        "A token is needed",
+        "A valid token is required",
     ),
     ("forbidden", StatusCode::FORBIDDEN, "This is not allowed"),
-    ("not-found", StatusCode::NOT_FOUND, "There is no such thing"),
+    ("not-found", StatusCode::NOT_FOUND, "Not found"),
     (
         "method",
         StatusCode::METHOD_NOT_ALLOWED,
-        "The path does not take this method",
+        "The path does not accept this method",
     ),
     (
         "not-acceptable",
         StatusCode::NOT_ACCEPTABLE,
-        "There is no answer of this type",
+        "No answer of an accepted type exists",
     ),
     (
         "late-body",
         StatusCode::REQUEST_TIMEOUT,
-        "The body did not come in time",
+        "The body did not arrive in time",
     ),
     ("conflict", StatusCode::CONFLICT, "It exists already"),
     (
         "too-large",
         StatusCode::PAYLOAD_TOO_LARGE,
-        "That is more than is taken",
+        "A limit is exceeded",
     ),
     (
         "media-type",
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "The body is of another type",
+        "The type of the body is not supported",
     ),
     (
         "misdirected",
         StatusCode::MISDIRECTED_REQUEST,
-        "The host is not this one",
+        "The host name is not one of this server",
     ),
     (
         "unprocessable",
         StatusCode::UNPROCESSABLE_ENTITY,
-        "It cannot be done as it is asked for",
+        "The request cannot be processed as it is",
     ),
     (
         "budget",
         StatusCode::UNPROCESSABLE_ENTITY,
-        "No context keeps the budget",
+        "No context fits the budget",
     ),
     (
         "internal",
@@ -227,12 +223,12 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
     (
         "overloaded",
         StatusCode::SERVICE_UNAVAILABLE,
-        "There is too much to do",
+        "The server is overloaded",
     ),
     (
         "unavailable",
         StatusCode::SERVICE_UNAVAILABLE,
-        "It cannot be done for now",
+        "The request cannot be processed at the moment",
     ),
     (
         "late",
@@ -242,7 +238,7 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
     (
         "full",
         StatusCode::INSUFFICIENT_STORAGE,
-        "There is no room for it",
+        "The storage is full",
     ),
 ];
 
@@ -277,11 +273,11 @@ impl Problem {
         if count > 1 {
             faults.truncate(MOST_FAULTS);
             let told = match count {
-                ..=MOST_FAULTS => "all of which are".to_owned(),
-                _ => format!("the first {MOST_FAULTS} of which are"),
+                ..=MOST_FAULTS => "all of them are".to_owned(),
+                _ => format!("the first {MOST_FAULTS} are"),
             };
             self.detail = format!(
-                "{}; {count} fields are at fault, {told} in errors",
+                "{}; {count} fields are invalid, {told} listed in errors",
                 self.detail
             );
             self.faults = Some(Box::new(Faults { errors: faults }));
@@ -337,16 +333,16 @@ impl Problem {
     }
 
     pub(crate) fn method() -> Self {
-        Problem::new("method", "the header Allow tells what it takes")
+        Problem::new("method", "the header Allow lists the accepted methods")
     }
 
     pub(crate) fn not_acceptable() -> Self {
-        let detail = "there is application/json, and of a build text/event-stream";
+        let detail = "answers are application/json or, for builds, text/event-stream";
         Problem::new("not-acceptable", detail).at("Accept")
     }
 
     pub(crate) fn late_body(limit: Duration) -> Self {
-        let detail = format!("it has {} seconds", limit.as_secs_f64());
+        let detail = format!("the limit is {} seconds", limit.as_secs_f64());
         Problem::new("late-body", detail).closing()
     }
 
@@ -355,7 +351,7 @@ impl Problem {
     }
 
     pub(crate) fn body_too_large(limit: usize) -> Self {
-        Problem::too_large("", format!("a body has at most {limit} bytes")).closing()
+        Problem::too_large("", format!("a body may have at most {limit} bytes")).closing()
     }
 
     pub(crate) fn media_type(field: &str, detail: impl Into<String>) -> Self {
@@ -367,7 +363,7 @@ impl Problem {
     }
 
     pub(crate) fn internal() -> Self {
-        Problem::new("internal", "what went wrong is in its log")
+        Problem::new("internal", "the cause is in the log of the server")
     }
 
     pub(crate) fn overloaded(detail: &str) -> Self {
@@ -380,11 +376,11 @@ impl Problem {
 
     /// Where somebody still waits, only the end of the server cancels work.
     pub(crate) fn cancelled() -> Self {
-        Problem::unavailable("the server is about to end, and has cancelled the work")
+        Problem::unavailable("the server is shutting down, and has cancelled the request")
     }
 
     pub(crate) fn late(limit: Duration) -> Self {
-        let detail = format!("a request has {} seconds", limit.as_secs_f64());
+        let detail = format!("the limit for a request is {} seconds", limit.as_secs_f64());
         Problem::new("late", detail)
     }
 }
@@ -456,14 +452,14 @@ impl From<BackendError> for Problem {
             BackendError::Unavailable { what, source } => {
                 let cause = cause(&*source);
                 tracing::error!(status = 503, what, cause, "the store cannot be reached");
-                Problem::unavailable("the store has no answer")
+                Problem::unavailable("the store does not answer")
             }
             BackendError::Damaged { what, source } => {
                 tracing::error!(
                     status = 500,
                     what,
                     cause = cause(&*source),
-                    "what is kept is damaged"
+                    "stored data is damaged"
                 );
                 Problem::new("internal", format!("{what} is damaged"))
             }
@@ -471,7 +467,7 @@ impl From<BackendError> for Problem {
                 let cause = cause(&*source);
                 tracing::error!(status = 507, what, cause, "the disk is full");
                 let detail =
-                    "the disk of the server is full; to remove something takes some room, too";
+                    "the disk of the server is full; removing data needs some free space, too";
                 Problem::new("full", detail)
             }
             BackendError::Failed { what, source } => {
@@ -494,7 +490,11 @@ impl From<&ServiceError> for Problem {
             ServiceError::Assemble(error) => error.into(),
             ServiceError::Unavailable { what, source } => {
                 let cause = cause(source);
-                tracing::error!(status = 503, cause, "what must be in a context is not told");
+                tracing::error!(
+                    status = 503,
+                    cause,
+                    "a pin or reference cannot be looked up"
+                );
                 let field = match what {
                     Required::Reference(_) => "references",
                     _ => "threadId",
@@ -513,7 +513,7 @@ impl From<&TokensError> for Problem {
     fn from(error: &TokensError) -> Self {
         let detail = match error {
             TokensError::UnknownName { .. } => format!(
-                "{error}; it is characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o"
+                "{error}; give characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o"
             ),
             other => other.to_string(),
         };

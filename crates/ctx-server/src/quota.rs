@@ -46,7 +46,7 @@ impl fmt::Display for Keeping {
         let mebibytes = self.bytes >> 20;
         write!(
             f,
-            "for {hours} hours, and shorter where they come to more than {mebibytes} MiB"
+            "for {hours} hours, or shorter if they exceed {mebibytes} MiB"
         )
     }
 }

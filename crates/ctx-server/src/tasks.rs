@@ -151,15 +151,13 @@ fn answer<T>(
 /// room for.
 pub(crate) fn refused(full: Full, admission: &Admission) -> Problem {
     let problem = Problem::overloaded(match full {
-        Full::All => "every place is taken",
-        Full::Late => "those who wait already would take too long",
-        Full::Owner => "every place that one owner may have is taken",
-        Full::Behind => "what the owner writes already would take too long",
-        Full::Bodies => {
-            "the bodies that are sent, and answers that are not read, take all the memory that they may"
-        }
+        Full::All => "too many requests are running and waiting",
+        Full::Late => "the requests that are waiting would take too long",
+        Full::Owner => "too many requests of this owner are running and waiting",
+        Full::Behind => "the writes of this owner that are waiting would take too long",
+        Full::Bodies => "request bodies and unread answers use all the memory allowed for them",
         Full::OwnBodies => {
-            "the bodies that one owner sends, and answers that it does not read, may take no more memory"
+            "request bodies and unread answers of this owner use all the memory allowed for them"
         }
     });
     match full {

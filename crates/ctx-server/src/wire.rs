@@ -163,7 +163,7 @@ impl Input for Assembly {
 
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if self.chunks.len() > limits.chunks {
-            let detail = format!("there are at most {} chunks", limits.chunks);
+            let detail = format!("at most {} chunks are allowed", limits.chunks);
             return Err(Problem::invalid("chunks", detail));
         }
         check_options(&self.options, limits)
@@ -207,7 +207,7 @@ impl Input for FilesRequest {
 
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if self.files.is_empty() || self.files.len() > limits.batch_files {
-            let detail = format!("there are 1 to {} files in a batch", limits.batch_files);
+            let detail = format!("a batch must have 1 to {} files", limits.batch_files);
             return Err(Problem::invalid("files", detail));
         }
         let mut paths = BTreeSet::new();
@@ -245,7 +245,7 @@ impl FileInput {
         limits: &Limits,
     ) -> Result<(), Problem> {
         if self.content.len() > limits.file_bytes {
-            let detail = format!("a file has at most {} bytes", limits.file_bytes);
+            let detail = format!("a file may have at most {} bytes", limits.file_bytes);
             let field = format!("files[{number}].content");
             return Err(Problem::too_large(&field, detail));
         }
@@ -274,7 +274,7 @@ impl Input for RemovalRequest {
 
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if self.paths.is_empty() || self.paths.len() > limits.batch_files {
-            let detail = format!("there are 1 to {} paths in a batch", limits.batch_files);
+            let detail = format!("a batch must have 1 to {} paths", limits.batch_files);
             return Err(Problem::invalid("paths", detail));
         }
         let mut seen = BTreeSet::new();
@@ -282,7 +282,7 @@ impl Input for RemovalRequest {
             let field = format!("paths[{number}]");
             check_key(&field, path)?;
             if !seen.insert(path) {
-                let detail = "this path is named before";
+                let detail = "this path is listed twice";
                 return Err(Problem::unprocessable(field, detail));
             }
         }
@@ -360,7 +360,7 @@ impl Input for ThreadRequest {
             // As a segment of a path it leads elsewhere, and most clients resolve it before they
             // send the request.
             if id == "." || id == ".." {
-                let detail = "a path with this id in it leads elsewhere";
+                let detail = "this id cannot be a segment of a path";
                 return Err(Problem::unprocessable("id", detail));
             }
         }
@@ -409,7 +409,7 @@ impl Input for ThreadChange {
 
 fn check_title(title: Option<&str>) -> Result<(), Problem> {
     if is_longer(title.unwrap_or_default(), TITLE_CHARS) {
-        let detail = format!("it has at most {TITLE_CHARS} characters");
+        let detail = format!("it may have at most {TITLE_CHARS} characters");
         return Err(Problem::invalid("title", detail));
     }
     Ok(())
@@ -474,7 +474,7 @@ impl TryFrom<String> for Role {
         let mut roles = [Role::User, Role::Assistant, Role::System, Role::Tool].into_iter();
         let role = roles.find(|it| it.as_str() == word);
         role.ok_or_else(|| {
-            format!("unknown role {word:?}: it is one of user, assistant, system, tool")
+            format!("unknown role {word:?}: it must be user, assistant, system or tool")
         })
     }
 }
@@ -648,22 +648,22 @@ fn checked(options: UncheckedOptions) -> Result<BuildOptions, Problem> {
 fn check_options(options: &BuildOptions, limits: &Limits) -> Result<(), Problem> {
     const LONGEST: usize = BuildOptions::LONGEST_SEPARATOR;
     if options.max_tokens.get() > limits.max_tokens {
-        let detail = format!("it is at most {}", limits.max_tokens);
+        let detail = format!("it may be at most {}", limits.max_tokens);
         return Err(Problem::invalid("options.maxTokens", detail));
     }
     let counter = options.counter.as_str();
     // A path: a caller must not name files of the server.
     if counter.to_ascii_lowercase().ends_with(".json") {
-        let detail = "it is an encoding or a model, not a file";
+        let detail = "it must be an encoding or a model, not a file";
         return Err(Problem::invalid("options.tokenEstimation", detail));
     }
     if options.max_chunks.is_some_and(|it| it as u64 > MOST) {
-        let detail = format!("it is at most {MOST}");
+        let detail = format!("it may be at most {MOST}");
         return Err(Problem::invalid("options.maxChunks", detail));
     }
     let separator = options.chunk_separator.as_deref();
     if is_longer(separator.unwrap_or_default(), LONGEST) {
-        let detail = format!("it has at most {LONGEST} characters");
+        let detail = format!("it may have at most {LONGEST} characters");
         return Err(Problem::invalid("options.chunkSeparator", detail));
     }
     Ok(())
@@ -672,7 +672,7 @@ fn check_options(options: &BuildOptions, limits: &Limits) -> Result<(), Problem>
 /// Checks the length of a text as JSON schema measures it: in characters, which are code points.
 fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
     if text.is_empty() || is_longer(text, most) {
-        let detail = format!("it has 1 to {most} characters");
+        let detail = format!("it must have 1 to {most} characters");
         return Err(Problem::invalid(field, detail));
     }
     Ok(())
@@ -686,7 +686,7 @@ pub(crate) fn check_key(field: &str, key: &str) -> Result<(), Problem> {
     if (1..=MOST).contains(&key.len()) {
         return Ok(());
     }
-    let detail = format!("it has 1 to {MOST} bytes");
+    let detail = format!("it must have 1 to {MOST} bytes");
     Err(if key.is_empty() || is_longer(key, MOST) {
         Problem::invalid(field, detail)
     } else {
@@ -705,13 +705,13 @@ pub(crate) fn check_id(field: &str, id: &str) -> Result<(), Problem> {
     if (1..=64).contains(&id.len()) && id.bytes().all(is_plain) {
         return Ok(());
     }
-    let detail = "it has 1 to 64 letters, digits and . _ ~ -";
+    let detail = "it must have 1 to 64 letters, digits or . _ ~ -";
     Err(Problem::invalid(field, detail))
 }
 
 fn check_references(field: &str, references: &[String], limits: &Limits) -> Result<(), Problem> {
     if references.len() > limits.references {
-        let detail = format!("there are at most {}", limits.references);
+        let detail = format!("at most {} are allowed", limits.references);
         return Err(Problem::invalid(field, detail));
     }
     for (number, reference) in references.iter().enumerate() {

@@ -397,7 +397,7 @@ fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
         ),
         (
             format!("{new_line}\n{new_line}\n"),
-            "it has the hash of line 1",
+            "it has the same hash as line 1",
         ),
         (
             "# none yet\n".to_owned(),
@@ -763,7 +763,7 @@ fn receipts_are_kept_for_as_long_as_flags_say() {
     let more = ["--receipt-hours", "2", "--receipt-mib", "3"];
     let serving = Serving::telling(&folder, &more, Stdio::null());
     let answer = serving.ask("GET /v1/context/ctx-0", &serving.token, "");
-    let told = "receipts are kept for 2 hours, and shorter where they come to more than 3 MiB";
+    let told = "receipts are kept for 2 hours, or shorter if they exceed 3 MiB";
     assert!(answer.contains(told), "{answer}");
     for flag in ["--receipt-hours=0", "--receipt-mib=0", "--receipt-mib=x"] {
         let ran = run::program()

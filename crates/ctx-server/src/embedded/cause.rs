@@ -36,7 +36,7 @@ fn code(error: &(dyn Error + 'static)) -> Option<ErrorCode> {
 fn of_database(error: &rusqlite::Error) -> Cow<'static, str> {
     match error.sqlite_error() {
         Some(error) => error.to_string().into(),
-        None => "a value of a database is not what it should be".into(),
+        None => "a value of a database is invalid".into(),
     }
 }
 

@@ -141,7 +141,7 @@ fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
     let (mut mark, reached) = Mark::open(folder).map_err(failed)?;
     let changes = changes(state)?;
     if reached.is_some_and(|it| it > changes) {
-        return Err(damaged(Fact("what was written last is missing")));
+        return Err(damaged(Fact("the last writes are missing")));
     }
     // Not written needlessly: that takes room, and a full disk has none.
     if reached != Some(changes) {
@@ -157,7 +157,7 @@ pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Resul
     // A file format of SQLite can be too new to be written and still be readable. None of our files
     // has one, so it is damage.
     if connection.is_readonly(MAIN_DB).unwrap_or(false) && may_be_written(file) {
-        return Err(damaged(Fact("it says that it is only to be read")));
+        return Err(damaged(Fact("it is marked as read-only")));
     }
     prepared?;
     // The pages that a savepoint could restore are kept in memory, not in a file; they are only

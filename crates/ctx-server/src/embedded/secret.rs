@@ -39,7 +39,7 @@ fn read(dir: &Dir) -> io::Result<[u8; 32]> {
     // One byte more shows that the file is too long.
     dir.open(FILE)?.take(33).read_to_end(&mut key)?;
     key.try_into().map_err(|_| {
-        let told = "its file `secret` is not 32 bytes long: restore it, or remove it, after which no handle is good that was given out";
+        let told = "its file `secret` is not 32 bytes long: restore it, or remove it, which makes all handles given out invalid";
         io::Error::new(io::ErrorKind::InvalidData, told)
     })
 }

@@ -275,7 +275,10 @@ fn check(table: &Table, state: &Connection, most: u64, field: &'static str) -> R
     if count.cast_unsigned() < most {
         return Ok(());
     }
-    let detail = format!("there are {count} {}, and there may be no more", table.name);
+    let detail = format!(
+        "there are {count} {} already, which is the most allowed",
+        table.name
+    );
     Err(BackendError::Quota { field, detail })
 }
 

@@ -78,7 +78,8 @@ fn checked(mut files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileT
     batch::check(&files)?;
     // The store would skip it and store the others.
     if let Some(large) = files.iter().position(|it| it.content.len() > most) {
-        let detail = format!("it has more than the {most} bytes that the database takes of a file");
+        let detail =
+            format!("it has more than {most} bytes, the most that the database stores of a file");
         return Err(batch::refused_content(large, &detail));
     }
     let sent = files.iter().map(|it| Sent {

@@ -407,7 +407,7 @@ fn shown(it: StoredMessage) -> (i64, Message) {
 }
 
 fn full(field: &'static str, most: u64, what: &str) -> BackendError {
-    let detail = format!("there are {most} {what}, and there may be no more");
+    let detail = format!("there are {most} {what} already, which is the most allowed");
     BackendError::Quota { field, detail }
 }
 

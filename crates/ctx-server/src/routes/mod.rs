@@ -59,10 +59,7 @@ pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
 }
 
 async fn nothing(_: Request) -> Problem {
-    Problem::not_found(
-        "",
-        "no route has this path: /docs tells those that there are",
-    )
+    Problem::not_found("", "no route has this path: /docs lists the routes")
 }
 
 async fn refused() -> Problem {

@@ -38,7 +38,12 @@ impl FromRequestParts<Shared> for ThreadPage {
         let order = match query.order.as_deref() {
             None | Some("created") => ThreadOrder::Created,
             Some("active") => ThreadOrder::Active,
-            Some(_) => return Err(Problem::invalid("order", "it is `created` or `active`")),
+            Some(_) => {
+                return Err(Problem::invalid(
+                    "order",
+                    "it must be `created` or `active`",
+                ));
+            }
         };
         Ok(ThreadPage {
             limit: limit_of(query.limit)?,
@@ -57,7 +62,7 @@ impl FromRequestParts<Shared> for MessagePage {
         let order = match query.order.as_deref() {
             None | Some("oldest") => MessageOrder::Oldest,
             Some("latest") => MessageOrder::Latest,
-            Some(_) => return Err(Problem::invalid("order", "it is `oldest` or `latest`")),
+            Some(_) => return Err(Problem::invalid("order", "it must be `oldest` or `latest`")),
         };
         Ok(MessagePage {
             limit: limit_of(query.limit)?,
@@ -79,7 +84,10 @@ impl FromRequestParts<Shared> for FilePage {
             .as_ref()
             .is_some_and(|it| is_longer(it, limits::LONGEST_NAME))
         {
-            return Err(Problem::invalid("after", "it is the `next` of an answer"));
+            return Err(Problem::invalid(
+                "after",
+                "it must be the `next` of an earlier answer",
+            ));
         }
         Ok(FilePage { limit, after })
     }
@@ -99,7 +107,8 @@ impl FromRequestParts<Shared> for FileQuery {
 fn number_after(given: Option<String>) -> Result<Option<i64>, Problem> {
     let number = given.map(|given| {
         let number = given.parse().ok().filter(|it| *it >= 0);
-        number.ok_or_else(|| Problem::invalid("after", "it is the `next` of an answer"))
+        number
+            .ok_or_else(|| Problem::invalid("after", "it must be the `next` of an earlier answer"))
     });
     number.transpose()
 }
@@ -107,7 +116,7 @@ fn number_after(given: Option<String>) -> Result<Option<i64>, Problem> {
 fn limit_of(given: Option<String>) -> Result<PageLimit, Problem> {
     given.map_or(Ok(PageLimit::default()), |given| {
         let limit = given.parse().ok().and_then(PageLimit::new);
-        limit.ok_or_else(|| Problem::invalid("limit", "it is a number from 1 to 200"))
+        limit.ok_or_else(|| Problem::invalid("limit", "it must be a number from 1 to 200"))
     })
 }
 

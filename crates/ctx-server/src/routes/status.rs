@@ -30,7 +30,7 @@ pub(crate) async fn healthz() -> Response {
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
-        return Err(Problem::unavailable("the server is about to end"));
+        return Err(Problem::unavailable("the server is shutting down"));
     }
     let (backend, limit) = (Arc::clone(&app.backend), app.limits.request_time);
     let asking = || async move {

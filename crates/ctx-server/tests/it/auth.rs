@@ -310,7 +310,7 @@ fn a_file_of_tokens_has_at_least_one_and_is_named_with_its_fault() {
         ("# ada\n".to_owned(), ": there is none"),
         (
             format!("ada {hash}\n\nbob {hash}\n"),
-            ": it has the hash of line 1",
+            ": it has the same hash as line 1",
         ),
     ] {
         std::fs::write(&path, &text).unwrap();
@@ -332,7 +332,7 @@ fn a_file_of_tokens_has_a_bound_and_is_a_file() {
     write(16 << 20);
     assert_eq!(Credentials::read(&path).unwrap().len(), 1);
     write((16 << 20) + 1);
-    refuses(&path, "it has more than 16 MiB");
+    refuses(&path, "it is larger than 16 MiB");
     refuses(folder.path(), "it is a folder, not a file");
     #[cfg(unix)]
     {

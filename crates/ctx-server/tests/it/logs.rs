@@ -403,7 +403,7 @@ fn log_lines_belong_to_a_request() {
     let named = json!({"message": "what is `fn_name` in a.rs:1?", "references": ["a.rs"]});
     let answer = server.post(ADA, "/v1/context/build", &named);
     answer.data(200);
-    said_of(&answer, "/v1/context/build", "a source has no say");
+    said_of(&answer, "/v1/context/build", "a source contributed nothing");
     // Of a stream, whose answer has begun.
     let body = json!({"message": word});
     let accept = [("Accept", "text/event-stream")];

@@ -310,7 +310,7 @@ fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
             let answer = server.post(ADA, route, &invalid);
             answer.refused(503, "");
             assert!(
-                answer.body.contains("bodies that one owner sends"),
+                answer.body.contains("unread answers of this owner"),
                 "{answer:?}"
             );
             assert_eq!(answer.header("retry-after"), Some("1"));
@@ -387,7 +387,7 @@ fn answers_that_are_not_read_count_like_bodies() {
     let refused = server.post(ADA, "/v1/context/build", &wanted);
     refused.refused(503, "");
     assert!(
-        refused.body.contains("answers that it does not read"),
+        refused.body.contains("unread answers of this owner"),
         "{refused:?}"
     );
     assert_eq!(built_status(&server, BOB), 200);

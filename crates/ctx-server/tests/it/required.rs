@@ -132,7 +132,7 @@ fn data_lost_by_the_embedded_store_is_reported_beside_the_rest() {
         let (codes, told) = warned(&build(&server, &wanted));
         assert!(codes.contains(&"source_failed".to_owned()), "{codes:?}");
         assert!(codes.contains(&"unknown_reference".to_owned()), "{codes:?}");
-        assert!(told.contains("History has no say"), "{told}");
+        assert!(told.contains("History contributed nothing"), "{told}");
         let shown = build(&server, &within("pinned")).data(200);
         assert!(shown["context"].as_str().unwrap().contains("a + b"));
     }
@@ -286,7 +286,7 @@ mod postgres {
         change("ALTER TABLE ctx.pinned RENAME TO gone");
         let (codes, told) = warned(&build(&server, &within("pinned")));
         assert!(codes.contains(&"source_failed".to_owned()), "{codes:?}");
-        assert!(told.contains("Pinned has no say"), "{told}");
+        assert!(told.contains("Pinned contributed nothing"), "{told}");
         change("ALTER TABLE ctx.gone RENAME TO pinned");
     }
 

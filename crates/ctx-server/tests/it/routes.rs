@@ -56,35 +56,35 @@ fn characters_are_counted(server: &Running, schemas: &Value) {
             "message",
             "/v1/context/build",
             json!({}),
-            "1 to",
+            "must have 1 to",
         ),
         (
             "ThreadRequest",
             "title",
             "/v1/threads",
             json!({}),
-            "at most",
+            "may have at most",
         ),
         (
             "MessageRequest",
             "content",
             "/v1/threads/t/messages",
             json!({"role": "user"}),
-            "1 to",
+            "must have 1 to",
         ),
         (
             "ResolveRequest",
             "answer",
             "/v1/context/ctx-1/resolve",
             json!({}),
-            "1 to",
+            "must have 1 to",
         ),
         (
             "FeedbackRequest",
             "handle",
             "/v1/context/feedback",
             json!({"useful": true}),
-            "1 to",
+            "must have 1 to",
         ),
     ] {
         let most = most(&schemas[schema]["properties"][field]);
@@ -103,10 +103,10 @@ fn characters_are_counted(server: &Running, schemas: &Value) {
             assert!(taken.status < 300 || !is_of_length, "{field} {taken:?}");
             let refused = sent(most + 1);
             refused.refused(400, field);
-            let detail = format!("it has {range} {most} characters");
+            let detail = format!("it {range} {most} characters");
             assert_eq!(refused.json()["detail"], detail, "{field}");
             let empty = sent(0);
-            if range == "at most" {
+            if range == "may have at most" {
                 empty.data(201);
             } else {
                 empty.refused(400, field);
@@ -166,7 +166,7 @@ fn bytes_are_counted(server: &Running, schemas: &Value) {
             refused.refused(status, field);
             assert_eq!(
                 refused.json()["detail"],
-                "it has 1 to 1024 bytes",
+                "it must have 1 to 1024 bytes",
                 "{field}"
             );
             send(&letter.repeat(most + 1)).refused(400, field);
@@ -383,7 +383,7 @@ fn all_files_of_a_batch_at_fault_are_told() {
     let answer = post((0..120).map(|it| file(&format!("{it}.pem"))).collect());
     assert_eq!(fields(&answer.json()).len(), 100);
     let detail = answer.json()["detail"].to_string();
-    assert!(detail.contains("120 fields are at fault"), "{detail}");
+    assert!(detail.contains("120 fields are invalid"), "{detail}");
     assert_eq!(server.get(ADA, "/v1/files").data(200), json!([]));
 }
 
@@ -707,7 +707,7 @@ fn who_asks_for_a_receipt_that_is_not_kept_is_told_how_long_they_are() {
     let server = Running::embedded();
     let answer = server.get(ADA, "/v1/context/ctx-0");
     answer.refused(404, "id");
-    let detail = "context \"ctx-0\" is not kept: receipts are kept for 24 hours, and shorter where they come to more than 256 MiB";
+    let detail = "context \"ctx-0\" is not stored: receipts are kept for 24 hours, or shorter if they exceed 256 MiB";
     assert_eq!(answer.json()["detail"], detail);
 }
 
@@ -913,7 +913,7 @@ pub(crate) fn messages_are_listed_from_either_end(server: &Running) {
     for order in ["", "latest", "Active"] {
         let answer = server.get(ADA, &format!("/v1/threads?order={order}"));
         answer.refused(400, "order");
-        assert_eq!(answer.json()["detail"], "it is `created` or `active`");
+        assert_eq!(answer.json()["detail"], "it must be `created` or `active`");
     }
 }
 
@@ -1201,8 +1201,8 @@ fn threads_that_are_not_or_are_already_are_named() {
         .get(ADA, "/v1/threads/a%20b/messages")
         .refused(400, "id");
     let (range, next) = (
-        "it is a number from 1 to 200",
-        "it is the `next` of an answer",
+        "it must be a number from 1 to 200",
+        "it must be the `next` of an earlier answer",
     );
     for (query, field, detail) in [
         ("foo=0", "foo", "unknown field"),
@@ -1319,7 +1319,10 @@ fn a_budget_is_at_most_what_the_description_says() {
         }
         for refused in sent(most + 1).into_iter().chain(sent(u32::MAX)) {
             refused.refused(400, "options.maxTokens");
-            assert_eq!(refused.json()["detail"], format!("it is at most {most}"));
+            assert_eq!(
+                refused.json()["detail"],
+                format!("it may be at most {most}")
+            );
         }
     }
 }
@@ -1386,7 +1389,7 @@ fn the_smallest_budget_that_is_told_is_one_that_a_request_may_have() {
         assert_eq!(problem.get("smallestMaxTokens"), None, "{problem}");
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            detail.ends_with("a request may have at most 500: none works here"),
+            detail.ends_with("a request may have at most 500, so none works"),
             "{detail}"
         );
     }
@@ -1473,7 +1476,7 @@ fn problems_name_the_field_and_the_accepted_values() {
             option("tokenEstimation", json!("gtp")),
             422,
             "options.tokenEstimation",
-            "it is characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o",
+            "give characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o",
         ),
         (
             "context/build",
@@ -1515,15 +1518,9 @@ fn problems_name_the_field_and_the_accepted_values() {
             says(json!("bot")),
             400,
             "role",
-            "unknown role \"bot\": it is one of user, assistant, system, tool",
+            "unknown role \"bot\": it must be user, assistant, system or tool",
         ),
-        (
-            "thread",
-            json!({}),
-            404,
-            "",
-            "/docs tells those that there are",
-        ),
+        ("thread", json!({}), 404, "", "/docs lists the routes"),
     ] {
         let answer = server.post(ADA, &format!("/v1/{path}"), &body);
         answer.refused(status, field);
