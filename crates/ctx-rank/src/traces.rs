@@ -29,8 +29,8 @@ pub(crate) enum Traced {
 }
 
 /// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript, Java, .NET,
-/// Ruby, PHP and Go, including Gin's recovery; `before` is the function on the line before. `None`
-/// for other lines.
+/// Ruby, PHP, Go, including Gin's recovery, and of programs of C without debug information;
+/// `before` is the function on the line before. `None` for other lines.
 pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     let text = without_mark(line.trim());
     // A longer line is data, and its slashes would be looked up one by one.
@@ -44,6 +44,8 @@ pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
         .or_else(|| php(text))
         .or_else(|| dotnet(text))
         .or_else(|| at(text, before))
+        .or_else(|| dotnet_without_file(text))
+        .or_else(|| symbols(text))
     {
         return Some(Traced::Call(frame));
     }
@@ -221,6 +223,45 @@ fn dotnet(text: &str) -> Option<Frame> {
         path: Some(without_drive(path).replace('\\', "/")),
         line: Some(whole_number(line)?),
         function: Some(function.to_owned()),
+    })
+}
+
+/// `at N.C.M(String s, Int32 n)`, as .NET prints it where the debug information is missing. Java has
+/// `(Native Method)` and `(Unknown Source)` in that place.
+fn dotnet_without_file(text: &str) -> Option<Frame> {
+    let (function, parameters) = text
+        .strip_prefix("at ")?
+        .strip_suffix(')')?
+        .split_once('(')?;
+    let is_qualified = function.matches('.').count() > 1 && function.chars().all(is_of_dotnet_name);
+    let is_parameter = |it: &str| it.trim().split(' ').count() == 2;
+    let are_parameters = parameters.is_empty() || parameters.split(',').all(is_parameter);
+    let is_of_java = matches!(parameters, "Native Method" | "Unknown Source");
+    (is_qualified && are_parameters && !is_of_java).then(|| Frame {
+        path: None,
+        line: None,
+        function: Some(function.to_owned()),
+    })
+}
+
+/// Whether `c` may stand in the qualified name of a method of .NET.
+fn is_of_dotnet_name(c: char) -> bool {
+    c.is_alphanumeric() || "_.`+<>[]".contains(c)
+}
+
+/// `./server *:6379(f+0x1d)[0x55d0]`, as the C library of GNU prints the calls of a program that has
+/// crashed. A function without a symbol has no name there.
+fn symbols(text: &str) -> Option<Frame> {
+    let (call, address) = text.strip_suffix(']')?.rsplit_once("[0x")?;
+    let (_, call) = call.trim_end().strip_suffix(')')?.rsplit_once('(')?;
+    let (function, offset) = call.rsplit_once("+0x")?;
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_call = is_number(address) && is_number(offset);
+    let is_name = |it: char| it.is_alphanumeric() || it == '_';
+    (is_call && function.chars().all(is_name)).then(|| Frame {
+        path: None,
+        line: None,
+        function: Some(function.to_owned()).filter(|it| !it.is_empty()),
     })
 }
 

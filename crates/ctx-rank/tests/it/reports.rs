@@ -956,9 +956,33 @@ fn frames_of_dotnet() {
         frames(trace),
         [
             "/src/Pool.cs:42 Acme.Pool.Take",
-            "/src/Program.cs:7 Acme.Program.Main"
+            "/src/Program.cs:7 Acme.Program.Main",
+            "-:0 System.Threading.Thread.Start"
         ]
     );
+    let stripped = "   at Acme.Pool.Take(Int32 n, Nullable`1 most)\n   at Acme.Program.Main()\n   at lambda_method12(Closure, Object)";
+    assert_eq!(
+        frames(stripped),
+        ["-:0 Acme.Pool.Take", "-:0 Acme.Program.Main"]
+    );
+    for text in [
+        "at the.end.of(the day it was)",
+        "at a.b.c(d)",
+        "at a.b(int c)",
+    ] {
+        assert_eq!(frames(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn frames_of_programs_without_debug_information() {
+    let trace = "./server *:6379(takeAll+0x54)[0x55d0c9a9a1b4]\n/lib/x86_64-linux-gnu/libc.so.6(+0x42520) [0x7f4b7c642520]\n/usr/bin/server(main+0x3c5) [0x55d0c99e2c35]";
+    assert_eq!(frames(trace), ["-:0 takeAll", "-:0 -", "-:0 main"]);
+    let query = Query::analyse(&format!("It crashes\n\n{trace}"));
+    assert_eq!(query.mentions.folders, [""; 0]);
+    for text in ["f(a+0x1)[0]", "f(a b+0x1)[0x2]", "f(a+0xg)[0x2]"] {
+        assert_eq!(frames(text), [""; 0], "{text}");
+    }
 }
 
 #[test]

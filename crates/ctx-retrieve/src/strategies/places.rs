@@ -106,7 +106,7 @@ async fn written(
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     for (name, hits) in functions.iter().zip(&mut of_functions) {
         let calls = || readings.iter().filter(|it| it.astray() == Some(name));
-        hits.retain(|hit| calls().any(|it| it.may_be_in(&hit.part.path)));
+        hits.retain(|hit| calls().any(|it| it.may_be(&hit.part)));
     }
     let parts = by_question("places", &wanted, answers)?;
     let mut found_in_files: Vec<Vec<Arc<Part>>> =
@@ -442,6 +442,8 @@ struct Readings {
     family: Option<&'static [&'static str]>,
     /// Its function, unless it is anonymous.
     name: Option<String>,
+    /// The type or module that has the function, if the frame tells it and no file.
+    within: Option<String>,
     /// Requests in the order of likelihood: the first with a result counts.
     in_files: Vec<Vec<PartQuery>>,
 }
@@ -463,17 +465,22 @@ impl Readings {
             at.map(|it| PartQuery::new(it).at(line)).collect()
         });
         let in_files = by_name.into_iter().chain(by_line).collect();
+        let function = frame.function.as_deref().filter(|_| frame.path.is_none());
         Readings {
             family: family(told),
+            within: function.and_then(qualifier),
             name,
             in_files,
         }
     }
 
-    /// Whether what is defined in the file at `path` may be what is called: in a language that is
-    /// known, nothing of another is.
-    fn may_be_in(&self, path: &str) -> bool {
-        self.family.is_none_or(|it| family(path) == Some(it))
+    /// Whether `part` may be what is called: in a language that is known, nothing of another is,
+    /// and without a file, nothing that is defined elsewhere than the name says.
+    fn may_be(&self, part: &Part) -> bool {
+        let qualified = part.qualified_name.as_deref().unwrap_or_default();
+        let has_it = |within: &String| qualified.split(['.', ':', '#']).any(|it| it == within);
+        self.family.is_none_or(|it| family(&part.path) == Some(it))
+            && self.within.as_ref().is_none_or(has_it)
     }
 
     fn all(&self) -> impl Iterator<Item = &PartQuery> {
@@ -497,7 +504,7 @@ impl Readings {
     ) -> impl Iterator<Item = &'h Arc<Part>> {
         let hits = self.astray().and_then(|it| found.get(it).copied());
         let parts = hits.into_iter().flatten().map(|it| &it.part);
-        parts.filter(move |it| self.may_be_in(&it.path))
+        parts.filter(move |it| self.may_be(it))
     }
 
     /// The lines that a call without a name may refer to, with the paths of their files.
@@ -539,6 +546,12 @@ fn last_name(function: &str) -> Option<String> {
         return None;
     }
     Some(parts.find(|it| !is_nameless(it)).unwrap_or(last).to_owned())
+}
+
+/// What is before the last name in `function`: `Pool` of `Acme.Pool.Take`.
+fn qualifier(function: &str) -> Option<String> {
+    let (within, _) = function.rsplit_once('.')?;
+    within.rsplit('.').next().map(str::to_owned)
 }
 
 /// The files that each of `paths`, from another machine, may refer to: those with the longest

@@ -599,6 +599,26 @@ async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
 }
 
 #[tokio::test]
+async fn a_call_without_a_file_is_found_by_its_name_and_type() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let store = || {
+        let mut store = Store::of(&[("src/a.cs", 1, "method", "take", "of a pool")]);
+        store.parts[0].0.qualified_name = Some("Acme.Pool.take".to_owned());
+        store
+    };
+    for (frame, is_found) in [
+        ("./server(take+0x1d)[0x55d0]", true),
+        ("   at Acme.Pool.take(Int32 n)", true),
+        ("   at Acme.Other.take(Int32 n)", false),
+    ] {
+        let report = format!("It broke\n\n{frame}\n");
+        let retrieved = ask(store(), &report, &options).await;
+        assert_eq!(!retrieved.traced[0].is_empty(), is_found, "{frame}");
+    }
+}
+
+#[tokio::test]
 async fn that_no_call_of_a_trace_is_found_is_told_once() {
     let call = |file: &str| format!("  File \"/app/{file}.py\", line 3, in gone\n");
     let details = |retrieved: &Retrieved| -> Vec<String> {
