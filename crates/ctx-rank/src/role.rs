@@ -40,7 +40,12 @@ impl Role {
         if has_upper && is_below_pods(path) {
             return Role::Vendored;
         }
-        Role::of_lower(lower.as_deref().unwrap_or(path))
+        let role = Role::of_lower(lower.as_deref().unwrap_or(path));
+        let is_known = matches!(role, Role::Generated | Role::Vendored);
+        if has_upper && !is_known && is_test_in_capitals(path, role) {
+            return Role::Test;
+        }
+        role
     }
 
     /// The role of the file at `path` with this `text`: one whose first comments say that a machine
@@ -359,7 +364,26 @@ fn is_test(name: &str, extension: &str) -> bool {
         || matches!(stem, "conftest" | "tests")
         || words
             .split_terminator('.')
-            .any(|it| matches!(it, "test" | "spec"))
+            .any(|it| matches!(it, "test" | "spec" | "test-d"))
+}
+
+/// Whether a folder in `path`, or a source at its end, is named as tests are where names have
+/// capitals: `PoolTests.cs`, `PoolTest.java`, `Acme.Pool.Tests/`. In small letters a name may only
+/// end like that: `latest`, `contests`.
+fn is_test_in_capitals(path: &str, role: Role) -> bool {
+    let is_one = |name: &str| {
+        let mut before = ["Test", "Tests"]
+            .iter()
+            .filter_map(|it| name.strip_suffix(it));
+        before.any(|it| {
+            it.ends_with(|it: char| {
+                it.is_ascii_lowercase() || it.is_ascii_digit() || matches!(it, '.' | '_' | '-')
+            })
+        })
+    };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.rsplit_once('.').map_or(name, |it| it.0);
+    role == Role::Source && is_one(stem) || folders.split('/').any(is_one)
 }
 
 fn is_folder_of_changes(name: &str) -> bool {
