@@ -33,6 +33,9 @@ pub enum Intent {
     /// [name](crate::Mentions::names) is then the defined one, which is found however many
     /// definitions it has.
     Definition,
+    /// The place of something in the code: `where is the limit checked`. Not what the asker may do
+    /// somewhere: `where do I set the limit`, `where can options be put`.
+    Place,
     /// The users of one or two names: `callers of parse_header`, `who calls parse`,
     /// `where is Session used`, `references to MAX_SIZE`. They are shown behind the definition.
     Users,
@@ -48,7 +51,20 @@ impl Query {
             Intent::News => self.is_of_news(),
             Intent::Changes => self.is_of_changes(),
             Intent::Definition => self.is_definition,
+            Intent::Place => self.is_of_place(),
             Intent::Users => self.asks_for_users(),
         }
+    }
+
+    fn is_of_place(&self) -> bool {
+        const ASKER: [&str; 9] = [
+            "can", "could", "i", "may", "must", "my", "should", "we", "you",
+        ];
+        let is = |word: &str, it: &str| word.eq_ignore_ascii_case(it);
+        let mut words = self.words();
+        self.typed.is_some()
+            && words.next().is_some_and(|it| is(it, "where"))
+            && words.next().is_some()
+            && words.all(|word| !ASKER.iter().any(|it| is(word, it)))
     }
 }

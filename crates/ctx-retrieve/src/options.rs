@@ -86,7 +86,7 @@ pub struct Weights {
     /// The least score of the best-matching document of a [typed](Query::typed) question, as a
     /// share of the best other part; the document at rank r (from 0) gets 1 / (1 + r / 2) of it, if
     /// it matches at least half as well: readers get one of each kind first. Not applied if the
-    /// question is one word, or asks for users of a name.
+    /// question is one word, or asks for users of a name or where something is.
     pub first_document: f64,
     /// Whether `documents` and `first_document` apply to changelogs: only if the question asks
     /// about changes.
@@ -157,8 +157,8 @@ impl Weights {
     }
 
     /// Adjusts the weights of documents to `query`: in reports, documents have the weight of their
-    /// role; and no document leads if the question is one word, asks first for something else, or
-    /// names files.
+    /// role; and no document leads if the question is one word, asks first for something else or
+    /// for a place in the code, or names files.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
@@ -167,8 +167,12 @@ impl Weights {
         let is_alone = query.words().nth(1).is_none();
         let mut others = Role::ALL.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
-        let asks_for_others =
-            asks_for_others || query.asks_for(Intent::Users) || query.asks_for(Intent::Definition);
+        let asks_for_place =
+            query.asks_for(Intent::Place) && !Role::Documentation.is_asked_for(query);
+        let asks_for_others = asks_for_others
+            || asks_for_place
+            || query.asks_for(Intent::Users)
+            || query.asks_for(Intent::Definition);
         let names_files = query.asks_for(Intent::Patterns) || names_part(query);
         if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;

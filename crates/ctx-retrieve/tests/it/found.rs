@@ -1175,6 +1175,15 @@ async fn the_best_document_of_a_typed_question_comes_first_and_the_next_behind_t
     let text = "of how a connection is made and kept";
     let typed = documents("how is a connection made", text).await;
     assert_eq!(typed[..2], [0, 13]);
+    // What asks where something is asks for the code, unless it is the asker who does it there.
+    let place = documents("where is a connection made", text).await;
+    assert_ne!(place[0], 0);
+    for question in [
+        "where can I see how a connection is made",
+        "where is documented how a connection is made",
+    ] {
+        assert_eq!(documents(question, text).await[0], 0, "{question}");
+    }
     // One word is the name of something, a report is about the sources, and so is a question of
     // which a document has little.
     let question = "how is a connection made here";
