@@ -34,11 +34,11 @@ pub(crate) struct LookUp {
 type Found = Result<Vec<NamedPart>, String>;
 
 /// What must be read from the store before a reference can be resolved.
-enum Unasked<'m> {
+enum Unasked {
     /// The files whose paths have this suffix.
-    End(&'m str),
+    End(String),
     /// The symbols of this name.
-    Name(&'m str),
+    Name(String),
 }
 
 impl LookUp {
@@ -83,8 +83,8 @@ impl LookUp {
             }
             match known.find(mention) {
                 Ok(it) => *found = Some(it),
-                Err(Unasked::End(end)) => drop(ends.insert(end.to_owned())),
-                Err(Unasked::Name(name)) => drop(names.insert(name.to_owned())),
+                Err(Unasked::End(end)) => drop(ends.insert(end)),
+                Err(Unasked::Name(name)) => drop(names.insert(name)),
             }
         }
         (ends.into_iter().collect(), names.into_iter().collect())
@@ -191,41 +191,68 @@ impl Known {
         Ok(())
     }
 
-    fn find<'m>(&self, mention: &'m Mention) -> Result<Found, Unasked<'m>> {
+    fn find(&self, mention: &Mention) -> Result<Found, Unasked> {
         let text = &mention.text;
         Ok(match &mention.what {
             What::Label => Err("the context has no source of that id".to_owned()),
-            What::File { path, lines } => match self.file(text, path, *lines)? {
+            What::File { path, lines } => match self.path(text, path, *lines)? {
                 // `Session.close` may be a symbol.
-                Err(why) if lines.is_none() && !path.contains('/') => {
+                Err(why) if lines.is_none() && !text.contains(['/', '\\']) => {
                     self.symbols(text)?.map_err(|_| why)
                 }
+                // So may a file be called.
+                Err(why) if lines.is_some() => self.file(text, text, None)?.map_err(|_| why),
                 found => found,
             },
             What::BadLines { path, why } => match self.file(text, text, None)? {
-                Err(none) => match self.file(text, path, None)? {
+                Err(none) => match self.path(text, path, None)? {
                     Ok(_) => Err(why.clone()),
                     Err(_) => Err(none),
                 },
                 found => found,
             },
+            // `Makefile` is a file.
+            What::Name if self.is_whole(text)? => self.file(text, text, None)?,
             What::Name => match self.symbols(text)? {
-                // `Makefile` is a file.
                 Err(why) => self.file(text, text, None)?.map_err(|_| why),
                 found => found,
             },
         })
     }
 
+    /// Whether there is a file at `path`.
+    fn is_whole(&self, path: &str) -> Result<bool, Unasked> {
+        let files = self.files.get(path);
+        let files = files.ok_or_else(|| Unasked::End(path.to_owned()))?;
+        Ok(files.exact.is_some())
+    }
+
+    /// The file at `path`, whose first folder may be called with the `@` that was written before
+    /// it, as those of packages are (`@types/node`). A whole path goes before the end of one.
+    fn path(&self, reference: &str, path: &str, lines: Option<LineSpan>) -> Result<Found, Unasked> {
+        let with_at = format!("@{path}");
+        let paths = [path, &with_at];
+        let is_alone = path.starts_with('@') || !path.contains('/');
+        let paths = &paths[..if is_alone { 1 } else { 2 }];
+        for path in paths {
+            if self.is_whole(path)? {
+                return self.file(reference, path, lines);
+            }
+        }
+        let mut found = self.file(reference, path, lines)?;
+        for path in &paths[1..] {
+            if found.is_err() {
+                found = self.file(reference, path, lines)?.or(found);
+            }
+        }
+        Ok(found)
+    }
+
     /// The file at `path`, or the only one whose path ends with it. Files that are not indexed are
     /// not found.
-    fn file<'m>(
-        &self,
-        reference: &str,
-        path: &'m str,
-        lines: Option<LineSpan>,
-    ) -> Result<Found, Unasked<'m>> {
-        let Files { first, exact } = self.files.get(path).ok_or(Unasked::End(path))?;
+    fn file(&self, reference: &str, path: &str, lines: Option<LineSpan>) -> Result<Found, Unasked> {
+        let files = self.files.get(path);
+        let Files { first, exact } = files.ok_or_else(|| Unasked::End(path.to_owned()))?;
         let found = match (exact, first.as_slice()) {
             (Some(exact), _) => exact,
             (None, []) => return Ok(Err("no indexed file or symbol is called so".to_owned())),
@@ -247,7 +274,7 @@ impl Known {
     }
 
     /// The symbols called `name`, within the scope before it if there is one.
-    fn symbols<'m>(&self, name: &'m str) -> Result<Found, Unasked<'m>> {
+    fn symbols(&self, name: &str) -> Result<Found, Unasked> {
         let segments = name
             .split(['.', ':', '#', '>', '\u{203a}'])
             .map(|it| it.trim_end_matches('-').trim());
@@ -255,7 +282,8 @@ impl Known {
         let Some((&last, scopes)) = segments.split_last() else {
             return Ok(Err("it is no name".to_owned()));
         };
-        let all = self.symbols.get(last).ok_or(Unasked::Name(last))?;
+        let all = self.symbols.get(last);
+        let all = all.ok_or_else(|| Unasked::Name(last.to_owned()))?;
         let mut hits: Vec<&Hit> = all.iter().filter(|it| !it.is_file()).collect();
         // Case matters if any symbol matches in case.
         if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {

@@ -5,12 +5,13 @@
 //! fully as it fits; only messages of the thread may be left out:
 //!
 //! * `@src/tide.rs` or `@tide.rs`: the indexed file with this path, or the only one whose path
-//!   ends so.
+//!   ends so. `@types/node.d.ts` may be the file `@types/node.d.ts`, too.
 //! * `@tide.rs:10`, `@tide.rs:10-20` or `@tide.rs#L10-L20`: lines of it, from 1; in
 //!   `@tide.rs:10:5` the 5 is a column. `lines 10 to 20 of @tide.rs` and `@tide.rs, line 10` say
 //!   the same in words, beside a file with an extension.
-//! * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: at most three symbols
-//!   of this name, within the scope before it; else a file called so, such as `@Makefile`.
+//! * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: the file with this
+//!   path, such as `@Makefile`; else at most three symbols of this name, within the scope before
+//!   it; else the only file whose path ends so.
 //! * `@"my notes.md"` or `@"my notes.md:3"`: any of these, up to the next quotation mark;
 //!   without one on the line, nothing.
 //! * `@m-17`: the message of the thread with this id, and its exchange, if no file or symbol is
@@ -27,8 +28,8 @@
 //!   language, a backtick, an em dash, one of `,;@|` or such punctuation of other scripts.
 //!   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. Where text in a
 //!   script without spaces follows, the path of a file ends after its extension and lines.
-//! * `\` in a path counts as `/`, and `./` before it as nothing. A symbol in the same case goes
-//!   before others.
+//! * `\` in a path counts as `/`, and `./` before it only says that it is one. A symbol in the same
+//!   case goes before others.
 //! * Lines past the end of a file are left out. Lines after a label are passed over.
 //! * Fenced code blocks name nothing: decorators are not names.
 //! * Only indexed files are found: `@.env` opens nothing.
@@ -277,10 +278,12 @@ fn what(text: &str) -> What {
         let path = plain(path);
         return What::BadLines { path, why };
     }
-    let (path, lines) = path_and_lines(text);
-    let path = plain(path);
+    let (written, lines) = path_and_lines(text);
+    let path = plain(written);
     let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
-    if !is_scoped && (lines.is_some() || path.contains(['/', '.'])) {
+    // `./Makefile` is a path, too.
+    let is_path = !path.is_empty() && written.contains(['/', '\\', '.']);
+    if !is_scoped && (lines.is_some() || is_path) {
         return What::File { path, lines };
     }
     What::Name
@@ -357,9 +360,17 @@ fn mentions(message: &str) -> List {
 }
 
 fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    // Where the name between quotation marks that came last ends: it may have an `@` in it.
+    let mut end = 0;
     let after_signs = line.match_indices('@').filter_map(|(at, _)| {
         let (before, rest) = (&line[..at], &line[at + 1..]);
-        begins_name(before).then(|| (at, with_lines_beside(before, rest)))
+        if at < end || !begins_name(before) {
+            return None;
+        }
+        if rest.starts_with('"') {
+            end = at + 2 + name(before, rest).len();
+        }
+        Some((at, with_lines_beside(before, rest)))
     });
     let labels = cited_labels(line).map(|(at, label)| (at, Cow::Borrowed(label)));
     let mut names: Vec<(usize, Cow<'_, str>)> = after_signs.chain(labels).collect();
@@ -465,6 +476,13 @@ mod tests {
         let lines = lines.map(|(start, end)| LineSpan::new(start, end).expect("lines"));
         let path = path.to_owned();
         assert_eq!(what(text), What::File { path, lines }, "{text}");
+    }
+
+    #[test]
+    fn a_name_between_quotation_marks_may_have_an_at_sign() {
+        names("@\"@scope/a.ts\" @b", &["@scope/a.ts", "b"]);
+        names("@\"app/ @modal/a.tsx\", @b", &["app/ @modal/a.tsx", "b"]);
+        names("@\"@a", &["a"]);
     }
 
     #[test]
@@ -699,6 +717,8 @@ mod tests {
         is_file("a.rs:3:14", "a.rs", Some((3, 3)));
         is_file("a.rs#L3-L9", "a.rs", Some((3, 9)));
         is_file("Makefile:3", "Makefile", Some((3, 3)));
+        is_file("./Makefile", "Makefile", None);
+        is_file(".\\Makefile", "Makefile", None);
     }
 
     #[test]

@@ -1003,6 +1003,69 @@ async fn an_exact_path_is_named_however_many_paths_end_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_whole_path_goes_before_symbols_and_these_before_its_end() {
+    let world = world(&[
+        ("build", "make all\n"),
+        ("tools/serve", "run it\n"),
+        (
+            "src/steps.rs",
+            "fn build() {\n    one()\n}\n\nfn serve() {\n    two()\n}\n",
+        ),
+    ]);
+    for (asked, expected) in [
+        ("@build", "build:1"),
+        ("@./build", "build:1"),
+        ("@steps::build", "src/steps.rs:1"),
+        ("@Build", "src/steps.rs:1"),
+        ("@serve", "src/steps.rs:5"),
+        ("@tools/serve", "tools/serve:1"),
+        ("@./serve", "tools/serve:1"),
+    ] {
+        let context = world.prime(asked).await.context;
+        unresolved(&context, &[]);
+        assert_eq!(sources(&context, Origin::Reference), [expected], "{asked}");
+    }
+    // `./` says that it is a path.
+    let context = world.prime("@./steps").await.context;
+    unresolved(
+        &context,
+        &[("./steps", "no indexed file or symbol is called so")],
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_named_by_its_path_whatever_that_looks_like() {
+    let text = "fn new() {\n    one()\n}\n";
+    let world = world(&[
+        ("@scope/pkg.ts", text),
+        ("src/scope/pkg.ts", text),
+        ("libs/@types/node.d.ts", text),
+        ("notes:2", text),
+        ("app/@modal/page.tsx", text),
+    ]);
+    for (reference, expected) in [
+        ("@scope/pkg.ts", "@scope/pkg.ts:1"),
+        ("@scope/pkg.ts:2-3", "@scope/pkg.ts:2"),
+        ("src/scope/pkg.ts", "src/scope/pkg.ts:1"),
+        ("@types/node.d.ts", "libs/@types/node.d.ts:1"),
+        ("notes:2", "notes:2:1"),
+        ("app/@modal/page.tsx", "app/@modal/page.tsx:1"),
+    ] {
+        let required = options().with_references(vec![reference.to_owned()]);
+        let message = format!("@\"{reference}\"");
+        for (message, options) in [("", required), (&*message, options())] {
+            let context = world.prime_with(message, &options).await.context;
+            unresolved(&context, &[]);
+            let named = sources(&context, Origin::Reference);
+            assert_eq!(named, [expected], "{reference} {message}");
+        }
+    }
+    let context = world.prime("Is it @scope/pkg.ts?").await.context;
+    assert_eq!(sources(&context, Origin::Reference), ["@scope/pkg.ts:1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_whole_path_is_known_in_either_form_of_unicode() {
     let text = "fn new() {\n    one()\n}\n";
     let few = ["u\u{308}.rs".to_owned(), "docs/u\u{308}.rs".to_owned()];
