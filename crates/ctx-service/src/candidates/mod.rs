@@ -196,7 +196,8 @@ impl Candidates {
     }
 
     /// Labels all chunks. Of the parts that labels of earlier contexts refer to, removes those
-    /// whose text has changed: they are no longer the ones that the labels were given to.
+    /// whose text has changed, and reports that: they are no longer the ones that the labels were
+    /// given to.
     fn label_and_recall(&mut self, recalled: &[Recalled], labels: &Labels<'_>) {
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = self.chunks.iter().map(is_recalled).collect();
@@ -211,6 +212,12 @@ impl Candidates {
                 let facts = self.facts.entry(chunk.id.clone()).or_default();
                 facts.earlier_labels.push(it.label.clone());
                 named.insert(chunk.id.clone());
+            } else if !self.unread.paths.contains(&it.part.path) {
+                let mut unresolved = self.unresolved.iter_mut();
+                if let Some(label) = unresolved.find(|label| label.reference == it.label) {
+                    let (lines, path) = (it.part.lines, &it.part.path);
+                    label.why = format!("lines {lines} of {path} have changed since");
+                }
             }
         }
         let mut is_recalled = is_recalled.into_iter();

@@ -265,7 +265,10 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
             "fn lurk() {}\n\n\n\n\n\n\n",
         );
         let changed = world.prime_with("what is a header?", &asked).await.context;
-        unresolved(&changed, &[(&cited.id, none)]);
+        let lines = cited.citation.start_line.zip(cited.citation.end_line);
+        let (start, end) = lines.unwrap();
+        let since = format!("lines {start}-{end} of src/server.rs have changed since");
+        unresolved(&changed, &[(&cited.id, &since)]);
         let is_named = |it: &ctx_citations::Cited| it.relevance == Relevance::ONE;
         assert!(!changed.citations.iter().any(is_named));
     }
