@@ -359,6 +359,33 @@ fn mentions(message: &str) -> List {
     found
 }
 
+/// `message` with spaces in place of the labels in it, by which it names sources: their letters and
+/// digits are not words of what is asked. O(bytes).
+pub(crate) fn without_labels(message: &str) -> Cow<'_, str> {
+    let named = message.match_indices('@').filter_map(|(at, _)| {
+        let (before, rest) = (&message[..at], &message[at + 1..]);
+        let name = name(before, rest);
+        (is_label(name) && begins_name(before)).then_some((at + 1, name))
+    });
+    let mut labels: Vec<(usize, &str)> = cited_labels(message).chain(named).collect();
+    labels.sort_unstable();
+    let mut text = String::new();
+    let mut end = 0;
+    for (at, label) in labels {
+        let Some(between) = message.get(end..at) else {
+            continue;
+        };
+        text.push_str(between);
+        text.extend(std::iter::repeat_n(' ', label.len()));
+        end = at + label.len();
+    }
+    if end == 0 {
+        return message.into();
+    }
+    text.push_str(&message[end..]);
+    text.into()
+}
+
 fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     // Where the name between quotation marks that came last ends: it may have an `@` in it.
     let mut end = 0;
@@ -476,6 +503,24 @@ mod tests {
         let lines = lines.map(|(start, end)| LineSpan::new(start, end).expect("lines"));
         let path = path.to_owned();
         assert_eq!(what(text), What::File { path, lines }, "{text}");
+    }
+
+    #[test]
+    fn labels_are_no_words() {
+        let asked = "is [fil-9f2a1c:3, mes-0a1b2c] as @ref-00ff11 says, and [see chu-9f2a1c]?";
+        let mut words = asked.to_owned();
+        for label in ["fil-9f2a1c", "mes-0a1b2c", "ref-00ff11", "chu-9f2a1c"] {
+            words = words.replace(label, &" ".repeat(label.len()));
+        }
+        assert_eq!(without_labels(asked), words);
+        for asked in ["", "a@fil-9f2a1c", "fil-9f2a1c", "a[0]", "@fil"] {
+            assert_eq!(without_labels(asked), asked);
+        }
+        linear(
+            "labels",
+            |n| "[fil-9f2a1c] @fil-9f2a1c ".repeat(n / 25),
+            |it| without_labels(it).len(),
+        );
     }
 
     #[test]

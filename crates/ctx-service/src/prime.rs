@@ -20,7 +20,7 @@ use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Named, Required, Source, Thread, Unresolved, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
-use crate::mention::{Mention, Mentioned};
+use crate::mention::{Mention, Mentioned, without_labels};
 use crate::options::{LEAST_PARTS, PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::prose::Prose;
@@ -300,7 +300,8 @@ impl Service {
         let _guard = cancel.clone().drop_guard();
         let mut clock = Instant::now();
         self.begin(PrimeStage::Search, &cancel)?;
-        let query = Arc::new(self.analyse(request.asked));
+        let words = without_labels(request.asked).into_owned();
+        let query = Arc::new(self.analyse(&words));
         let mut failures = Vec::new();
         let (gathered, reports) = self.gather(request, &query, &mut failures).await;
         let mut timings = request.timings;
@@ -309,6 +310,7 @@ impl Service {
             service: self.clone(),
             thread: request.thread_name.map(str::to_owned),
             asked: request.asked.to_owned(),
+            words,
             options: request.options.clone(),
             control,
             counter: Arc::clone(&request.counter.counter),
@@ -469,6 +471,8 @@ struct Making {
     service: Service,
     thread: Option<String>,
     asked: String,
+    /// The message without the labels in it.
+    words: String,
     options: PrimeOptions,
     control: Control,
     counter: Arc<dyn TokenCounter>,
@@ -526,7 +530,7 @@ impl Making {
         let bags = self.service.memory.bags(candidates.texts(), &is_awaited);
         let bags = bags.ok_or(AssembleError::Cancelled)?;
         let scoring = Scoring {
-            asked: &self.asked,
+            asked: &self.words,
             query: &self.query,
             profile: &self.options.profile,
             now: self.now,

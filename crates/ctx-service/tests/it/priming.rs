@@ -275,6 +275,27 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_letters_of_a_label_are_not_searched_for() {
+    let world = world(&[
+        ("src/pool.rs", "fn take() {\n    one()\n}\n"),
+        ("web/box.ts", "function use(ref) {\n  return ref\n}\n"),
+    ]);
+    let prime = world.prime("@src/pool.rs").await;
+    prime.recording.done().await.unwrap();
+    world.remember(&prime.context);
+    let label = &prime.context.citations[0].id;
+    assert!(label.starts_with("ref-"), "{label}");
+    for asked in [
+        format!("explain [{label}] in other words"),
+        format!("explain @{label}"),
+    ] {
+        let context = world.prime(&asked).await.context;
+        unresolved(&context, &[]);
+        assert_eq!(context.built.files, ["src/pool.rs"], "{asked}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_named_by_its_id() {
     let world = world(FILES);
     world
