@@ -22,7 +22,7 @@ mod words;
 pub use chunk::{Chunk, Origin, Relation, UncheckedChunk};
 pub use error::ModelError;
 pub use kind::{Category, ChunkKind, PartKind, SymbolKind};
-pub use lines::{lines, widened, without_line_end};
+pub use lines::{decoded, has_returns_alone, lines, widened, without_line_end};
 pub use omission::{Omitted, OmittedReason};
 pub use options::{
     BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, UncheckedOptions,

@@ -24,6 +24,32 @@ pub fn without_line_end(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
+/// Whether `text` has a `\r` and no `\n`, so that only `\r` can end its lines, as on old Macs. In
+/// files of such text each `\r` counts as `\n`. O(bytes).
+pub fn has_returns_alone(text: &str) -> bool {
+    text.contains('\r') && !text.contains('\n')
+}
+
+/// The text of a file with the content `text`, by which its lines are numbered: without a byte
+/// order mark, and with `\n` for each `\r` if only `\r` ends lines. `None` if that is `text`
+/// itself. O(bytes).
+///
+/// ```
+/// use ctx_model::decoded;
+///
+/// assert_eq!(decoded("a\rb").as_deref(), Some("a\nb"));
+/// assert_eq!(decoded("\u{feff}a\n").as_deref(), Some("a\n"));
+/// assert_eq!(decoded("a\rb\n"), None);
+/// ```
+pub fn decoded(text: &str) -> Option<String> {
+    let unmarked = text.strip_prefix('\u{feff}');
+    let text = unmarked.unwrap_or(text);
+    if has_returns_alone(text) {
+        return Some(text.replace('\r', "\n"));
+    }
+    unmarked.map(str::to_owned)
+}
+
 /// The lines of the file that `wider` holds, if `content` is the lines `span` of that file and
 /// occurs in `wider` exactly once. Texts are compared line by line, whatever their line endings.
 /// `None` if it does not occur exactly once, or has another number of lines than `span`. O(bytes).

@@ -7,6 +7,7 @@
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use content_inspector::ContentType;
+use ctx_model::has_returns_alone;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// The encoding is detected from at most this many leading bytes.
@@ -51,12 +52,6 @@ pub fn decode(bytes: Vec<u8>) -> Decoded {
         },
         other => other,
     }
-}
-
-/// Whether `text` has a `\r` and no `\n`, so that only `\r` can end its lines, as on old Macs.
-pub(crate) fn has_returns_alone(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    memchr::memchr(b'\n', bytes).is_none() && memchr::memchr(b'\r', bytes).is_some()
 }
 
 fn characters(mut bytes: Vec<u8>) -> Decoded {

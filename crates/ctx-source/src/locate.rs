@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ctx_model::{LineSpan, lines as lines_of};
+use ctx_model::{LineSpan, decoded, lines as lines_of};
 
-use crate::decode::has_returns_alone;
 use crate::{SourceError, Sources, Text};
 
 /// Lines of which only the hash is known are searched if all candidate spans together have at most
@@ -159,17 +158,6 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
             },
         },
     }
-}
-
-/// Decodes text that was stored undecoded as files are decoded: removes a byte order mark, and
-/// replaces `\r` by `\n` if `\r` alone ends lines. `None` if nothing changes.
-fn decoded(content: &str) -> Option<String> {
-    let unmarked = content.strip_prefix('\u{feff}');
-    let text = unmarked.unwrap_or(content);
-    if has_returns_alone(text) {
-        return Some(text.replace('\r', "\n"));
-    }
-    unmarked.map(str::to_owned)
 }
 
 /// The first lines of `text` that equal `wider` and contain `span`. O(bytes).

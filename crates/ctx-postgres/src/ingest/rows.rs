@@ -102,22 +102,25 @@ impl Batch {
 
 fn rows(analyzer: &mut Analyzer, file: FileText, hash: [u8; 32]) -> (FileRow, Vec<PartRow>) {
     let limits = Limits::default();
-    let language = Language::of(&file.path, &file.text);
-    let outline = Outline::of(&file.text, language, &limits);
-    let language = language_name(&file.path, &file.text);
-    let lines = lines(&file.text);
+    // Files are read as such: lines of any other text would not be theirs.
+    let decoded = ctx_model::decoded(&file.text);
+    let text = decoded.as_deref().unwrap_or(&file.text);
+    let language = Language::of(&file.path, text);
+    let outline = Outline::of(text, language, &limits);
+    let language = language_name(&file.path, text);
+    let lines = lines(text);
     let parts: Vec<PartRow> = pieces(&lines, &outline)
         .into_iter()
         .map(|piece| part(analyzer, &file.path, &lines, piece, language))
         .collect();
     let mut terms = Vector::default();
     terms.add(analyzer, &file.path, Label::A);
-    terms.add(analyzer, &without_encoded(&file.text, &lines), Label::D);
+    terms.add(analyzer, &without_encoded(text, &lines), Label::D);
     let row = FileRow {
         outline: outline.seal(&hash),
         hash,
         language,
-        lines: i32::try_from(file.text.lines().count()).unwrap_or(i32::MAX),
+        lines: i32::try_from(text.lines().count()).unwrap_or(i32::MAX),
         parts: i32::try_from(parts.len()).unwrap_or(i32::MAX),
         terms,
         file,

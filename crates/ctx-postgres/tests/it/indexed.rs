@@ -77,3 +77,27 @@ async fn whatever_a_request_is_told_of_a_file_it_is_known_of_which_text() {
     store.passages(&asked("take", 9)).await.unwrap();
     assert_eq!(store.indexed("a.rs"), None, "it is for no request");
 }
+
+#[tokio::test]
+async fn lines_of_any_ends_are_numbered_as_files_are_read() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    for text in [
+        "fn take() {}\n\nfn give() {}\n",
+        "fn take() {}\r\rfn give() {}\r",
+        "fn take() {}\r\n\r\nfn give() {}\r\n",
+        "\u{feff}fn take() {}\r\rfn give() {}",
+    ] {
+        store.ingest(texts([("a.rs", text)])).await.unwrap();
+        assert_eq!(
+            store.text("a.rs").await.unwrap().as_deref(),
+            Some(text),
+            "it is kept as it is"
+        );
+        let found = store.definitions(&["give".to_owned()], 9).await.unwrap();
+        let spans: Vec<_> = found[0].iter().map(|it| it.span.start()).collect();
+        assert_eq!(spans, [3], "{text:?}");
+        let found = store.passages(&asked("give", 9)).await.unwrap();
+        assert_eq!(found[0].span.start(), 3, "{text:?}");
+    }
+}
