@@ -41,7 +41,7 @@ pub enum AssembleError {
     #[error(transparent)]
     Tokens(#[from] TokensError),
     /// The previous context does not have the digest that was given with it.
-    #[error("the previous context is not the text of digest {digest}")]
+    #[error("the text of the previous context does not have the digest {digest}")]
     PreviousDigest {
         /// The digest given.
         digest: String,

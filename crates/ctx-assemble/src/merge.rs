@@ -99,8 +99,9 @@ fn mismatch(chunk: &Chunk, lines: usize) -> Option<Warning> {
     if chunk.full_span().is_some() {
         return None;
     }
-    let detail =
-        format!("lines {span} do not stand once in the expanded context, whose lines are not told");
+    let detail = format!(
+        "lines {span} do not occur exactly once in the expanded context, whose own lines are not given"
+    );
     Some(Warning::new(WarningCode::SpanMismatch, detail).of(&*chunk.id))
 }
 
@@ -246,6 +247,6 @@ fn contradiction(chunk: &Chunk, span: LineSpan) -> Warning {
 
 fn disagreement(chunk: &Chunk, open: &Open<'_>) -> Warning {
     let other = &open.parts[0].id;
-    let detail = format!("its lines overlap those of {other:?}, with other text");
+    let detail = format!("its lines overlap those of {other:?}, with different text");
     Warning::new(WarningCode::OverlapConflict, detail).of(&*chunk.id)
 }

@@ -359,7 +359,7 @@ impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
             } else {
                 "the separator or footer begins with '/'"
             };
-            let detail = format!("{what}, so some tokens may be kept in hand");
+            let detail = format!("{what}, so some tokens may stay unused");
             warnings.push(Warning::new(WarningCode::UnsafeJoint, detail));
         }
         let read = self.pieces().zip(readings);

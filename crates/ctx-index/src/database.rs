@@ -105,7 +105,7 @@ fn refuse_writable(path: &Path) -> Result<(), Fault> {
     if open_no_link(path, File::options().append(true)).is_err() {
         return Ok(());
     }
-    let what = format!("{} says that it must not be written", name_of(path));
+    let what = format!("{} is marked as read-only", name_of(path));
     Err(Fault::Damaged { what })
 }
 

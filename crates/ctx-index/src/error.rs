@@ -26,7 +26,7 @@ const SHOWN: usize = 3;
 #[non_exhaustive]
 pub enum IndexError {
     /// The folder to be indexed cannot be opened.
-    #[error("open what is to be indexed")]
+    #[error("open the folder to index")]
     Root(#[from] ctx_source::SourceError),
     /// The folder of the index cannot be created, read or written.
     #[error("use the index folder {}", folder.display())]
@@ -39,7 +39,7 @@ pub enum IndexError {
     },
     /// Something that does not belong to an index has the name of one of its files. It is left as
     /// it is.
-    #[error("use the index folder {}: {} in it is not of an index", folder.display(), join_first(found.iter().map(|it| it.display()), SHOWN))]
+    #[error("use the index folder {}: {} in it does not belong to an index", folder.display(), join_first(found.iter().map(|it| it.display()), SHOWN))]
     Foreign {
         /// The folder.
         folder: PathBuf,

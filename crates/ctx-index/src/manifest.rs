@@ -466,7 +466,7 @@ fn id_of(connection: &Connection) -> Result<Option<i64>, Fault> {
         return Ok(None);
     };
     let id = id.parse().map_err(|_| Fault::Damaged {
-        what: "its manifest has an id that is none".to_owned(),
+        what: "its manifest has an invalid id".to_owned(),
     })?;
     Ok(Some(id))
 }

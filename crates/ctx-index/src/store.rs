@@ -227,7 +227,7 @@ fn with_damage(error: Fault, damage: Option<Fault>, folder: &Path) -> Fault {
     };
     let why = error.describe(folder);
     Fault::Damaged {
-        what: format!("{damage}, and it cannot be begun anew: failed to {why}"),
+        what: format!("{damage}, and it cannot be rebuilt: failed to {why}"),
     }
 }
 

@@ -180,7 +180,7 @@ fn refused(root: &Path, mut error: notify::Error) -> IndexError {
     let folder = paths.first().filter(|it| *it != root);
     let why = match folder {
         _ if matches!(error.kind, notify::ErrorKind::MaxFilesWatch) => {
-            "each folder takes a watch, and the system has no more to give".to_owned()
+            "each folder needs a watch, and the system has no more".to_owned()
         }
         Some(folder) => format!("{}: {error}", folder.display()),
         None => error.to_string(),
@@ -441,7 +441,7 @@ mod tests {
             ctx_model::error_chain(&refused(Path::new("/a"), error))
         };
         let closed = || notify::ErrorKind::Io(std::io::ErrorKind::PermissionDenied.into());
-        let no_more = "each folder takes a watch, and the system has no more to give";
+        let no_more = "each folder needs a watch, and the system has no more";
         for (told, why) in [
             (told(notify::ErrorKind::MaxFilesWatch, "/a/b"), no_more),
             (told(closed(), "/a/b"), "/a/b: permission denied"),

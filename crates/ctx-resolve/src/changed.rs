@@ -72,9 +72,11 @@ pub(crate) fn is_by_lines(chunk: &Chunk) -> bool {
 /// The message for a hit that was not found again.
 pub(crate) fn why(path: &str, chunk: &Chunk) -> String {
     match name_of(chunk) {
-        Some(name) => format!("{path} has changed since it was indexed, and has no {name:?} now"),
+        Some(name) => {
+            format!("{path} has changed since it was indexed, and no longer has {name:?}")
+        }
         None => {
-            format!("{path} has changed since it was indexed: which lines are meant is not known")
+            format!("{path} has changed since it was indexed: its lines cannot be found again")
         }
     }
 }

@@ -46,7 +46,8 @@ fn whole(chunk: &mut Chunk) -> Option<Warning> {
         Some(text.bytes().map(mask).collect())
     });
     let path = chunk.path.as_deref().unwrap_or_default();
-    let detail = format!("{path:?} is a file of keys or settings, as its name says: all is masked");
+    let detail =
+        format!("{path:?} is a file of keys or settings, as its name says: all of it is masked");
     is_there.then(|| Warning::new(WarningCode::Masked, detail).of(&*chunk.id))
 }
 

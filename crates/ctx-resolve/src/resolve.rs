@@ -360,7 +360,7 @@ impl Resolver {
         let around = stored.around(text, span);
         stored.hide((path, chunk), text, span, around);
         if stored.is_wider() && around.is_none() {
-            let detail = format!("shown without its expanded context: {path} does not say it");
+            let detail = format!("shown without its expanded context, which is not in {path}");
             warnings.push(Warning::new(WarningCode::Stale, detail).of(&*chunk.id));
         }
         chunk.expanded_context = around.and_then(|it| slice(text, it)).map(str::to_owned);
@@ -560,7 +560,7 @@ fn found_at(
         }
         Located::Unverified { text, span, why } => {
             let unverified = why.map(|why| {
-                let detail = format!("whether {path} has changed is unknown: {why}");
+                let detail = format!("it is unknown whether {path} has changed: {why}");
                 Warning::new(WarningCode::Unverified, detail)
             });
             let from = told.filter(|it| *it != span);

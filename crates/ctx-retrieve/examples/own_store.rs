@@ -127,7 +127,7 @@ async fn main() {
         for report in answer.reports {
             if let Some(why) = report.failure {
                 println!(
-                    "  {} has no say: {}",
+                    "  {} failed: {}",
                     report.strategy.as_str(),
                     why.on_one_line()
                 );

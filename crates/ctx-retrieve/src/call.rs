@@ -86,7 +86,7 @@ pub fn call_port<T: Send + 'static>(
 }
 
 fn late<T>() -> PortResult<T> {
-    Err(PortError::new("it was late").transient())
+    Err(PortError::new("it took too long").transient())
 }
 
 fn ended<T>(why: TaskFailed) -> PortResult<T> {

@@ -14,10 +14,10 @@ use crate::ports::waited_for;
 #[non_exhaustive]
 pub enum FeedbackError {
     /// The handle is malformed.
-    #[error("read the feedback handle: it is not of the form that contexts give out")]
+    #[error("read the feedback handle: it is malformed")]
     Malformed,
     /// The handle was not issued by this service, or was issued to another owner.
-    #[error("accept the feedback handle: it was not given to this user")]
+    #[error("accept the feedback handle: it was not issued to this user")]
     Forged,
     /// The handle has expired.
     #[error("accept the feedback handle: it has expired")]
@@ -26,9 +26,7 @@ pub enum FeedbackError {
     #[error("count the feedback: it was given before")]
     Repeated,
     /// The service has no signing key and issues no handles.
-    #[error(
-        "accept the feedback handle: none is given out here, as there is no secret to sign it by"
-    )]
+    #[error("accept the feedback handle: this service has no signing key and issues none")]
     NoSigningKey,
     /// There is no store for votes.
     #[error("keep the feedback: there is no store for it")]

@@ -248,7 +248,7 @@ impl Ports {
         let search = self.search.clone().filter(|_| !mentions.is_empty());
         let look_up = LookUp::new(mentions);
         let why = match search {
-            Some(_) => "the store did not tell whether there is such a thing",
+            Some(_) => "the store did not answer whether it exists",
             None => "there is no store to look it up in",
         };
         let asking = look_up.clone();

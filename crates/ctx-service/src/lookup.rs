@@ -194,7 +194,7 @@ impl Known {
     fn find(&self, mention: &Mention) -> Result<Found, Unasked> {
         let text = &mention.text;
         Ok(match &mention.what {
-            What::Label => Err("the context has no source of that id".to_owned()),
+            What::Label => Err("the context has no source with that id".to_owned()),
             What::File { path, lines } => match self.path(text, path, *lines)? {
                 // `Session.close` may be a symbol.
                 Err(why) if lines.is_none() && !text.contains(['/', '\\']) => {
@@ -255,13 +255,15 @@ impl Known {
         let Files { first, exact } = files.ok_or_else(|| Unasked::End(path.to_owned()))?;
         let found = match (exact, first.as_slice()) {
             (Some(exact), _) => exact,
-            (None, []) => return Ok(Err("no indexed file or symbol is called so".to_owned())),
+            (None, []) => return Ok(Err("no indexed file or symbol has this name".to_owned())),
             (None, [one, ..]) if first.len() > MOST_FILES => {
                 let count = match first.len() {
                     count @ ..=COUNTED => count.to_string(),
                     _ => format!("more than {COUNTED}"),
                 };
-                return Ok(Err(format!("{count} files end so, such as {one}")));
+                return Ok(Err(format!(
+                    "{count} files have paths that end so, such as {one}"
+                )));
             }
             (None, [one, ..]) => one,
         };
@@ -280,7 +282,7 @@ impl Known {
             .map(|it| it.trim_end_matches('-').trim());
         let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
         let Some((&last, scopes)) = segments.split_last() else {
-            return Ok(Err("it is no name".to_owned()));
+            return Ok(Err("it is not a name".to_owned()));
         };
         let all = self.symbols.get(last);
         let all = all.ok_or_else(|| Unasked::Name(last.to_owned()))?;
@@ -299,18 +301,15 @@ impl Known {
         let is_all = all.len() < self.most;
         if hits.is_empty() {
             return Ok(Err(if is_all {
-                "no indexed file or symbol is called so".to_owned()
+                "no indexed file or symbol has this name".to_owned()
             } else {
-                format!(
-                    "none of {} symbols that were looked at is called so",
-                    all.len()
-                )
+                format!("none of the {} symbols looked at has this name", all.len())
             }));
         }
         if hits.len() > MOST_SYMBOLS {
             let (first, more) = (hits[0], if is_all { "" } else { " or more" });
             return Ok(Err(format!(
-                "{}{more} symbols are called so, such as that of {}:{}",
+                "{}{more} symbols have this name, such as that in {}:{}",
                 hits.len(),
                 first.path,
                 first.span.start()

@@ -148,7 +148,7 @@ impl Mention {
             return Err("it is blank");
         }
         if text.len() > LONGEST {
-            return Err("it is too long to be the name of anything");
+            return Err("it is too long to be a name");
         }
         if text.contains(char::is_control) {
             return Err("it has a control character in it");
@@ -641,7 +641,7 @@ mod tests {
         let expected = [
             ("  ", "it is blank"),
             ("a\u{1b}b", "it has a control character in it"),
-            (&cut, "it is too long to be the name of anything"),
+            (&cut, "it is too long to be a name"),
         ];
         assert_eq!(found, expected);
     }

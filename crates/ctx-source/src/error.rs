@@ -116,7 +116,7 @@ pub enum PathFault {
     #[error("names no file")]
     Empty,
     /// It begins at the root of the file system, or of a drive.
-    #[error("is absolute, where a path within the folder is wanted")]
+    #[error("is absolute, but must be relative to the folder")]
     Absolute,
     /// It has a `..` in it.
     #[error("has a \"..\" in it")]

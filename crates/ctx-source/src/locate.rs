@@ -153,7 +153,7 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
         None => Located::Stale {
             content: content.to_owned(),
             why: match text.slice(span) {
-                Some(_) => format!("lines {span} say something else now"),
+                Some(_) => format!("lines {span} have changed"),
                 None => too_short(&text, span),
             },
         },
@@ -351,7 +351,7 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
             why: match text.slice(span) {
                 // Hashes of other algorithms have the same form.
                 Some(_) => {
-                    format!("lines {span} say something else now, or the hash is not BLAKE3")
+                    format!("lines {span} have changed, or the hash is not BLAKE3")
                 }
                 None => too_short(&text, span),
             },

@@ -223,17 +223,17 @@ pub enum WalkLimit {
     Path,
     /// [`WalkOptions::entries`].
     #[error(
-        "the walk ended here and looked at nothing after it, having met {0} names; give a folder with fewer, or have an ignore file leave some out"
+        "the walk ended here, after {0} names, and skipped the rest; give a smaller folder, or exclude files by an ignore file"
     )]
     Entries(usize),
     /// [`WalkOptions::path_bytes`].
     #[error(
-        "the walk ended here and looked at nothing after it, having met {0} bytes of paths; give a folder with fewer, or have an ignore file leave some out"
+        "the walk ended here, after {0} bytes of paths, and skipped the rest; give a smaller folder, or exclude files by an ignore file"
     )]
     PathBytes(usize),
     /// [`WalkOptions::time`].
     #[error(
-        "the walk ended here and looked at nothing after it, having taken {} s; give a folder with fewer files, or have an ignore file leave some out",
+        "the walk ended here, after {} s, and skipped the rest; give a smaller folder, or exclude files by an ignore file",
         .0.as_secs()
     )]
     Time(Duration),

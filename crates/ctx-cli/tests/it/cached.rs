@@ -259,7 +259,7 @@ fn files_that_are_not_of_an_index_are_left_and_reported() {
     assert_eq!(pruned.code, 1, "{pruned:?}");
     assert_eq!(pruned.stdout, "0 indexes removed, 0 bytes\n");
     for part in [
-        "novel.md in it is not of an index",
+        "novel.md in it does not belong to an index",
         "1111: there is no index in it",
         "2222: there is no index in it",
     ] {

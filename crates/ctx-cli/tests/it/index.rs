@@ -843,7 +843,7 @@ mod unix {
         if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
             run.fails(
                 1,
-                &["not a database", "cannot be begun anew", "ermission denied"],
+                &["not a database", "cannot be rebuilt", "ermission denied"],
             );
         }
         open(asked.cache.path());

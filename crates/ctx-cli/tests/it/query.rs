@@ -623,7 +623,7 @@ fn moved_code_is_shown_at_its_new_place_and_missing_code_reported() {
     let note = "left out 1 part of files that have changed or cannot be read (-v names them)";
     assert!(gone.stderr.contains(note), "{gone:?}");
     let told = asked.run(&["query", "charge card", "--no-index-update", "-v"]);
-    let why = "pay.py has changed since it was indexed, and has no \"charge_card\" now";
+    let why = "pay.py has changed since it was indexed, and no longer has \"charge_card\"";
     assert!(told.stderr.contains(why), "{told:?}");
 }
 

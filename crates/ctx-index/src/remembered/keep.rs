@@ -136,7 +136,7 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
     match find(folder, Access::Write)? {
         Found::Whole(remembered) => Ok((remembered, source.tell(&taken, aside.as_deref()))),
         _ => Err(Fault::Damaged {
-            what: "what is remembered was removed meanwhile".to_owned(),
+            what: "the remembered data was removed meanwhile".to_owned(),
         }),
     }
 }
@@ -212,7 +212,7 @@ fn journal(path: &Path) -> PathBuf {
 
 fn unusable(error: Fault, folder: &Path) -> String {
     format!(
-        "what is remembered cannot be used: failed to {}",
+        "the remembered data cannot be used: failed to {}",
         error.describe(folder)
     )
 }

@@ -285,7 +285,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
         })?;
     }
     if found != written {
-        let what = "some of what is remembered is missing".to_owned();
+        let what = "some of the remembered data is missing".to_owned();
         return Err(Fault::Damaged { what });
     }
     Ok(())

@@ -104,13 +104,13 @@ impl Source {
         let fault = match &self.kind {
             Kind::Nothing => return None,
             Kind::Manifest if !taken.has_lost => return None,
-            Kind::Gone => return Some("what was remembered is gone".to_owned()),
+            Kind::Gone => return Some("the remembered data is gone".to_owned()),
             Kind::Manifest => "some of it cannot be read",
             Kind::Damaged(fault) => fault,
         };
         let aside = aside.unwrap_or(&self.path).display();
         Some(format!(
-            "what was remembered is damaged: {fault}; {} entries are taken along, and all of it is kept as {aside}",
+            "the remembered data is damaged: {fault}; {} entries were recovered, and the damaged file is kept as {aside}",
             taken.entries
         ))
     }

@@ -377,7 +377,7 @@ fn a_root_that_is_not_there_is_an_error() {
     let result = Index::open(&fixture.path("none"), &fixture.folder(), Options::default());
     let error = result.expect_err("opened");
     assert!(matches!(error, IndexError::Root(_)));
-    assert_eq!(error.to_string(), "open what is to be indexed");
+    assert_eq!(error.to_string(), "open the folder to index");
     let source = error.source().expect("it has a cause").to_string();
     let path = fixture.path("none");
     assert_eq!(source, format!("the folder {path:?} cannot be opened"));

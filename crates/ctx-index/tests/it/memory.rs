@@ -142,7 +142,7 @@ fn damaged_remembered_data_is_set_aside_and_the_index_goes_on() {
     let kept = kept(&fixture.folder());
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert!(loss.contains(&kept[0].display().to_string()), "{loss}");
-    assert!(loss.contains("0 entries are taken along"), "{loss}");
+    assert!(loss.contains("0 entries were recovered"), "{loss}");
     assert_eq!(fs::read(&kept[0]).unwrap(), garbage);
     assert_eq!(contents(&index), expected);
     assert_eq!(update(&index).changed, 0);
@@ -248,7 +248,7 @@ fn lost_remembered_data_is_reported() {
         }
         let index = fixture.reopen();
         assert_eq!(rebuilt(&index), None);
-        assert_eq!(index.loss(), Some("what was remembered is gone"));
+        assert_eq!(index.loss(), Some("the remembered data is gone"));
         drop(index);
         assert_eq!(fixture.open().loss(), None);
     }

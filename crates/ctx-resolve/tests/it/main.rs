@@ -717,8 +717,8 @@ fn a_definition_is_found_again_in_a_file_changed_since_it_was_indexed() {
         told,
         [
             "area moved: lines 3-6 of app/shapes.py are lines 6-9 now",
-            "gone stale: app/shapes.py has changed since it was indexed, and has no \"unused\" now",
-            "nameless stale: app/shapes.py has changed since it was indexed: which lines are meant is not known",
+            "gone stale: app/shapes.py has changed since it was indexed, and no longer has \"unused\"",
+            "nameless stale: app/shapes.py has changed since it was indexed: its lines cannot be found again",
         ]
     );
 }

@@ -200,7 +200,7 @@ fn a_hash_of_what_is_masked_is_not_compared_and_that_is_reported() {
     for other in ["0".repeat(64), blake3(&text), blake3("one\n")] {
         let resolved = by(&other);
         assert_eq!(told(&resolved), [("a", "unverified"), ("a", "masked")]);
-        let why = "whether a.yml has changed is unknown: it has masked secrets, and the hash is not of its masked text";
+        let why = "it is unknown whether a.yml has changed: it has masked secrets, and the hash is not of its masked text";
         assert_eq!(resolved.warnings[0].detail, why);
     }
     // No hash, as a number of git is none, is not compared anywhere.

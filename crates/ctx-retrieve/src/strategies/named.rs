@@ -185,14 +185,14 @@ fn may_fit_more(
     let mut told = Vec::new();
     if let Some(most) = looked_at {
         told.push(format!(
-            "was looked for among the {most} files whose paths have most of its words"
+            "was searched only in the {most} files whose paths have most of its words"
         ));
     }
     if fitting > MOST_BELOW {
         told.push(if taken < fitting {
-            format!("fits {fitting} files, of which the first {taken} were taken")
+            format!("matches {fitting} files, of which the first {taken} are used")
         } else {
-            format!("fits {fitting} files, too many to be meant")
+            format!("matches {fitting} files, too many to be used")
         });
     }
     let detail = format!("the pattern {pattern} {}", told.join(", and "));

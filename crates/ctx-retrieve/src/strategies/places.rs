@@ -367,7 +367,7 @@ fn no_call(frames: &[Frame]) -> Option<Warning> {
         return None;
     }
     let detail = format!(
-        "no call of the trace is found here: {}",
+        "no call of the stack trace is found here: {}",
         join_first(&told, MOST_NAMED)
     );
     Some(Warning::new(WarningCode::NoSuchCall, detail))

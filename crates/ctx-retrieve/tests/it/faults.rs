@@ -128,7 +128,7 @@ async fn a_store_that_has_texts_alone_fails_nobody() {
     assert_eq!(paths(&retrieved), ["a.md"]);
 }
 
-const LATE: Option<&str> = Some("it was late");
+const LATE: Option<&str> = Some("it took too long");
 
 #[tokio::test]
 async fn a_strategy_that_fails_is_reported_and_has_no_say() {

@@ -630,7 +630,7 @@ async fn that_no_call_of_a_trace_is_found_is_told_once() {
     let told = details(&ask(library(), &report, &options()).await);
     assert_eq!(
         told,
-        ["no call of the trace is found here: /app/a.py, /app/b.py, /app/c.py and 1 more"]
+        ["no call of the stack trace is found here: /app/a.py, /app/b.py, /app/c.py and 1 more"]
     );
     // One that is found is enough, and so is a line that is named.
     let found = format!("{report}\n  File \"/x/src/proxy.py\", line 41, in <module>\n");
@@ -1559,9 +1559,9 @@ async fn that_a_pattern_may_fit_more_files_is_told() {
     };
     let limited = |detail: &str| vec![("pattern_limited".to_owned(), detail.to_owned())];
     let question = "which *.cc files are there";
-    let first = "the pattern *.cc fits 110 files, of which the first 100 were taken";
+    let first = "the pattern *.cc matches 110 files, of which the first 100 are used";
     assert_eq!(told(110, question).await, limited(first));
-    let many = "the pattern *.cc fits 110 files, too many to be meant";
+    let many = "the pattern *.cc matches 110 files, too many to be used";
     let asks_more = "which *.cc files speak of owls";
     assert_eq!(told(110, asks_more).await, limited(many));
     assert_eq!(told(90, asks_more).await, []);

@@ -38,7 +38,7 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
     let retrieved = scope.within(ask(store, "take_all", &options)).await;
     assert_eq!(
         failure(&retrieved, Strategy::Text).as_deref(),
-        Some("it was late")
+        Some("it took too long")
     );
     thread::sleep(Duration::from_millis(100));
     assert!(left.upgrade().is_some(), "it computes still");
@@ -168,7 +168,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
             [first, second]
         };
         for (answer, took) in TaskScope::default().on_one_thread(work).await.unwrap() {
-            assert_eq!(answer, Err(PortError::new("it was late")));
+            assert_eq!(answer, Err(PortError::new("it took too long")));
             assert!(took >= limit);
         }
     }

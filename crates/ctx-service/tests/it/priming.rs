@@ -202,14 +202,17 @@ async fn missing_references_are_reported() {
         )
         .await
         .context;
-    let none = "no indexed file or symbol is called so";
+    let none = "no indexed file or symbol has this name";
     unresolved(
         &context,
         &[
             ("../x.rs", none),
             ("/etc/passwd", none),
-            ("fil-000000", "the context has no source of that id"),
-            ("guide.md", "2 files end so, such as docs/guide.md"),
+            ("fil-000000", "the context has no source with that id"),
+            (
+                "guide.md",
+                "2 files have paths that end so, such as docs/guide.md",
+            ),
             ("none.rs:9-3", none),
             ("nothing", none),
             ("src/server.rs:9-3", "lines 9-3 are reversed"),
@@ -257,7 +260,7 @@ async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
             .prime(Some("u"), "header", &asked, &Control::default())
             .await
             .unwrap();
-        let none = "the context has no source of that id";
+        let none = "the context has no source with that id";
         unresolved(&elsewhere.context, &[(&cited.id, none)]);
         write(
             world.folder.path(),
@@ -368,7 +371,7 @@ async fn a_message_is_named_however_long_ago_it_was_said() {
         "{turns:?}"
     );
     let context = world.prime("what of @m99?").await.context;
-    let none = "no indexed file or symbol is called so";
+    let none = "no indexed file or symbol has this name";
     unresolved(&context, &[("m99", none)]);
 }
 
@@ -984,7 +987,7 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
         .map(|it| (it.source, it.error.on_one_line(), it.error.is_transient()))
         .collect();
     let broken = "read: the disk is on fire".to_owned();
-    let late = "it was late".to_owned();
+    let late = "it took too long".to_owned();
     assert_eq!(
         failures,
         [
@@ -1010,15 +1013,15 @@ async fn an_exact_path_is_named_however_many_paths_end_with_it() {
         .prime("@package.json @session::new @new.rs @new @90::new")
         .await
         .context;
-    let symbols = "162 symbols are called so, such as that of apps/10/package.json:1";
+    let symbols = "162 symbols have this name, such as that in apps/10/package.json:1";
     unresolved(
         &context,
         &[
-            ("90::new", "no indexed file or symbol is called so"),
+            ("90::new", "no indexed file or symbol has this name"),
             ("new", symbols),
             (
                 "new.rs",
-                "more than 16 files end so, such as apps/10/new.rs",
+                "more than 16 files have paths that end so, such as apps/10/new.rs",
             ),
         ],
     );
@@ -1053,7 +1056,7 @@ async fn a_whole_path_goes_before_symbols_and_these_before_its_end() {
     let context = world.prime("@./steps").await.context;
     unresolved(
         &context,
-        &[("./steps", "no indexed file or symbol is called so")],
+        &[("./steps", "no indexed file or symbol has this name")],
     );
 }
 
@@ -1114,11 +1117,11 @@ async fn symbols_that_a_store_cuts_do_not_pass_for_all() {
         let context = world.prime("@new @90::new").await.context;
         unresolved(&context, expected);
     };
-    let symbols = "symbols are called so, such as that of apps/10/new.rs:1";
-    let none = "no indexed file or symbol is called so";
+    let symbols = "symbols have this name, such as that in apps/10/new.rs:1";
+    let none = "no indexed file or symbol has this name";
     told(&[("90::new", none), ("new", &format!("80 {symbols}"))]).await;
     world.store.longest.store(20, Ordering::Relaxed);
-    let none = "none of 20 symbols that were looked at is called so";
+    let none = "none of the 20 symbols looked at has this name";
     told(&[("90::new", none), ("new", &format!("20 or more {symbols}"))]).await;
 }
 
@@ -1157,12 +1160,12 @@ async fn references_found_in_time_are_shown_and_the_others_reported() {
         .prime_with("@src/server.rs and @parse_body", &late)
         .await
         .context;
-    let why = "the store did not tell whether there is such a thing";
+    let why = "the store did not answer whether it exists";
     unresolved(&context, &[("parse_body", why)]);
     assert!(context.unresolved[0].is_unavailable);
     assert!(context.built.context.contains("accept(port)"));
     let is_late = (context.failures.iter())
-        .any(|it| it.source == Source::References && it.error.on_one_line() == "it was late");
+        .any(|it| it.source == Source::References && it.error.on_one_line() == "it took too long");
     assert!(is_late, "{:?}", context.failures);
 }
 

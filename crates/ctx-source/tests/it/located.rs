@@ -126,7 +126,7 @@ fn a_hit_whose_text_left_the_file_is_stale() {
     match sources.locate(said("fn b() {\n    three();\n}", 5, 7)) {
         Located::Stale { content, why } => {
             assert_eq!(content, "fn b() {\n    three();\n}");
-            assert_eq!(why, "lines 5-7 say something else now");
+            assert_eq!(why, "lines 5-7 have changed");
         }
         other => panic!("{other:?}"),
     }
@@ -203,7 +203,7 @@ fn a_hash_is_as_good_as_the_text_but_for_showing_it() {
     }
     // One of another kind has as many digits.
     let other = "0123456789abcdef".repeat(4);
-    let why = "lines 5-7 say something else now, or the hash is not BLAKE3".to_owned();
+    let why = "lines 5-7 have changed, or the hash is not BLAKE3".to_owned();
     let located = sources.locate(by_hash(&other, 5, 7));
     assert_eq!(located, Located::Unavailable { why });
     // A number of git, one of another length, or a version is no hash of anything here.
