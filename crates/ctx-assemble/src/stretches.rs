@@ -18,7 +18,7 @@ pub(crate) struct Stretches {
     /// The lines of the unit, if several chunks were merged.
     span: Option<LineSpan>,
     first_line: String,
-    /// The indices of lines at which a part begins, or the one before ends; ascending.
+    /// The indices of lines at which a part, or its last line, begins or ends; ascending.
     breaks: Vec<usize>,
     /// The block that shows all parts, without its head. Empty until it was weighed.
     text: String,
@@ -58,8 +58,9 @@ impl Stretches {
         self.breaks.clear();
         for part in merged.parts.iter().filter_map(|part| part.span) {
             let start = (part.start() - span.start()) as usize;
-            self.breaks.push(start);
-            self.breaks.push(start + part.line_count() as usize);
+            let end = start + part.line_count() as usize;
+            // A part by itself may end with an empty line: it is then known up to its last line.
+            self.breaks.extend([start, end - 1, end]);
         }
         self.breaks.sort_unstable();
         self.breaks.dedup();

@@ -724,7 +724,7 @@ fn damaged_remembered_data_is_set_aside_and_reported() {
     assert_eq!(run.ok(), first.ok());
     let aside = folder.join("remembered.damaged-1.db");
     for part in [
-        "warning: what was remembered is damaged",
+        "warning: the remembered data is damaged",
         aside.to_str().unwrap(),
     ] {
         assert!(run.stderr.contains(part), "{run:?}");
