@@ -1044,7 +1044,7 @@ async fn a_whole_path_goes_before_symbols_and_these_before_its_end() {
         ("@./build", "build:1"),
         ("@steps::build", "src/steps.rs:1"),
         ("@Build", "src/steps.rs:1"),
-        ("@serve", "src/steps.rs:5"),
+        ("@serve", "src/steps.rs:1"),
         ("@tools/serve", "tools/serve:1"),
         ("@./serve", "tools/serve:1"),
     ] {
@@ -1073,7 +1073,6 @@ async fn a_file_is_named_by_its_path_whatever_that_looks_like() {
     ]);
     for (reference, expected) in [
         ("@scope/pkg.ts", "@scope/pkg.ts:1"),
-        ("@scope/pkg.ts:2-3", "@scope/pkg.ts:2"),
         ("src/scope/pkg.ts", "src/scope/pkg.ts:1"),
         ("@types/node.d.ts", "libs/@types/node.d.ts:1"),
         ("notes:2", "notes:2:1"),
@@ -1088,6 +1087,9 @@ async fn a_file_is_named_by_its_path_whatever_that_looks_like() {
             assert_eq!(named, [expected], "{reference} {message}");
         }
     }
+    let lines = options().with_references(vec!["@scope/pkg.ts:2-3".to_owned()]);
+    let context = world.prime_with("", &lines).await.context;
+    assert_eq!(sources(&context, Origin::Reference), ["@scope/pkg.ts:2"]);
     let context = world.prime("Is it @scope/pkg.ts?").await.context;
     assert_eq!(sources(&context, Origin::Reference), ["@scope/pkg.ts:1"]);
 }
