@@ -112,7 +112,12 @@ impl Snippets {
         let segments = self.segments(text);
         let worth = self.worth(&segments);
         let mut best: Option<(f64, Range<usize>)> = None;
-        let mut offer = |score: f64, window: Range<usize>| {
+        let mut offer = |found: Found, window: Range<usize>| {
+            // A phrase of stop words says nothing without a term.
+            if found.terms == 0 {
+                return;
+            }
+            let score = worth.of(found);
             let is_better = best.as_ref().map_or(score > 0.0, |(most, known)| {
                 score > *most || score >= *most && window.len() < known.len()
             });
@@ -121,12 +126,12 @@ impl Snippets {
             }
         };
         for (at, segment) in segments.iter().enumerate() {
-            offer(worth.of(segment.found), at..at + 1);
+            offer(segment.found, at..at + 1);
             let next = segments.get(at + 1);
             if let Some(next) = next.filter(|it| segment.is_before(it)) {
                 let mut both = segment.found.with(next.found);
                 both.phrases |= next.across;
-                offer(worth.of(both), at..at + 2);
+                offer(both, at..at + 2);
             }
         }
         let (_, window) = best?;

@@ -143,6 +143,16 @@ fn of_a_long_line_the_piece_that_fits_is_shown() {
     assert!(marked(&found).ends_with("[needle] , [thread]"), "{found:?}");
 }
 
+#[test]
+fn a_phrase_of_stop_words_counts_only_beside_a_term() {
+    // The word of 70 digits is too long for a term, so that the question has none.
+    let question = format!("{} is a", "0123456789".repeat(7));
+    assert_eq!(snippet(&question, "is a\n"), None);
+    let text = "alpha\nto do\nalpha is to do";
+    let found = snippet("where is alpha \"to do\"", text).unwrap();
+    assert_eq!(marked(&found), "[alpha] is to do");
+}
+
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "alpha",
