@@ -203,10 +203,8 @@ impl Asked {
         let Some(phrase) = phrase.filter(|it| it.may_be_in(text, &|| true)) else {
             return Cow::Borrowed(text);
         };
-        let is_example = |line: &str| {
-            let plain = plain(line);
-            plain.contains(&phrase.plain) && bare(&plain) != bare(&phrase.plain)
-        };
+        let is_example =
+            |line: &str| !phrase.is_all_of(line) && plain(line).contains(&phrase.plain);
         let others = text.split_inclusive('\n').filter(|it| !is_example(it));
         Cow::Owned(others.collect())
     }
@@ -252,7 +250,9 @@ impl Phrase {
             match self.form {
                 Form::Text => ends.next().is_some(),
                 Form::Option => ends.any(|behind| !behind.starts_with(is_of_option)),
-                Form::Question => ends.next().is_some() && self.is_line_of(text.full),
+                Form::Question => {
+                    ends.next().is_some() && text.full.lines().any(|it| self.is_all_of(it))
+                }
             }
         }
     }
@@ -265,15 +265,13 @@ impl Phrase {
         has_words() || may_hide_one()
     }
 
-    /// Whether a line of `text` has it and nothing else but marks around it.
-    fn is_line_of(&self, text: &str) -> bool {
-        let own = bare(&self.plain);
-        let mut lines = text.lines().filter(|it| it.len() <= 2 * LONG);
-        lines.any(|line| {
+    /// Whether `line` has it and nothing else but marks around it and a `Q:`.
+    fn is_all_of(&self, line: &str) -> bool {
+        line.len() <= 2 * LONG && {
             let line = bare(line);
             let line = line.strip_prefix("Q:").unwrap_or(line);
-            plain(line) == own
-        })
+            plain(line) == bare(&self.plain)
+        }
     }
 }
 
@@ -387,6 +385,8 @@ mod tests {
         let text = "## How do I reset it?\n\nAsk \"how do I  reset it?\" aloud.\nWait.\n";
         let told = asked.without_examples(text);
         assert_eq!(told, "## How do I reset it?\n\nWait.\n");
+        let listed = "* **Q: how do I reset it?**\n";
+        assert_eq!(asked.without_examples(listed), listed);
         let other = Asked::of(&Query::analyse("is there a file to reset"));
         assert_eq!(
             other.without_examples("is there a file to reset?"),
