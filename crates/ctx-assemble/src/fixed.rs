@@ -1,6 +1,6 @@
 //! The price of everything but the chunks.
 
-use ctx_budget::{BudgetError, Capacity, Reservation};
+use ctx_budget::{Capacity, Reservation};
 use ctx_format::Notice;
 use ctx_model::{BuildOptions, Tokens};
 use smallvec::SmallVec;
@@ -179,28 +179,36 @@ impl Fixed {
         self.separator.weight + self.source_separator.weight
     }
 
-    /// The error that `least` tokens are needed, and `pinned` more.
-    pub(crate) fn too_small(
+    /// The weight of the last chunk, of which `weight` counts the separator that it does not have.
+    pub(crate) fn without_separator(&self, weight: u64) -> u64 {
+        weight.saturating_sub(self.spare())
+    }
+
+    /// The tokens of what is around the chunks, and of a notice of this weight.
+    pub(crate) fn count_around(&self, pricer: &Pricer<'_>, notice: u64) -> Tokens {
+        let weight = self.around().weight.saturating_add(notice);
+        pricer.counter.count_of(weight)
+    }
+
+    /// The parts of the `least` tokens around the chunks, with a notice of this weight.
+    pub(crate) fn parts(
         &self,
         pricer: &Pricer<'_>,
         options: &BuildOptions,
         least: Tokens,
-        pinned: Tokens,
-    ) -> BudgetError {
+        notice: u64,
+    ) -> Reservation {
         // Counts of parts may be rounded up to more than the count of the whole; then the parts are
         // reduced.
-        let tokens = |price: Price| pricer.counter.count_of(price.weight);
-        let header = tokens(self.open).min(least);
+        let header = pricer.counter.count_of(self.open.weight).min(least);
         let left = least.saturating_sub(header);
-        let of_all = self.notices.0.last().map(|it| it.1);
-        let notices = tokens(of_all.unwrap_or_default()).min(left);
-        let parts = Reservation {
+        let notices = pricer.counter.count_of(notice).min(left);
+        Reservation {
             header,
             footer: left.saturating_sub(notices),
             notices,
             reserve: options.reserve,
-        };
-        BudgetError::too_small(options.max_tokens, &parts, pinned)
+        }
     }
 }
 

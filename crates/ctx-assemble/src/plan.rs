@@ -526,23 +526,30 @@ impl Plan<'_, '_> {
     /// The error with the smallest budget that works: room for the empty context and the pinned
     /// chunks at their cheapest, or for everything without a notice.
     pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
+        let notice = self.fixed.notice(self.left_out(&self.cheapest_pins()));
         let with_pins = match self.pinned() {
             Ok(0) => self.least,
             Ok(pinned) => {
                 let weight = pinned.saturating_add(slack);
-                let notice = self.fixed.notice(self.left_out(&self.cheapest_pins()));
                 self.count_with(weight, notice).max(self.least)
             }
             Err(other) => return other.into(),
         };
-        let needed = self.full(slack).map_or(with_pins, |it| it.min(with_pins));
-        let least = self.least.min(needed);
+        let full = self.full(slack).filter(|&full| full <= with_pins);
+        let (needed, notice) = full.map_or((with_pins, notice), |full| (full, 0));
+        let largest_pin = self.largest_pin().filter(|it| it.tokens > Tokens::ZERO);
+        let around = largest_pin
+            .as_ref()
+            .map(|_| self.fixed.count_around(self.pricer, notice));
+        let least = around.unwrap_or(needed).min(needed);
+        let parts = self.fixed.parts(self.pricer, self.options, least, notice);
         let pinned = needed.saturating_sub(least);
-        let mut refusal = (self.fixed).too_small(self.pricer, self.options, least, pinned);
-        if let BudgetError::TooSmall { largest_pin, .. } = &mut refusal
-            && pinned > Tokens::ZERO
+        let mut refusal = BudgetError::too_small(self.options.max_tokens, &parts, pinned);
+        if let BudgetError::TooSmall {
+            largest_pin: pin, ..
+        } = &mut refusal
         {
-            *largest_pin = self.largest_pin();
+            *pin = largest_pin;
         }
         refusal.into()
     }
@@ -601,10 +608,9 @@ impl Plan<'_, '_> {
             (Some(path), None) => path.clone(),
             (None, _) => chunk.id.clone(),
         };
-        Some(Pin {
-            name,
-            tokens: self.pricer.counter.count_of(weight),
-        })
+        let weight = self.fixed.without_separator(weight);
+        let tokens = self.pricer.counter.count_of(weight);
+        Some(Pin { name, tokens })
     }
 }
 

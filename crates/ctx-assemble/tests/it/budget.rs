@@ -261,6 +261,19 @@ fn a_refusal_on_account_of_pins_names_the_largest() {
     assert!(error.to_string().contains(&told), "{error}");
     let error = try_build(&chunks[..1], &options(3)).expect_err("accepted");
     assert!(error.to_string().contains("for \"small\")"), "{error}");
+    // All of it is needed for the only chunk and its heading, and nothing has to be left out.
+    let alone = try_build(&chunks[1..2], &options(200)).expect_err("accepted");
+    let AssembleError::Budget(BudgetError::TooSmall {
+        largest_pin: Some(pin),
+        pinned,
+        notices,
+        ..
+    }) = &alone
+    else {
+        panic!("{alone}");
+    };
+    assert!(pin.tokens <= *pinned, "{alone}");
+    assert_eq!(*notices, Tokens::ZERO, "{alone}");
     // Nothing is pinned.
     let error = try_build(&chunks[2..], &options(1).with_header(Some(text))).expect_err("accepted");
     assert!(error.to_string().contains("pinned 0)"), "{error}");
