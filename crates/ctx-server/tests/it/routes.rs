@@ -1435,7 +1435,6 @@ fn no_budget_is_told_that_is_larger_than_a_request_may_have() {
 }
 
 /// Who reads it knows what to do.
-#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn problems_name_the_field_and_the_accepted_values() {
     let server = Running::embedded();
