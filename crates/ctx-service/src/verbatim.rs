@@ -204,7 +204,7 @@ impl Asked {
             return Cow::Borrowed(text);
         };
         let is_example =
-            |line: &str| !phrase.is_all_of(line) && plain(line).contains(&phrase.plain);
+            |line: &str| plain(line).contains(&phrase.plain) && !phrase.is_all_of(line);
         let others = text.split_inclusive('\n').filter(|it| !is_example(it));
         Cow::Owned(others.collect())
     }
