@@ -1,8 +1,7 @@
 //! Questions that are too long, or adversarial.
 
-use std::time::Duration;
-
 use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Snippets};
+use ctx_testkit::laws::linear;
 
 #[test]
 fn text_beyond_256_kib_is_not_read_and_reported() {
@@ -118,64 +117,13 @@ fn repeated(pattern: &str, length: usize) -> String {
     pattern.repeat(length / pattern.len())
 }
 
-/// What this thread has computed for, so far: other work on the machine does not count.
-#[cfg(unix)]
-fn clock() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap(),
-        u32::try_from(time.tv_nsec).unwrap(),
-    )
-}
-
-#[cfg(not(unix))]
-fn clock() -> Duration {
-    static START: std::sync::LazyLock<std::time::Instant> =
-        std::sync::LazyLock::new(std::time::Instant::now);
-    START.elapsed()
-}
-
-fn time_of(work: impl Fn()) -> Duration {
-    let start = clock();
-    work();
-    clock().saturating_sub(start)
-}
-
-/// Work that grows with the square of its input takes 256 times as long for 16 times as much: the
-/// ratio is generous to machines that do other things meanwhile. Up to 20 runs, of which the
-/// shortest count.
-#[track_caller]
-fn grows_with_its_length(name: &str, small: impl Fn(), large: impl Fn()) {
-    let (mut one, mut all) = (Duration::MAX, Duration::MAX);
-    for _ in 0..20 {
-        one = one.min(time_of(&small));
-        all = all.min(time_of(&large));
-        if all < one * 80 {
-            return;
-        }
-    }
-    panic!("{name}: {one:?} and {all:?}");
-}
-
-/// In bytes: a sixteenth of it is compared with all of it.
-fn length() -> usize {
-    if std::env::var_os("CTX_THOROUGH").is_some() {
-        250_000
-    } else {
-        60_000
-    }
-}
-
 #[track_caller]
 fn analysis_is_linear(before: &str) {
     for (name, pattern) in HOSTILE {
-        let small = before.to_owned() + &repeated(pattern, length() / 16);
-        let large = before.to_owned() + &repeated(pattern, length());
-        grows_with_its_length(
-            &format!("{name} after {before:?}"),
-            || drop(Query::analyse(&small)),
-            || drop(Query::analyse(&large)),
-        );
+        let text = |n: usize| before.to_owned() + &repeated(pattern, n);
+        linear(&format!("{name} after {before:?}"), text, |it| {
+            Query::analyse(it)
+        });
     }
 }
 
@@ -198,13 +146,7 @@ fn analysis_of_settings_is_linear() {
 fn similarity_is_linear() {
     let corpus = Corpus::default();
     for (name, pattern) in HOSTILE {
-        let small = repeated(pattern, length() / 16);
-        let large = repeated(pattern, length());
-        grows_with_its_length(
-            name,
-            || drop(corpus.vector(&small)),
-            || drop(corpus.vector(&large)),
-        );
+        linear(name, |n| repeated(pattern, n), |it| corpus.vector(it));
     }
 }
 
@@ -223,12 +165,6 @@ fn looking_for_a_snippet_is_linear() {
     for (name, pattern) in HOSTILE {
         let question = format!("{}\n\"a a b\" \"a a a a\"", repeated(pattern, 1_000));
         let snippets = Snippets::new(&Query::analyse(&question));
-        let small = repeated(pattern, length() / 16);
-        let large = repeated(pattern, length());
-        grows_with_its_length(
-            name,
-            || drop(snippets.clone().of(&small)),
-            || drop(snippets.clone().of(&large)),
-        );
+        linear(name, |n| repeated(pattern, n), |it| snippets.clone().of(it));
     }
 }

@@ -3,33 +3,36 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-/// The largest allowed ratio of times when the input doubles: twice, with a margin for caches and
-/// allocators. Quadratic work takes four times as long.
-const MOST: f64 = 2.6;
+/// How many times as long the large input is as the small one.
+const TIMES_AS_LONG: usize = 16;
 
-/// The least time for the smallest of the three inputs, so that the clock and interrupts hardly
-/// matter.
-const LEAST: Duration = Duration::from_millis(1);
+/// The largest allowed ratio of their times. Linear work takes 16 times as long, quadratic work 256
+/// times: the limit is a factor of four from either, so that neither caches nor other work of the
+/// machine lead to it.
+const MOST: u32 = 64;
 
-/// The first length tried, and the greatest length of the smallest input, in units of the input.
-const LENGTHS: [usize; 2] = [1 << 10, 1 << 20];
+/// The least time for the small input, so that the clock and interrupts hardly matter.
+const LEAST: Duration = Duration::from_micros(500);
 
-/// How many times each length is measured before the shortest times are judged, and before work is
-/// refused.
-const TIMES: [usize; 2] = [4, 12];
+/// The first length tried, and the greatest length of the small input, in units of the input.
+const LENGTHS: [usize; 2] = [1 << 9, 1 << 18];
+
+/// How many times each length is measured before work is refused.
+const RUNS: usize = 12;
 
 /// How often lengths are doubled before work is finally refused, and the time of one run after
 /// which they are not doubled any more.
 const DOUBLINGS: usize = 2;
 const LONG: Duration = Duration::from_millis(200);
 
-/// Checks that `work` takes time linear in the length of its input: from inputs of length `n` to
-/// `2n` and `4n`, each doubling takes at most 2.6 times as long. `input` makes an input of about a
-/// given length; `n` is chosen so that a run takes at least a millisecond.
+/// Checks that `work` takes time linear in the length of its input: for 16 times as much, at most
+/// 64 times as long. `input` makes an input of about a given length; the lengths are chosen so that
+/// a run takes at least half a millisecond.
 ///
 /// It measures the processor time of this thread and takes the shortest of many runs, so that other
 /// activity of the machine hardly matters. Before work is refused, longer inputs are tried. It
-/// cannot detect growth that is hidden by a large fixed cost, or work done by other threads.
+/// cannot detect growth that is hidden by a fixed cost, nor that of work in which less than a
+/// fifth of the time for the small input grows with the square; nor work done by other threads.
 ///
 /// # Panics
 /// If it takes longer, with `what` and the times.
@@ -38,19 +41,22 @@ pub fn linear<I, O>(what: &str, input: impl Fn(usize) -> I, work: impl Fn(&I) ->
     let mut n = first_length(&input, &work);
     let mut told = Vec::new();
     for _ in 0..=DOUBLINGS {
-        let inputs = [n, 2 * n, 4 * n].map(&input);
+        let inputs = [n, TIMES_AS_LONG * n].map(&input);
         let best = shortest(&inputs, &work);
         if is_linear(best) {
             return;
         }
         told.push(format!("{n}: {best:?}"));
-        if best[2] > LONG {
+        if best[1] > LONG {
             break;
         }
         n *= 2;
     }
     let told = told.join(", ");
-    panic!("{what}: twice as much takes more than {MOST} times as long, from a length of {told}");
+    panic!(
+        "{what}: {TIMES_AS_LONG} times as much takes more than {MOST} times as long, from a length \
+         of {told}"
+    );
 }
 
 /// The shortest length that takes [`LEAST`], found by doubling.
@@ -64,22 +70,22 @@ fn first_length<I, O>(input: &impl Fn(usize) -> I, work: &impl Fn(&I) -> O) -> u
     n
 }
 
-/// The shortest of many runs for each of the three inputs, measured in turns.
-fn shortest<I, O>(inputs: &[I; 3], work: &impl Fn(&I) -> O) -> [Duration; 3] {
-    let mut best = [Duration::MAX; 3];
-    for time in 1..=TIMES[1] {
+/// The shortest of many runs for each of the inputs, measured in turns until they are linear.
+fn shortest<I, O>(inputs: &[I; 2], work: &impl Fn(&I) -> O) -> [Duration; 2] {
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..RUNS {
         for (best, input) in best.iter_mut().zip(inputs) {
             *best = time_of(input, work).min(*best);
         }
-        if time >= TIMES[0] && (is_linear(best) || best[2] > LONG) {
+        if is_linear(best) || best[1] > LONG {
             break;
         }
     }
     best
 }
 
-fn is_linear([one, two, four]: [Duration; 3]) -> bool {
-    two <= one.mul_f64(MOST) && four <= two.mul_f64(MOST)
+fn is_linear([small, large]: [Duration; 2]) -> bool {
+    large <= small * MOST
 }
 
 fn time_of<I, O>(input: &I, work: &impl Fn(&I) -> O) -> Duration {
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "pairs: twice as much takes more than 2.6 times as long")]
+    #[should_panic(expected = "pairs: 16 times as much takes more than 64 times as long")]
     fn all_pairs_are_not() {
         linear("pairs", bytes, |it| {
             let is_same = |&at: &usize| it[at..].iter().all(|&it| it == b'a');
@@ -133,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "now and then: twice as much takes more than 2.6 times as long")]
+    #[should_panic(expected = "now and then: 16 times as much takes more than 64 times as long")]
     fn a_search_to_the_end_from_every_hundredth_place_is_not() {
         linear("now and then", bytes, |it| {
             let after = |at: usize| it[at..].iter().position(|&it| it == b'b');
