@@ -167,11 +167,13 @@ impl Profile {
     }
 }
 
+/// `value`, or the nearer end of 0..=1; 0 for NaN.
 pub(crate) fn unit(value: f64) -> f64 {
     if value.is_nan() {
         0.0
     } else {
-        value.clamp(0.0, 1.0)
+        // Adding zero turns -0.0, which is the sum of no numbers, into 0.0: it would be written so.
+        value.clamp(0.0, 1.0) + 0.0
     }
 }
 

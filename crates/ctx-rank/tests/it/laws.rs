@@ -321,7 +321,7 @@ proptest! {
             prop_assert_eq!(vector.terms().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
             let both = a.iter().filter_map(|(term, weight)| Some(weight * b.get(term)?));
             // To the last digit: scores decide what is shown.
-            let cosine = both.sum::<f64>().clamp(0.0, 1.0);
+            let cosine = both.fold(0.0, |sum, it| sum + it).clamp(0.0, 1.0);
             prop_assert_eq!(question.cosine(vector).to_bits(), cosine.to_bits());
         }
     }

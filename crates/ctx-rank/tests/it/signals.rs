@@ -155,9 +155,15 @@ fn equal_texts_are_alike_and_disjoint_ones_are_not() {
     let corpus = Corpus::of(["open a socket", "read a file"]);
     close(corpus.similarity("open a socket", "open a socket"), 1.0);
     close(corpus.similarity("opening sockets", "open the socket"), 1.0);
-    assert_eq!(corpus.similarity("open a socket", "read files"), 0.0);
-    assert_eq!(corpus.similarity("", "read files"), 0.0);
-    assert_eq!(corpus.similarity("", ""), 0.0);
+    // The sum of no numbers is -0.0, which would be written as it is.
+    let zero = 0.0_f64.to_bits();
+    for (a, b) in [
+        ("open a socket", "read files"),
+        ("", "read files"),
+        ("", ""),
+    ] {
+        assert_eq!(corpus.similarity(a, b).to_bits(), zero, "{a:?}, {b:?}");
+    }
     // Without a corpus each term counts alike.
     close(Corpus::default().similarity("red green", "red blue"), 0.5);
 }
