@@ -275,6 +275,17 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
+    /// The name of several parts that is all of a [typed](Query::typed) question, as settings have
+    /// them: `max-retries`, `MAX_RETRIES`. Where it is defined or read, it is written letter by
+    /// letter.
+    pub fn setting(&self) -> Option<&str> {
+        let mut words = self.words();
+        let one = words.next().filter(|_| words.next().is_none())?;
+        let is_part = |it: &str| !it.is_empty() && it.chars().all(char::is_alphanumeric);
+        let is_name = one.contains(['-', '_']) && one.split(['-', '_']).all(is_part);
+        (is_name && one.contains(char::is_alphabetic)).then_some(one)
+    }
+
     /// The identifiers that the question itself names, and no code or trace in it.
     pub fn names_outside_code(&self) -> impl Iterator<Item = &Name> {
         let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);

@@ -517,11 +517,14 @@ fn contributions_by_kind<'p>(ranking: &Ranking<'_>, it: Ranked<'p>) -> Contribut
     }
 }
 
-/// Whether `query` may quote a text word by word, or be such a quotation: an error message occurs
-/// in one part, which may rank far behind parts that repeat its words.
+/// Whether `query` may quote a text word by word, or be such a quotation: an error message or the
+/// name of a setting occurs in one part, which may rank far behind parts that repeat its words.
 fn may_quote(query: &Query) -> bool {
     let is_typed = query.words().nth(FEW_WORDS - 1).is_some();
-    is_typed || !query.mentions.phrases.is_empty() || !query.failures.is_empty()
+    is_typed
+        || query.setting().is_some()
+        || !query.mentions.phrases.is_empty()
+        || !query.failures.is_empty()
 }
 
 /// The signals of `ranked`; `best` is the highest fused score.

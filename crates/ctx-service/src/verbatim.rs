@@ -62,10 +62,11 @@ pub struct Raised {
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by
 /// letter but for case and blanks: what stands between quotation marks or backticks, and what was
 /// typed as a whole, such as the message of an error, where it is no question or a line of its own,
-/// as in a list of frequent questions; of those that have an option of its
-/// first line (`--no-color`), of which a search knows only the words; and of those that have a
-/// message of it with other values ([`messages`]). One that alone has a phrase is worth `best`,
-/// which the best of them by any ranking is. To a search, words that stand together are the same
+/// as in a list of frequent questions; of those that have an option of its first line
+/// (`--no-color`), or the name of a setting that it consists of (`max-retries`), of which a search
+/// knows only the words; and of those that have a message of it with other values ([`messages`]).
+/// One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a
+/// search, words that stand together are the same
 /// terms as words that do not. What was said in a thread is no such text: there a thing is said
 /// again and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is.
 /// Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
@@ -91,10 +92,18 @@ pub(crate) fn raise(
         .take(OPTIONS)
         .map(|it| plain(it));
     let options = options.filter_map(|it| Phrase::new(it, Form::Option));
+    // What defines the name, maybe in a type, is found as that.
+    let ends_with = |name: &str, last: &str| name.rsplit(['.', ':', '#']).next() == Some(last);
+    let mut names = chunks.iter().filter_map(|it| it.name.as_deref());
+    let is_long = |it: &str| it.len() > 2 * LONG;
+    let setting = query.setting().filter(|it| !is_long(it));
+    let setting = setting.filter(|it| !names.any(|name| ends_with(name, it)));
+    let setting = setting.and_then(|it| Phrase::new(plain(it), Form::Setting));
     let phrases = phrases
         .into_iter()
         .filter_map(|(it, form)| Phrase::new(it, form))
-        .chain(options);
+        .chain(options)
+        .chain(setting);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     let full = texts.iter().map(|it| it.full);
     let mut worth = messages::worth(query, best, full, is_awaited);
@@ -181,6 +190,8 @@ enum Form {
     Text,
     /// An option, which is not the beginning of a longer one.
     Option,
+    /// The name of a setting, which is not a part of a longer one.
+    Setting,
     /// A question. A text answers it below a line that has nothing else, and elsewhere gives an
     /// example of a question.
     Question,
@@ -245,11 +256,14 @@ impl Phrase {
                 .plain
                 .get_or_init(|| plain_while(text.full, is_awaited));
             let ends = plain.match_indices(&self.plain);
-            let mut ends = ends.map(|(at, it)| &plain[at + it.len()..]);
+            let mut ends = ends.map(|(at, it)| (&plain[..at], &plain[at + it.len()..]));
             let is_of_option = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
             match self.form {
                 Form::Text => ends.next().is_some(),
-                Form::Option => ends.any(|behind| !behind.starts_with(is_of_option)),
+                Form::Option => ends.any(|(_, behind)| !behind.starts_with(is_of_option)),
+                Form::Setting => ends.any(|(before, behind)| {
+                    !before.ends_with(is_of_option) && !behind.starts_with(is_of_option)
+                }),
                 Form::Question => {
                     ends.next().is_some() && text.full.lines().any(|it| self.is_all_of(it))
                 }
@@ -360,6 +374,30 @@ mod tests {
             &texts[..2],
             &[40, 10],
         );
+    }
+
+    #[test]
+    fn a_text_that_has_the_name_of_a_setting_letter_by_letter_is_worth_more() {
+        let texts = [
+            "int(\"max-retries\", 1, 64)",
+            "the most retries: at max, more retries",
+            "int(\"max-retries-here\"); int(\"no-max-retries\")",
+        ];
+        come_to("max-retries", &texts, &[40, 10, 10]);
+        come_to("how many max-retries", &texts, &[10, 10, 10]);
+        come_to("max", &texts, &[10, 10, 10]);
+        come_to(
+            "MAX_RETRIES",
+            &["env(\"MAX_RETRIES\")", "max retries"],
+            &[40, 10],
+        );
+        // What is defined by that name comes first for that.
+        for name in ["max_retries", "Client.max_retries", "client::max_retries"] {
+            let chunk = Chunk::new("1", "fn max_retries() {}", Relevance::ZERO).with_name(name);
+            let query = Query::analyse("max_retries");
+            let raised = raise(&query, Relevance::ONE, &mut [chunk], &|| true);
+            assert_eq!(raised, [], "{name}");
+        }
     }
 
     #[test]
