@@ -245,14 +245,17 @@ impl<'t> Source<'t> {
     }
 
     /// Adds to `shown` the line that names the subject of `span`: the first definition in it, else
-    /// its first line that is not blank.
+    /// its first line with a letter or digit (`/*` names nothing), or that is not blank.
     fn mention(&self, mut shown: Shown, span: LineSpan) -> Shown {
         let defined = self
             .defined_in(span)
             .map(|symbol| symbol.span.start())
             .next();
+        let mut lines = span.start()..=span.end();
+        let has_word = |it: &u32| self.line(*it).contains(char::is_alphanumeric);
         let mention = defined
-            .or_else(|| (span.start()..=span.end()).find(|&it| self.says(it)))
+            .or_else(|| lines.clone().find(has_word))
+            .or_else(|| lines.find(|&it| self.says(it)))
             .unwrap_or(span.start());
         shown.show(mention, mention);
         shown

@@ -194,6 +194,17 @@ fn symbols_that_are_in_none_are_outermost() {
     }
 }
 
+#[test]
+fn a_mention_of_lines_that_define_nothing_has_a_word() {
+    let text = "/*\n * What it is for.\n */\n\n";
+    for (text, expected) in [(text, " * What it is for.\n"), ("\n--\n\n", "--\n")] {
+        let source = Source::new("a.unknown", text, &Limits::default());
+        let lines = source.render(source.whole(), RenditionKind::Mention, &[]);
+        assert_eq!(lines.text(), expected);
+        crate::is_nested(text, &source, source.whole(), &[]);
+    }
+}
+
 /// A file of one line is mentioned by its beginning.
 #[test]
 fn short_renditions_show_the_beginning_of_a_long_line() {
