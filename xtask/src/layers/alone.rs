@@ -18,8 +18,12 @@ pub(super) fn build(workspace: &Workspace, name: &str, feature: Option<&str>) ->
     let folder = workspace.target.join("layers").join(package);
     write_package(workspace, name, feature, &folder)
         .with_context(|| format!("failed to write a package around {name}"))?;
-    Call::cargo(["check", "--quiet", "--offline"])
-        .env("CARGO_TARGET_DIR", workspace.target.join("layers/target"))
+    // With the profiles and in the target folder of the workspace, whose dependencies were compiled
+    // for the lints: otherwise build scripts, which read whole vocabularies, run unoptimised for
+    // minutes.
+    Call::cargo(["check", "--quiet", "--offline", "--config"])
+        .args([workspace.root.join("Cargo.toml")])
+        .env("CARGO_TARGET_DIR", &workspace.target)
         .within(&folder)
         .run()
         .with_context(|| format!("{name} does not build alone, from {}", folder.display()))
