@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -173,7 +174,10 @@ const THOROUGH: [(&str, &str); 7] = [
 fn tests(options: &Options) -> Call {
     let nextest = Call::cargo(["nextest", "--version"]).output().is_ok();
     let mut call = if nextest {
-        Call::cargo(["nextest", "run", "--no-tests=pass"])
+        // One more than there are cores: at any time some test waits, for a server or a time limit.
+        let threads = available_parallelism().map_or(1, usize::from) + 1;
+        Call::cargo(["nextest", "run", "--no-tests=pass", "--test-threads"])
+            .args([threads.to_string()])
     } else {
         Call::cargo(["test", "--lib", "--bins", "--tests", "--examples"])
     };
