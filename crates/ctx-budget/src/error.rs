@@ -40,7 +40,7 @@ pub enum BudgetError {
         smallest: Tokens,
     },
     /// The pinned items do not fit, each at its cheapest, with the headings of their groups.
-    #[error("pinned items weigh {needed} at their cheapest, and {available} is what there is")]
+    #[error("pinned items need a weight of {needed} or more, and {available} is available")]
     PinsTooLarge {
         /// The weight of the pinned items.
         needed: u64,

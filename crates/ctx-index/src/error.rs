@@ -72,7 +72,7 @@ pub enum IndexError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A part of the index is not as it was written.
+    /// A part of the index is damaged.
     #[error("read the index in {}: {what}", folder.display())]
     Damaged {
         /// The folder of the index.
@@ -115,7 +115,7 @@ pub(crate) enum Fault {
     Text(TantivyError),
     /// A database failed.
     Manifest(rusqlite::Error),
-    /// A part is not as it was written.
+    /// A part is damaged.
     Damaged {
         /// What is wrong.
         what: String,
@@ -331,13 +331,13 @@ mod tests {
 
     #[test]
     fn errors_of_the_text_index_are_worded() {
-        let damaged = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
+        let damaged = io::Error::new(io::ErrorKind::InvalidData, "it does not match its checksum");
         let damaged = OpenReadError::wrap_io_error(damaged, "meta.json".into());
         let gone = OpenReadError::FileDoesNotExist("a.store".into());
         let closed = LockError::wrap_io_error(io::ErrorKind::PermissionDenied.into());
         let closed = TantivyError::LockFailure(closed, Some("why".to_owned()));
         for (error, words) in [
-            (damaged.into(), "meta.json: it is not as it was written"),
+            (damaged.into(), "meta.json: it does not match its checksum"),
             (gone.into(), "a.store: it is not there"),
             (closed, "its lock: permission denied"),
         ] {

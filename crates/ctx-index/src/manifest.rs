@@ -277,7 +277,7 @@ impl Manifest {
         let id = id_of(&transaction)?;
         if get(&transaction, "seal")? != Some(seal(&transaction, sum, generation, written_at, id)?)
         {
-            let what = "its manifest is not as it was written".to_owned();
+            let what = "its manifest does not match its checksum".to_owned();
             return Err(Fault::Damaged { what });
         }
         Ok(Snapshot {
@@ -512,7 +512,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), Fault> {
     };
     let seal = row.get(8)?;
     if seal != file.seal(&path) {
-        let what = format!("the entry of {path:?} is not as it was written");
+        let what = format!("the entry of {path:?} does not match its checksum");
         return Err(Fault::Damaged { what });
     }
     Ok((path, file, seal))

@@ -90,7 +90,7 @@ impl Directory for Sealed {
         let mut bytes = self.inner.atomic_read(path)?;
         let text = bytes.len().saturating_sub(SEAL_BYTES);
         if bytes[text..] != seal(&bytes[..text]) {
-            let what = "it is not as it was written";
+            let what = "it does not match its checksum";
             let error = io::Error::new(io::ErrorKind::InvalidData, what);
             return Err(OpenReadError::wrap_io_error(error, path.to_owned()));
         }

@@ -327,7 +327,7 @@ fn read_part(
     stored: tantivy::schema::Field,
 ) -> Result<Part, Fault> {
     let damaged = || Fault::Damaged {
-        what: "a document is not as it was written".to_owned(),
+        what: "a document does not match its checksum".to_owned(),
     };
     let document: TantivyDocument = searcher.doc(address)?;
     let path = document

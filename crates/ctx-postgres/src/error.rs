@@ -156,7 +156,7 @@ pub enum StoreError {
         code: Option<SqlState>,
     },
     /// A worker thread ended before its work did.
-    #[error("take files apart")]
+    #[error("split files into parts")]
     Thread(#[from] TaskFailed),
 }
 

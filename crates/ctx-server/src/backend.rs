@@ -220,7 +220,7 @@ pub enum BackendError {
     /// The caller no longer waits.
     #[error("finish: it was cancelled")]
     Cancelled,
-    /// Stored data is not as it was written, so there is no answer.
+    /// Stored data is damaged, so there is no answer.
     #[error("read {what}: it is damaged")]
     Damaged {
         /// What is damaged, in words that the caller may see.
@@ -442,7 +442,7 @@ impl FileText {
         if *blake3::hash(content.as_bytes()).as_bytes() != hash {
             return Err(BackendError::Damaged {
                 what: "the file",
-                source: Fact("its text is not as it was stored").into(),
+                source: Fact("its text does not match its hash").into(),
             });
         }
         Ok(FileText {

@@ -66,7 +66,7 @@ pub enum SourceError {
         path: String,
     },
     /// Its bytes do not match its expected hash.
-    #[error("{path:?} is not as it was kept: it is damaged")]
+    #[error("{path:?} is damaged: its content does not match its hash")]
     Damaged {
         /// The path.
         path: String,

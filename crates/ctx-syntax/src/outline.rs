@@ -121,7 +121,7 @@ pub enum Fallback {
     #[error("parsing took too long")]
     TooSlow,
     /// The grammar cannot parse the text.
-    #[error("the grammar makes nothing of it")]
+    #[error("the grammar cannot parse it")]
     NotParsed,
 }
 

@@ -51,7 +51,7 @@ last byte of its answer, and has up to a millisecond of the client's own timer i
 (`POST /v1/context/build`, default options) for a question of one of {} owners in one of eight threads of six messages; each
 owner has {} files of {} together, and there are {} different questions. Client and server are processes of one machine,
 over connections that are kept; the client is one thread, and what it and all else took of the cores is in the table. In
-time is a 200 within {} s; partial is one in which a source has no say because it was too slow. The knee is the highest rate of which 99 % was answered in time, sought in steps of 3 %. {} s a level.
+time is a 200 within {} s; partial is one without the results of a source that was too slow. The knee is the highest rate of which 99 % was answered in time, sought in steps of 3 %. {} s a level.
 {}",
         run.owners,
         run.files,

@@ -625,7 +625,10 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
         }
         kept.push_str(&std::mem::take(&mut answers[2]));
     }
-    assert!(failed > 0 && kept.contains("not as it was kept"), "{kept}");
+    assert!(
+        failed > 0 && kept.contains("does not match its hash"),
+        "{kept}"
+    );
     let told = std::fs::read_to_string(told).unwrap();
     for line in told.lines().filter(|it| it.contains("the store failed")) {
         let words: Vec<&str> = line.split(' ').collect();

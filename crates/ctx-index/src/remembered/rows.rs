@@ -127,7 +127,7 @@ impl Table {
     }
 
     /// Reads rows in the order of `direction` until one cannot be read. Each comes with its seal,
-    /// or `None` if the row is not as it was written.
+    /// or `None` if the row does not match its seal.
     pub(super) fn read(
         &self,
         connection: &Connection,
@@ -279,7 +279,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     let mut found = Sum::default();
     for table in ALL {
         table.read(connection, true, "ASC", &mut |row, seal| {
-            let what = || format!("{:?} in {} is not as it was written", row[0], table.name);
+            let what = || format!("{:?} in {} does not match its checksum", row[0], table.name);
             found.add(seal.ok_or_else(|| Fault::Damaged { what: what() })?);
             Ok(())
         })?;

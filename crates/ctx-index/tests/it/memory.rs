@@ -168,7 +168,7 @@ fn of_what_is_damaged_the_rest_is_taken_along() {
     let index = fixture.reopen();
     assert_eq!(rebuilt(&index), None);
     let loss = index.loss().unwrap();
-    assert!(loss.contains("is not as it was written"), "{loss}");
+    assert!(loss.contains("does not match its checksum"), "{loss}");
     let missing = "Message { id: \"20\"";
     let after = remembered(&index);
     assert!(before.contains(missing) && !after.contains(missing));

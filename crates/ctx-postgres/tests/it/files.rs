@@ -175,7 +175,7 @@ async fn writers_of_one_owner_take_turns_and_none_is_lost() {
 fn the_cause_of_a_failed_thread_is_named_once() {
     let error = StoreError::from(TaskFailed::Panicked);
     let said = ctx_model::error_chain(&error);
-    assert_eq!(said, "take files apart: it panicked");
+    assert_eq!(said, "split files into parts: it panicked");
 }
 
 /// How many are read at once goes by how large they are stored.

@@ -106,7 +106,7 @@ impl Table {
             return Ok(seal);
         }
         let kind = rusqlite::types::Type::Integer;
-        let fact = Box::new(Fact("a row is not as it was written"));
+        let fact = Box::new(Fact("a row does not match its checksum"));
         Err(rusqlite::Error::FromSqlConversionFailure(at, kind, fact))
     }
 

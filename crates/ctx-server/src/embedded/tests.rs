@@ -370,7 +370,7 @@ async fn a_file_whose_row_is_damaged_is_told_to_be() {
         let prime = backend.build(&owner, request, &job()).await.unwrap();
         let built = prime.built();
         let mut told = built.warnings.iter().map(|it| it.detail.as_str());
-        let is_damaged = |it: &str| it.contains("\"a.rs\" is not as it was kept");
+        let is_damaged = |it: &str| it.contains("\"a.rs\" is damaged");
         assert!(told.any(is_damaged), "{:?}", built.warnings);
         assert!(!built.context.contains("zebra"));
     }

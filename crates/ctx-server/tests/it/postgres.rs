@@ -177,7 +177,7 @@ fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
     assert!(context.contains("other"), "{built}");
     let warnings = built["warnings"].to_string();
     assert!(
-        warnings.contains("src/sum.rs") && warnings.contains("not as it was kept"),
+        warnings.contains("src/sum.rs") && warnings.contains("does not match its hash"),
         "{built}"
     );
     let read = || server.get(ADA, "/v1/files/content?path=src/sum.rs");

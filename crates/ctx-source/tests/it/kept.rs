@@ -80,7 +80,7 @@ fn each_flipped_bit_is_told() {
         assert!(
             error
                 .to_string()
-                .starts_with("\"a.rs\" is not as it was kept")
+                .starts_with("\"a.rs\" is damaged: its content does not match its hash")
         );
     }
     assert_eq!(known.told.lock().unwrap().len(), content.len() * 8);
