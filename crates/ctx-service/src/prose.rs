@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
-use ctx_rank::{Intent, Query, chances_in_section, sentence_chances};
+use ctx_rank::{Intent, Query, Role, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Retrieved;
 
@@ -64,7 +64,9 @@ impl Prose {
     /// sum of the chances of their sentences, and their renditions to excerpts of the likeliest
     /// ones. Passages without a sentence that is likely enough are removed and returned. All other
     /// chunks keep their relevance; in comparison to these the best passage is worth what its rank
-    /// gives. O(bytes × terms).
+    /// gives. So is the best of a changelog, unless the question asks about changes: its sentences
+    /// mention everything, and would be worth as much as those of the documentation.
+    /// O(bytes × terms).
     pub(crate) fn weigh(
         &self,
         chunks: &mut Vec<Chunk>,
@@ -75,9 +77,11 @@ impl Prose {
         let texts = runs.iter().map(|run| texts(run, chunks, &asked));
         let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
         let chances = sentence_chances(&self.query.terms, &texts);
-        let passages = runs.iter().flatten();
-        let evidence = passages.map(|it| self.evidence(it, chunks));
-        let best = evidence.fold(0.0, f64::max);
+        let mut best = [0.0; 2];
+        for passage in runs.iter().flatten() {
+            let best = &mut best[usize::from(self.is_aside(&chunks[passage.chunk]))];
+            *best = self.evidence(passage, chunks).max(*best);
+        }
         let mut is_unlikely = vec![false; chunks.len()];
         for (run, chances) in runs.iter().zip(&chances) {
             let chances = self.in_sections(run, chances, chunks);
@@ -89,6 +93,7 @@ impl Prose {
                 is_unlikely[passage.chunk] = worth <= 0.0;
                 let chunk = &mut chunks[passage.chunk];
                 chunk.renditions = excerpts(chunk, &passage.sentences, own, self.least);
+                let best = best[usize::from(self.is_aside(chunk))];
                 let share = best * worth.min(MOST) / MOST;
                 chunk.relevance = Relevance::new(share).unwrap_or(Relevance::ZERO);
             }
@@ -122,6 +127,12 @@ impl Prose {
     fn evidence(&self, passage: &Passage, chunks: &[Chunk]) -> f64 {
         let evidence = self.evidence.get(&chunks[passage.chunk].id);
         evidence.copied().unwrap_or(0.0)
+    }
+
+    /// Whether `chunk` is of a changelog, which the question does not ask for.
+    fn is_aside(&self, chunk: &Chunk) -> bool {
+        let path = chunk.path.as_deref();
+        path.is_some_and(Role::is_of_changes) && !self.query.asks_for(Intent::Changes)
     }
 
     /// Whether `chunk` is of a document that the question asks for as a whole.

@@ -35,15 +35,20 @@ async fn within(question: &str, text: &str, min_chance: f64, max_tokens: u32) ->
     of_file("notes.md", question, text, (min_chance, max_tokens)).await
 }
 
-async fn of_file(
-    path: &str,
+async fn of_file(path: &str, question: &str, text: &str, limits: (f64, u32)) -> Answer {
+    of_files(&[(path, text)], question, limits).await
+}
+
+async fn of_files(
+    files: &[(&str, &str)],
     question: &str,
-    text: &str,
     (min_chance, max_tokens): (f64, u32),
 ) -> Answer {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
-    write(&root, path, text);
+    for (path, text) in files {
+        write(&root, path, text);
+    }
     let index = Index::open(&root, &folder.path().join("index"), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
@@ -98,6 +103,30 @@ async fn a_passage_without_a_likely_sentence_is_omitted_for_that() {
         left_out(&self::answer(&text, 0.0).await),
         Vec::<String>::new()
     );
+}
+
+/// A changelog mentions everything, also what is asked about, and explains nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changelog_is_worth_less_than_what_explains_unless_it_is_asked_for() {
+    let section = format!("# Birds\n\n{SENTENCE}\n");
+    let log = format!("# 1.2.0\n\n{SENTENCE}\n\n# 1.1.0\n\nThe eyes of owls are drawn.\n");
+    let files = [("docs/birds.md", &*section), ("CHANGELOG.md", &*log)];
+    let worth = async |question: &str| {
+        let answer = of_files(&files, question, (0.0, 2_000)).await;
+        let of = |path: &str| {
+            let chunks = answer.material.chunks.iter();
+            let its = chunks.filter(|it| it.path.as_deref() == Some(path));
+            its.map(|it| it.relevance.get()).fold(0.0, f64::max)
+        };
+        (of("docs/birds.md"), of("CHANGELOG.md"))
+    };
+    let (explained, changed) = worth(QUESTION).await;
+    assert!(
+        changed > 0.0 && changed < 0.7 * explained,
+        "{explained}, {changed}"
+    );
+    let (explained, changed) = worth("What changed for the eyes of owls in 1.2.0?").await;
+    assert!(changed >= explained, "{explained}, {changed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
