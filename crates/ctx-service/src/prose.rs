@@ -77,13 +77,16 @@ impl Prose {
         let texts = runs.iter().map(|run| texts(run, chunks, &asked));
         let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
         let chances = sentence_chances(&self.query.terms, &texts);
+        // A run is of one file.
+        let is_aside = |run: &Vec<Passage>| self.is_aside(&chunks[run[0].chunk]);
+        let groups: Vec<usize> = runs.iter().map(|it| usize::from(is_aside(it))).collect();
         let mut best = [0.0; 2];
-        for passage in runs.iter().flatten() {
-            let best = &mut best[usize::from(self.is_aside(&chunks[passage.chunk]))];
-            *best = self.evidence(passage, chunks).max(*best);
+        for (run, &group) in runs.iter().zip(&groups) {
+            let evidence = run.iter().map(|it| self.evidence(it, chunks));
+            best[group] = evidence.fold(best[group], f64::max);
         }
         let mut is_unlikely = vec![false; chunks.len()];
-        for (run, chances) in runs.iter().zip(&chances) {
+        for ((run, chances), group) in runs.iter().zip(&chances).zip(groups) {
             let chances = self.in_sections(run, chances, chunks);
             let mut chances = &chances[..];
             for passage in run {
@@ -93,8 +96,7 @@ impl Prose {
                 is_unlikely[passage.chunk] = worth <= 0.0;
                 let chunk = &mut chunks[passage.chunk];
                 chunk.renditions = excerpts(chunk, &passage.sentences, own, self.least);
-                let best = best[usize::from(self.is_aside(chunk))];
-                let share = best * worth.min(MOST) / MOST;
+                let share = best[group] * worth.min(MOST) / MOST;
                 chunk.relevance = Relevance::new(share).unwrap_or(Relevance::ZERO);
             }
         }

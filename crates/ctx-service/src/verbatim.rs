@@ -66,9 +66,9 @@ pub struct Raised {
 /// (`--no-color`), or the name of a setting that it consists of (`max-retries`), of which a search
 /// knows only the words; and of those that have a message of it with other values ([`messages`]).
 /// One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a
-/// search, words that stand together are the same
-/// terms as words that do not. What was said in a thread is no such text: there a thing is said
-/// again and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is.
+/// search, words that stand together are the same terms as words that do not. What was said in a
+/// thread is no such text: there a thing is said again and again. Once nobody waits, which is asked
+/// every 256 KiB, the rest is left as it is.
 /// Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
@@ -95,9 +95,9 @@ pub(crate) fn raise(
     // What defines the name, maybe in a type, is found as that.
     let ends_with = |name: &str, last: &str| name.rsplit(['.', ':', '#']).next() == Some(last);
     let mut names = chunks.iter().filter_map(|it| it.name.as_deref());
-    let is_long = |it: &str| it.len() > 2 * LONG;
-    let setting = query.setting().filter(|it| !is_long(it));
-    let setting = setting.filter(|it| !names.any(|name| ends_with(name, it)));
+    let mut is_defined = |setting: &str| names.any(|name| ends_with(name, setting));
+    let setting = query.setting();
+    let setting = setting.filter(|it| it.len() <= 2 * LONG && !is_defined(it));
     let setting = setting.and_then(|it| Phrase::new(plain(it), Form::Setting));
     let phrases = phrases
         .into_iter()

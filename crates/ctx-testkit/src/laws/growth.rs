@@ -17,8 +17,9 @@ const LEAST: Duration = Duration::from_micros(500);
 /// The first length tried, and the greatest length of the small input, in units of the input.
 const LENGTHS: [usize; 2] = [1 << 9, 1 << 18];
 
-/// How many times each length is measured before work is refused.
-const RUNS: usize = 12;
+/// How many times each length is measured before work is refused: work that takes [`LONG`], and
+/// any other.
+const RUNS: [usize; 2] = [4, 12];
 
 /// How often lengths are doubled before work is finally refused, and the time of one run after
 /// which they are not doubled any more.
@@ -73,11 +74,11 @@ fn first_length<I, O>(input: &impl Fn(usize) -> I, work: &impl Fn(&I) -> O) -> u
 /// The shortest of many runs for each of the inputs, measured in turns until they are linear.
 fn shortest<I, O>(inputs: &[I; 2], work: &impl Fn(&I) -> O) -> [Duration; 2] {
     let mut best = [Duration::MAX; 2];
-    for _ in 0..RUNS {
+    for run in 1..=RUNS[1] {
         for (best, input) in best.iter_mut().zip(inputs) {
             *best = time_of(input, work).min(*best);
         }
-        if is_linear(best) || best[1] > LONG {
+        if is_linear(best) || run >= RUNS[0] && best[1] > LONG {
             break;
         }
     }
