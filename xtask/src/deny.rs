@@ -53,6 +53,7 @@ fn program(workspace: &Workspace) -> Result<PathBuf> {
             .args([&tools])
             .args(["--target-dir"])
             .args([&build])
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .run()
             .context("failed to install cargo-deny")?;
         fs::remove_dir_all(&build)?;

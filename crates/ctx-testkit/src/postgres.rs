@@ -29,6 +29,9 @@ use crate::skip::skipped;
 const HOW: &str = "PostgreSQL 15 or later is not installed: on Debian and Ubuntu `apt-get install postgresql`, on Fedora \
                    `dnf install postgresql-server postgresql-contrib`, on macOS `brew install postgresql`";
 
+/// What a server that is to end may take for that: it gives its own processes five seconds.
+const LONGEST_END: Duration = Duration::from_secs(10);
+
 /// A server, with its folder.
 #[derive(Debug)]
 pub struct Server {
@@ -218,8 +221,23 @@ impl Server {
 }
 
 impl Drop for Server {
+    /// Ends the server without a checkpoint. Unlike after a kill, none of its shared memory is left:
+    /// a system has room for only so many segments.
     fn drop(&mut self) {
-        self.kill();
+        let process = self.process.get_mut();
+        let process = process.unwrap_or_else(PoisonError::into_inner);
+        signal("QUIT", &[process.id()]);
+        // It may be suspended.
+        signal("CONT", &family(process.id()));
+        let start = Instant::now();
+        while start.elapsed() < LONGEST_END {
+            if !matches!(process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        signal("KILL", &family(process.id()));
+        let _ = process.wait();
     }
 }
 
@@ -517,6 +535,35 @@ mod tests {
         let second = runtime.block_on(facts(&second));
         assert_eq!(second, (second.0.clone(), count - 1));
         assert_eq!(second, runtime.block_on(facts(&third)));
+    }
+
+    #[test]
+    fn a_server_leaves_no_shared_memory_behind() {
+        // Where segments can be listed: their ids are in the second column.
+        let segments = || {
+            let table = fs::read_to_string("/proc/sysvipc/shm").ok()?;
+            let ids = table.lines().filter_map(|it| it.split_whitespace().nth(1));
+            Some(ids.map(str::to_owned).collect::<Vec<_>>())
+        };
+        if segments().is_none() {
+            return;
+        }
+        for is_stopped in [false, true] {
+            let Some(server) = Server::start(&[]) else {
+                return;
+            };
+            let told = fs::read_to_string(server.folder.path().join("data/postmaster.pid"));
+            let told = told.unwrap();
+            // Its key and its id.
+            let segment = told.lines().nth(6).unwrap().split_whitespace().nth(1);
+            let segment = segment.unwrap().to_owned();
+            assert!(segments().unwrap().contains(&segment), "{told}");
+            if is_stopped {
+                server.stop();
+            }
+            drop(server);
+            assert!(!segments().unwrap().contains(&segment), "{told}");
+        }
     }
 
     #[test]
