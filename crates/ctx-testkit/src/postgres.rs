@@ -146,7 +146,8 @@ impl Server {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Kills every process of the server at once.
+    /// Kills every process of the server at once. Its shared memory is freed when it is started
+    /// again.
     pub fn kill(&self) {
         let mut process = self.process.lock().unwrap();
         // A process that it starts during this loop would survive and prevent the next server from

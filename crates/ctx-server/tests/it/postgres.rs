@@ -487,6 +487,10 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
         });
         answer.refused(503, "");
         assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}");
+        if is_killed {
+            // So it frees the shared memory that it had.
+            database.restart();
+        }
     }
 }
 
