@@ -222,8 +222,8 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Ends the server without a checkpoint. Unlike after a kill, none of its shared memory is left:
-    /// a system has room for only so many segments.
+    /// Ends the server without a checkpoint. Unlike after a kill, none of its shared memory is
+    /// left, of which a system has so many segments at most.
     fn drop(&mut self) {
         let process = self.process.get_mut();
         let process = process.unwrap_or_else(PoisonError::into_inner);
