@@ -2,11 +2,10 @@
 //! would find it by.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use ctx_model::Chunk;
 
-use crate::{Analyzer, Part, Query};
+use crate::{Analyzer, Bag, Part, Query};
 
 /// Words, each with the terms that it is searched by, which all have to be there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,38 +50,23 @@ impl Keywords {
         Keywords(given.collect())
     }
 
-    /// Those that `chunk` has in its text, its path or its names. O(bytes of the text) at most.
-    pub fn of_chunk(&self, chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
-        let names = chunk_names(chunk);
-        self.within(names.chain([chunk.full_text()]), analyzer)
-    }
-
-    /// Those that one of `texts` has. O(their bytes) at most.
-    fn within<'t>(
-        &self,
-        texts: impl Iterator<Item = &'t str>,
-        analyzer: &mut Analyzer,
-    ) -> Vec<String> {
-        let terms = self.0.iter().flat_map(|it| &it.terms);
-        let mut missing: BTreeSet<&str> = terms.map(String::as_str).collect();
-        for text in texts {
-            let mut at = 0;
-            while !missing.is_empty() {
-                let mut found = |term: &str, _: Part, _: Range<usize>| {
-                    missing.remove(term);
-                };
-                match analyzer.first_words(text, at, &mut found) {
-                    Some(end) => at = end,
-                    None => break,
-                }
-            }
+    /// Those that `chunk` has in its path, its names or its [text](Chunk::full_text), of which
+    /// `text` is the bag. O(bytes of the names × words + words × log terms of the text).
+    pub fn of_chunk(&self, chunk: &Chunk, text: &Bag, analyzer: &mut Analyzer) -> Vec<String> {
+        let all = self.0.iter().flat_map(|it| &it.terms);
+        let is_in_text = |it: &&String| text.find(it).is_some();
+        let mut there: BTreeSet<&str> = all.clone().filter(is_in_text).map(|it| &**it).collect();
+        for name in chunk_names(chunk) {
+            analyzer.words(name, &mut |term, _, _| {
+                there.extend(all.clone().find(|it| *it == term).map(|it| &**it));
+            });
         }
         let is_there = |it: &&Keyword| {
             let mut terms = it.terms.iter();
-            !it.terms.is_empty() && terms.all(|it| !missing.contains(it.as_str()))
+            !it.terms.is_empty() && terms.all(|it| there.contains(it.as_str()))
         };
-        let there = self.0.iter().filter(is_there);
-        there.map(|it| it.written.clone()).collect()
+        let found = self.0.iter().filter(is_there);
+        found.map(|it| it.written.clone()).collect()
     }
 }
 
@@ -108,13 +92,24 @@ fn whole<'t>(text: &'t str, analyzer: &mut Analyzer) -> Vec<(String, &'t str)> {
 
 #[cfg(test)]
 mod tests {
+    use ctx_model::Relevance;
+
     use super::*;
+
+    /// Those of `keywords` that a text has.
+    fn within(keywords: &Keywords, text: &str) -> Vec<String> {
+        of_chunk(keywords, &Chunk::new("a", text, Relevance::ZERO))
+    }
+
+    fn of_chunk(keywords: &Keywords, chunk: &Chunk) -> Vec<String> {
+        let text = Bag::of(chunk.full_text());
+        keywords.of_chunk(chunk, &text, &mut Analyzer::default())
+    }
 
     #[track_caller]
     fn matched(question: &str, text: &str, wanted: &[&str]) {
         let keywords = Keywords::of(&Query::analyse(question), 12);
-        let within = keywords.within([text].into_iter(), &mut Analyzer::default());
-        assert_eq!(within, wanted);
+        assert_eq!(within(&keywords, text), wanted);
     }
 
     #[test]
@@ -148,8 +143,8 @@ mod tests {
     #[test]
     fn a_part_has_the_words_of_its_path_and_of_its_names() {
         let keywords = Keywords::of(&Query::analyse("Summarise README.md for save_session"), 12);
-        let mut chunk = Chunk::new("a", "It summarises flask.", ctx_model::Relevance::ZERO);
-        let matched = |chunk: &Chunk| keywords.of_chunk(chunk, &mut Analyzer::default());
+        let mut chunk = Chunk::new("a", "It summarises flask.", Relevance::ZERO);
+        let matched = |chunk: &Chunk| of_chunk(&keywords, chunk);
         assert_eq!(matched(&chunk), ["Summarise"]);
         chunk.name = Some("save_session".to_owned());
         assert_eq!(matched(&chunk), ["Summarise"], "it is of no file");
@@ -163,8 +158,7 @@ mod tests {
     fn keywords_of_the_caller_are_returned_as_they_are() {
         let given = ["Two words".to_owned(), "other".to_owned(), String::new()];
         let given = Keywords::given(&given);
-        let within = |text| given.within([text].into_iter(), &mut Analyzer::default());
-        assert_eq!(within("a word, or two"), ["Two words"]);
-        assert_eq!(within("a word"), Vec::<String>::new());
+        assert_eq!(within(&given, "a word, or two"), ["Two words"]);
+        assert_eq!(within(&given, "a word"), Vec::<String>::new());
     }
 }

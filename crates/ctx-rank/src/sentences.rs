@@ -28,10 +28,15 @@ const WHOLE: f64 = 0.6;
 /// decaying with distance, with saturation; and the question by its covered terms, each by its
 /// weight and its rarity among all these sentences, at four scales. A logistic regression on two
 /// numbers, this coverage and its distance from the best coverage, gives the probability.
-/// `docs/record/passages.md` says how it was fitted. O(bytes + terms × sentences).
-pub fn sentence_chances<T: AsRef<str>>(terms: &[Term], texts: &[Vec<T>]) -> Vec<Vec<f64>> {
+/// `docs/record/passages.md` says how it was fitted. `analyzer` splits the texts. O(bytes + terms ×
+/// sentences).
+pub fn sentence_chances<T: AsRef<str>>(
+    terms: &[Term],
+    texts: &[Vec<T>],
+    analyzer: &mut Analyzer,
+) -> Vec<Vec<f64>> {
     let count = texts.iter().map(Vec::len).sum();
-    let occurrences = occurrences(terms, texts);
+    let occurrences = occurrences(terms, texts, analyzer);
     let mut covered = vec![0.0; count];
     let mut total = 0.0;
     for (term, positions) in terms.iter().zip(&occurrences) {
@@ -90,14 +95,17 @@ pub fn chances_in_section(chances: &[f64], lengths: &[usize], evidence: f64) -> 
 }
 
 /// For each term, the indices of the sentences that have it, with counts.
-fn occurrences<T: AsRef<str>>(terms: &[Term], texts: &[Vec<T>]) -> Vec<Vec<(usize, f64)>> {
+fn occurrences<T: AsRef<str>>(
+    terms: &[Term],
+    texts: &[Vec<T>],
+    analyzer: &mut Analyzer,
+) -> Vec<Vec<(usize, f64)>> {
     let numbers: BTreeMap<&str, usize> = terms
         .iter()
         .enumerate()
         .map(|(number, term)| (&*term.text, number))
         .collect();
     let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); terms.len()];
-    let mut analyzer = Analyzer::default();
     for (at, text) in texts.iter().flatten().enumerate() {
         analyzer.words(text.as_ref(), &mut |word, _, _| {
             let Some(positions) = numbers.get(word).map(|&number| &mut found[number]) else {
@@ -168,7 +176,8 @@ mod tests {
     use crate::Query;
 
     fn chances(question: &str, texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
-        sentence_chances(&Query::analyse(question).terms, texts)
+        let terms = Query::analyse(question).terms;
+        sentence_chances(&terms, texts, &mut Analyzer::default())
     }
 
     #[test]

@@ -27,10 +27,14 @@ pub enum Part {
     Version,
 }
 
-/// The most stems, and the most identifiers, that are remembered.
-const KNOWN: usize = 1 << 16;
+/// The most stems that are remembered, some 100 bytes each.
+const STEMS: usize = 1 << 16;
+/// The most bytes of identifiers that are remembered, with their terms.
+const IDENTIFIERS: usize = 8 << 20;
+/// The memory of an identifier beyond its text and its terms, in bytes.
+const OF_EACH: usize = 64;
 
-/// Splits texts into terms. Remembers identifiers it has met and the stems of words, up to some ten
+/// Splits texts into terms. Remembers identifiers it has met and the stems of words, up to some 15
 /// megabytes: reuse it.
 #[derive(Clone, Debug, Default)]
 pub struct Analyzer {
@@ -94,6 +98,8 @@ struct Known {
     /// Where each term ends in `text`; it begins where the previous one ends.
     terms: Vec<(usize, Part)>,
     text: String,
+    /// About how many bytes it takes.
+    held: usize,
 }
 
 impl Known {
@@ -111,10 +117,8 @@ impl Known {
     }
 
     fn learn(&mut self, run: &str, words: &mut Words) -> Range<usize> {
-        if self.places.len() >= KNOWN {
-            self.places.clear();
-            self.terms.clear();
-            self.text.clear();
+        if self.held >= IDENTIFIERS {
+            *self = Known::default();
         }
         let first = self.terms.len();
         words.identifier(run, &mut |term, part| {
@@ -122,6 +126,8 @@ impl Known {
             self.terms.push((self.text.len(), part));
         });
         let place = first..self.terms.len();
+        let each = self.terms.first().map_or(0, size_of_val);
+        self.held += OF_EACH + 2 * run.len() + place.len() * each;
         self.places.insert(run.into(), place.clone());
         place
     }
@@ -217,7 +223,7 @@ impl Words {
     }
 
     fn stem(&mut self) -> &str {
-        if self.stems.len() >= KNOWN && !self.stems.contains_key(self.lower.as_str()) {
+        if self.stems.len() >= STEMS && !self.stems.contains_key(self.lower.as_str()) {
             self.stems.clear();
         }
         if !self.stems.contains_key(self.lower.as_str()) {
@@ -485,6 +491,27 @@ pub(crate) fn says_nothing(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_it_has_met_an_analyzer_is_small() {
+        let mut analyzer = Analyzer::default();
+        // Of the most terms for their bytes, and more than are remembered.
+        for number in 0..40_000 {
+            let run = format!("{number:05}{}", "a1".repeat(29));
+            let terms = analyzer.terms(&run);
+            assert!(terms.len() > 50 && terms.last() == Some(&run));
+            assert!(analyzer.known.held < IDENTIFIERS + (8 << 10));
+        }
+        let Known {
+            terms,
+            text,
+            places,
+            ..
+        } = &analyzer.known;
+        let each = size_of::<(usize, Part)>();
+        assert!(terms.capacity() * each + text.capacity() <= 3 * IDENTIFIERS);
+        assert!(places.len() < 20_000);
+    }
 
     #[test]
     fn stop_words_are_sorted_and_short() {

@@ -1,9 +1,11 @@
 //! Caches about texts that outlive a question: their token counts and their words.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-use ctx_rank::{Bag, Vocabulary};
+use ctx_rank::{Analyzer, Bag, Vocabulary};
 use ctx_tokens::{CachedCounter, Identity, SharedCounter, TextKeys, TokenCounter};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -16,21 +18,70 @@ const COUNTERS: usize = 4;
 const BAGS: u64 = 64 << 20;
 /// About how many texts these are expected to be of.
 const TEXTS: usize = 1 << 14;
-/// The number of vocabularies kept for concurrent questions, some 15 MB each with the stems they
-/// know.
-const VOCABULARIES: usize = 4;
+/// The number of vocabularies, and of analyzers, kept for concurrent questions, some 15 MB each
+/// with the words and stems they know.
+const SPARE: usize = 4;
 
 /// A cache about texts, by their keys: some 64 MiB of bags of words, 13 MB of counts for each of
-/// the four most recently used counters, and 60 MB of vocabularies. Entries cannot become stale and
-/// reveal nothing about texts that the caller does not have, so any number of services may share
-/// one.
+/// the four most recently used counters, and 120 MB of vocabularies and analyzers. Entries cannot
+/// become stale and reveal nothing about texts that the caller does not have, so any number of
+/// services may share one.
 pub struct Memory {
     /// Counts by counter, the most recently used last.
     counts: Mutex<Vec<Counts>>,
     keys: TextKeys,
     bags: Cache<u128, Arc<Bag>, Size>,
-    /// Vocabularies that are not in use.
-    vocabularies: Mutex<Vec<Vocabulary>>,
+    vocabularies: Spare<Vocabulary>,
+    analyzers: Spare<Analyzer>,
+}
+
+/// What learns from the texts it is used for, while nobody uses it: at most [`SPARE`].
+#[derive(Default)]
+struct Spare<T>(Mutex<Vec<T>>);
+
+/// One of the [`Spare`], or a new one. It is given back on drop.
+pub(crate) struct Lent<'s, T: Default> {
+    one: T,
+    to: &'s Spare<T>,
+}
+
+impl<T: Default> Spare<T> {
+    fn all(&self) -> MutexGuard<'_, Vec<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lend(&self) -> Lent<'_, T> {
+        let one = self.all().pop().unwrap_or_default();
+        Lent { one, to: self }
+    }
+}
+
+impl<T: Default> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        // After a panic it may be half done with a text.
+        if thread::panicking() {
+            return;
+        }
+        let one = std::mem::take(&mut self.one);
+        let mut all = self.to.all();
+        if all.len() < SPARE {
+            all.push(one);
+        }
+    }
+}
+
+impl<T: Default> Deref for Lent<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.one
+    }
+}
+
+impl<T: Default> DerefMut for Lent<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.one
+    }
 }
 
 /// The counts of one counter, which is identified by its name and its identity.
@@ -58,7 +109,8 @@ impl Default for Memory {
             counts: Mutex::default(),
             keys: TextKeys::default(),
             bags: Cache::with_weighter(TEXTS, BAGS, Size),
-            vocabularies: Mutex::default(),
+            vocabularies: Spare::default(),
+            analyzers: Spare::default(),
         }
     }
 }
@@ -112,26 +164,17 @@ impl Memory {
         if unknown.is_empty() {
             return Some(bags);
         }
-        let mut vocabulary = self.vocabularies().pop().unwrap_or_default();
-        let mut is_all = true;
+        let mut vocabulary = self.vocabularies.lend();
         for (at, key, text) in unknown {
-            let Some(bag) = vocabulary.bag_while(text, is_awaited) else {
-                is_all = false;
-                break;
-            };
-            bags[at] = Arc::new(bag);
+            bags[at] = Arc::new(vocabulary.bag_while(text, is_awaited)?);
             self.bags.insert(key, Arc::clone(&bags[at]));
         }
-        let mut vocabularies = self.vocabularies();
-        if vocabularies.len() < VOCABULARIES {
-            vocabularies.push(vocabulary);
-        }
-        is_all.then_some(bags)
+        Some(bags)
     }
 
-    fn vocabularies(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
-        let vocabularies = self.vocabularies.lock();
-        vocabularies.unwrap_or_else(PoisonError::into_inner)
+    /// An analyzer that knows the words of earlier texts.
+    pub(crate) fn analyzer(&self) -> Lent<'_, Analyzer> {
+        self.analyzers.lend()
     }
 }
 
@@ -164,10 +207,28 @@ mod tests {
     fn stems_stay_known_where_nobody_waits_for_a_text() {
         let memory = Memory::default();
         let _ = memory.bags(iter::once("to read a file"), &|| true);
-        assert_eq!(memory.vocabularies().len(), 1);
+        assert_eq!(memory.vocabularies.all().len(), 1);
         let long = "words of a text ".repeat(1 << 16);
         assert_eq!(memory.bags(iter::once(&*long), &|| false), None);
-        assert_eq!(memory.vocabularies().len(), 1);
+        assert_eq!(memory.vocabularies.all().len(), 1);
+    }
+
+    #[test]
+    fn what_was_lent_is_lent_again_unless_it_broke() {
+        let spare = Spare::<Vec<u8>>::default();
+        let mut lent: Vec<_> = (0..=SPARE).map(|_| spare.lend()).collect();
+        lent[0].push(1);
+        drop(lent);
+        assert_eq!(spare.all().len(), SPARE);
+        let again: Vec<_> = (0..SPARE).map(|_| spare.lend()).collect();
+        assert_eq!(again.iter().filter(|it| it.len() == 1).count(), 1);
+        drop(again);
+        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _lent = spare.lend();
+            panic!("as in the middle of a text");
+        }));
+        assert!(broken.is_err());
+        assert_eq!(spare.all().len(), SPARE - 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Cited;
 use ctx_model::{BuiltContext, Omitted, OmittedReason, UnixSeconds};
 use ctx_rank::{Contribution, Keywords, Query};
-use ctx_retrieve::{Found, Message, PortError, Report, TaskScope};
+use ctx_retrieve::{Message, PortError, Report, TaskScope};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -518,7 +518,14 @@ impl Making {
                 share_of_named_lines(&self.query),
             )
             .with_blank_lines(BLANK_LINES);
-        Candidates::read(&self.gathered, &self.query, &self.asked, &resolver, &labels)
+        Candidates::read(
+            &self.gathered,
+            &self.query,
+            &self.asked,
+            &resolver,
+            &labels,
+            &self.service.memory,
+        )
     }
 
     /// The signals of each candidate, by id.
@@ -536,7 +543,8 @@ impl Making {
             now: self.now,
             is_in_thread: self.thread.is_some(),
         };
-        let signals = candidates.score(bags, &scoring, &self.gathered, &is_awaited);
+        let mut analyzer = self.service.memory.analyzer();
+        let signals = candidates.score(bags, &scoring, &self.gathered, &mut analyzer, &is_awaited);
         // A failed search has its own warning.
         if !self.failures.iter().any(|it| it.source == Source::Search) {
             candidates.warn_of_nothing(&self.asked, &self.gathered);
@@ -568,7 +576,19 @@ impl Making {
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
         let asked = Keywords::of(&self.query, EXCERPT_TERMS);
-        let citations = citations(&built, &candidates, &self.gathered.found, &asked);
+        let is_awaited = || !self.control.cancel.is_cancelled();
+        let memory = &self.service.memory;
+        let found = &self.gathered.found;
+        let cited = cited(
+            &built,
+            &candidates.chunks,
+            found,
+            &asked,
+            memory,
+            &is_awaited,
+        );
+        let mut citations = cited.ok_or(AssembleError::Cancelled)?;
+        add_facts(&mut citations, &candidates);
         let (service, now) = (&self.service, self.now);
         let id = service.context_id(&self, &candidates.unresolved, &mut built);
         Ok(PrimeContext {
@@ -613,22 +633,16 @@ impl Gathered {
     }
 }
 
-/// What the context shows, each with the labels of the chunks that it contains.
-fn citations(
-    built: &BuiltContext,
-    candidates: &Candidates,
-    found: &[Found],
-    asked: &Keywords,
-) -> Vec<Cited> {
-    let mut citations = cited(built, &candidates.chunks, found, asked);
-    for cited in &mut citations {
+/// Adds to what the context shows the labels of the chunks that it contains, and the ids of its
+/// messages.
+fn add_facts(citations: &mut [Cited], candidates: &Candidates) {
+    for cited in citations {
         // What was taken out meanwhile is not shown.
         if let Some(facts) = candidates.facts(&cited.id) {
             cited.also = facts.held.iter().cloned().collect();
             cited.metadata.message_ids.clone_from(&facts.message_ids);
         }
     }
-    citations
 }
 
 fn items(candidates: &Candidates, signals: &BTreeMap<String, [Contribution; 5]>) -> Vec<Item> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
-use ctx_rank::{Intent, Query, Role, chances_in_section, sentence_chances};
+use ctx_rank::{Analyzer, Intent, Query, Role, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Retrieved;
 
@@ -71,12 +71,13 @@ impl Prose {
         &self,
         chunks: &mut Vec<Chunk>,
         is_weighed: impl Fn(&Chunk) -> bool,
+        analyzer: &mut Analyzer,
     ) -> Vec<Chunk> {
         let runs = self.runs(chunks, is_weighed);
         let asked = Asked::of(&self.query);
         let texts = runs.iter().map(|run| texts(run, chunks, &asked));
         let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
-        let chances = sentence_chances(&self.query.terms, &texts);
+        let chances = sentence_chances(&self.query.terms, &texts, analyzer);
         // A run is of one file.
         let is_aside = |run: &Vec<Passage>| self.is_aside(&chunks[run[0].chunk]);
         let groups: Vec<usize> = runs.iter().map(|it| usize::from(is_aside(it))).collect();

@@ -335,6 +335,7 @@ impl Service {
             query: Arc::clone(&query),
             is_brief,
             counter,
+            memory: Arc::clone(&self.memory),
             cancel: control.cancel.clone(),
         };
         let read = TaskScope::current().blocking(move || unread.read());
@@ -407,6 +408,7 @@ struct Unread {
     /// Whether the pictures at the beginning of a file take room that its text needs.
     is_brief: bool,
     counter: SharedCounter,
+    memory: Arc<Memory>,
     cancel: Cancel,
 }
 
@@ -427,7 +429,8 @@ impl Unread {
         let mut found = self.resolver.resolve(self.chunks);
         check()?;
         found.omitted.extend(each_location_once(&mut found.chunks));
-        let unlikely = prose.weigh(&mut found.chunks, |_| true);
+        let analyzer = &mut self.memory.analyzer();
+        let unlikely = prose.weigh(&mut found.chunks, |_| true, analyzer);
         check()?;
         found.omitted.extend(unlikely.iter().map(below_min_chance));
         let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);

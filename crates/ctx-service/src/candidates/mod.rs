@@ -24,6 +24,7 @@ use crate::beside::{has_lost, take_out_named};
 use crate::gather::{Named, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, ids_of_exchanges, name_turns};
 use crate::label::Labels;
+use crate::memory::Memory;
 use crate::mention::Mentioned;
 use crate::prose::Prose;
 use crate::service::{each_location_once, keywords};
@@ -126,6 +127,7 @@ impl Candidates {
         asked: &str,
         resolver: &Resolver,
         labels: &Labels<'_>,
+        memory: &Memory,
     ) -> Self {
         resolver.sources().prepare(&gathered.paths());
         let keywords = keywords(query);
@@ -152,7 +154,7 @@ impl Candidates {
         let paths: BTreeMap<String, String> = paths.collect();
         let mut read = resolver.resolve(chunks);
         unread.transient.append(&mut read.away);
-        let facts = weigh(&gathered.prose, &mut read, &weighed);
+        let facts = weigh(&gathered.prose, &mut read, &weighed, &mut memory.analyzer());
         read_recent(&gathered.recent, &mut read, &keywords);
         let is_unread = |it: &&Omitted| it.reason == OmittedReason::Unreadable;
         let left_out = read.omitted.iter().filter(is_unread);
@@ -296,17 +298,18 @@ impl Candidates {
         bags: Vec<Arc<Bag>>,
         scoring: &Scoring<'_>,
         gathered: &Gathered,
+        analyzer: &mut Analyzer,
         is_awaited: &dyn Fn() -> bool,
     ) -> BTreeMap<String, [Contribution; 5]> {
         let (corpus, texts) = Corpus::with_vectors(bags);
         let rater = Rater::new(&corpus, scoring, gathered.uses.as_ref());
         self.mark_called(gathered);
         let mut unlike = BTreeSet::new();
-        let (mut signals_of, mut analyzer) = (BTreeMap::new(), Analyzer::default());
+        let mut signals_of = BTreeMap::new();
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let facts = self.facts.get(&chunk.id);
             let chance = facts.map_or(0.0, |it| it.chance);
-            let signals = rater.signals(chunk, &text, chance, &mut analyzer);
+            let signals = rater.signals(chunk, &text, chance, analyzer);
             let score = scoring.profile.score(&signals);
             let is_called = facts.is_some_and(|it| it.is_called);
             let is_named = chunk.origin == Origin::Reference || is_called;

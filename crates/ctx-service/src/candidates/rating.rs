@@ -70,9 +70,9 @@ impl<'s> Rater<'s> {
     ) -> Signals {
         let mut signals = Signals::default();
         signals.text_similarity = self.question.cosine(text).max(similarity(chance));
-        let called = terms_of_name(chunk, analyzer);
+        let called = self.called(chunk, analyzer);
         let degree = |word: &str| {
-            if called.iter().any(|it| it == word) {
+            if called.contains(&word) {
                 1.0
             } else {
                 self.corpus.saturation(text, text.count(word))
@@ -88,6 +88,18 @@ impl<'s> Rater<'s> {
         let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
         signals.usage_frequency = uses.map(usage_frequency);
         signals
+    }
+
+    /// The keywords in the path and the names of a chunk of a file; none for other chunks.
+    fn called(&self, chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<&'s str> {
+        let words = || self.keywords.iter().map(|it| it.0);
+        let mut called = Vec::new();
+        for name in chunk_names(chunk) {
+            analyzer.words(name, &mut |term, _, _| {
+                called.extend(words().find(|it| *it == term));
+            });
+        }
+        called
     }
 }
 
@@ -106,10 +118,4 @@ pub(super) fn remove_mention(chunk: &mut Chunk) {
 /// spread over orders of magnitude, scores are means.
 fn similarity(chance: f64) -> f64 {
     (1.0 + chance.log10() / DECADES).max(0.0)
-}
-
-/// The terms of the path and of the names of a chunk of a file; none for other chunks.
-fn terms_of_name(chunk: &Chunk, analyzer: &mut Analyzer) -> Vec<String> {
-    let names = chunk_names(chunk);
-    names.flat_map(|it| analyzer.terms(it)).collect()
 }

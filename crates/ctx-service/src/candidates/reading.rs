@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ctx_citations::label_origin;
 use ctx_model::{Chunk, LineSpan, Origin, Relevance, UnixSeconds, Warning};
-use ctx_rank::Query;
+use ctx_rank::{Analyzer, Query};
 use ctx_resolve::{Resolved, Resolver, file_kind};
 use ctx_retrieve::Found;
 
@@ -54,9 +54,10 @@ pub(super) fn weigh(
     prose: &Prose,
     read: &mut Resolved,
     found: &BTreeSet<String>,
+    analyzer: &mut Analyzer,
 ) -> BTreeMap<String, Facts> {
     let is_found = |it: &Chunk| found.contains(&it.id);
-    let unlikely = prose.weigh(&mut read.chunks, is_found);
+    let unlikely = prose.weigh(&mut read.chunks, is_found, analyzer);
     read.omitted.extend(unlikely.iter().map(below_min_chance));
     let of_search = read.chunks.iter().filter(|it| is_found(it));
     let facts = of_search.map(|it| {
