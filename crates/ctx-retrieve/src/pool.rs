@@ -51,6 +51,10 @@ struct File {
     /// The item number of the file itself, and those of its parts.
     number: usize,
     parts: SmallVec<[usize; 4]>,
+    /// Whether it [explains](Role::explains) the project, and whether it is a
+    /// [changelog](Role::is_of_changes): by its path, which is examined once.
+    explains: bool,
+    is_of_changes: bool,
 }
 
 /// A file, or a part of it.
@@ -122,8 +126,8 @@ impl Ranking<'_> {
     fn may_lead(&self, it: Ranked<'_>, weights: &Weights) -> bool {
         let is_named = || self.contributions(it)[Strategy::Places.index()] > 0.0;
         let explains = || {
-            let path = &it.part.path;
-            Role::explains(path) && (weights.changelogs || !Role::is_of_changes(path))
+            let file = &self.pool.files[self.file(it)];
+            file.explains && (weights.changelogs || !file.is_of_changes)
         };
         self.is_document(it) && (explains() || is_named())
     }
@@ -226,13 +230,17 @@ impl Pool {
         }
         let file = self.files.len();
         self.paths.insert(ByPath(Arc::clone(part)), file);
+        let (path, role) = (&part.path, Role::of(&part.path));
+        let is_document = role == Role::Documentation;
         self.files.push(File {
             number: self.items.len(),
             parts: SmallVec::new(),
+            explains: is_document && Role::explains(path),
+            is_of_changes: is_document && Role::is_of_changes(path),
         });
         self.items.push(Item {
             file,
-            role: Role::of(&part.path),
+            role,
             part: None,
         });
         file

@@ -72,7 +72,7 @@ impl Part {
     fn is_in_tests(&self) -> bool {
         let name = self.qualified_name.as_deref().unwrap_or_default();
         // Splitting at one byte is faster than at `::`; the parts between two colons are empty.
-        name.split(':').any(|it| matches!(it, "test" | "tests"))
+        name.contains("test") && name.split(':').any(|it| matches!(it, "test" | "tests"))
     }
 
     /// Identifies the part within its store, and orders parts: the path, and the first and last
