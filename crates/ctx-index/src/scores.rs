@@ -5,8 +5,10 @@
 //! posting to an array of sums. And the same numbers summed in the same order give the same result,
 //! whatever the segments are.
 
+use std::sync::Arc;
+
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
+use tantivy::postings::{BlockSegmentPostings, Postings as _, SegmentPostings, TermInfo};
 use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{
@@ -99,9 +101,10 @@ impl<'s> Scores<'s> {
         let readers = live.searcher.segment_readers();
         let mut segments = Vec::with_capacity(readers.len());
         for (ordinal, segment) in readers.iter().enumerate() {
-            let mut scores = OfSegment::new(ordinal, segment, within)?;
+            let mut reading = Reading::of(segment);
+            let mut scores = OfSegment::new(ordinal, &mut reading, within)?;
             for gain in &gains {
-                scores.add(gain)?;
+                scores.add(gain, &mut reading)?;
             }
             segments.push(scores);
         }
@@ -117,12 +120,14 @@ impl<'s> Scores<'s> {
         field: Field,
         texts: &[Vec<String>],
     ) -> tantivy::Result<Self> {
-        let mut segments = (searcher.segment_readers().iter().enumerate())
-            .map(|(ordinal, it)| OfSegment::new(ordinal, it, None))
-            .collect::<tantivy::Result<Vec<_>>>()?;
-        for segment in &mut segments {
-            segment.set_alike(field, texts)?;
-        }
+        let segments = searcher.segment_readers().iter().enumerate();
+        let segments = segments.map(|(ordinal, segment)| {
+            let mut reading = Reading::of(segment);
+            let mut scores = OfSegment::new(ordinal, &mut reading, None)?;
+            scores.set_alike(field, texts, &mut reading)?;
+            Ok(scores)
+        });
+        let segments = segments.collect::<tantivy::Result<_>>()?;
         Ok(Scores { segments })
     }
 
@@ -166,11 +171,12 @@ struct OfSegment<'s> {
 impl<'s> OfSegment<'s> {
     fn new(
         ordinal: usize,
-        segment: &'s SegmentReader,
+        reading: &mut Reading<'s>,
         within: Option<&[Lists]>,
     ) -> tantivy::Result<Self> {
+        let segment = reading.segment;
         let within = within
-            .map(|lists| documents_of(ordinal, segment, lists))
+            .map(|lists| documents_of(ordinal, reading, lists))
             .transpose()?;
         let count = within.as_ref().map_or(segment.max_doc() as usize, Vec::len);
         Ok(OfSegment {
@@ -181,14 +187,14 @@ impl<'s> OfSegment<'s> {
         })
     }
 
-    fn add(&mut self, gain: &Gain<'_>) -> tantivy::Result<()> {
+    fn add(&mut self, gain: &Gain<'_>, reading: &mut Reading<'_>) -> tantivy::Result<()> {
         match gain {
             Gain::Bm25 {
                 lists,
                 weight,
                 counting,
-            } => self.add_bm25(lists, *counting, weight),
-            Gain::Any { lists, worth } => self.add_to_any(lists, *worth),
+            } => self.add_bm25(lists, *counting, weight, reading),
+            Gain::Any { lists, worth } => self.add_to_any(lists, *worth, reading),
         }
     }
 
@@ -197,31 +203,34 @@ impl<'s> OfSegment<'s> {
         lists: &Lists,
         counting: IndexRecordOption,
         weight: &Bm25Weight,
+        reading: &mut Reading<'_>,
     ) -> tantivy::Result<()> {
         let Some(list) = &lists.of_segments[self.ordinal] else {
             return Ok(());
         };
-        let lengths = self.segment.fieldnorms_readers().get_field(lists.field)?;
-        let lengths =
-            lengths.unwrap_or_else(|| FieldNormReader::constant(self.segment.max_doc(), 1));
         let sums = &mut self.sums;
-        let index = self.segment.inverted_index(lists.field)?;
-        each_posting(&index, list, counting, self.within.as_deref(), |posting| {
+        let field = reading.field(lists.field, counting)?;
+        let lengths = field.lengths.clone();
+        field.each_posting(list, self.within.as_deref(), |posting| {
             sums[posting.place] +=
                 weight.score(lengths.fieldnorm_id(posting.document), posting.count);
         })
     }
 
-    fn add_to_any(&mut self, terms: &[Lists], worth: Score) -> tantivy::Result<()> {
+    fn add_to_any(
+        &mut self,
+        terms: &[Lists],
+        worth: Score,
+        reading: &mut Reading<'_>,
+    ) -> tantivy::Result<()> {
         let mut is_in = vec![0_u64; self.sums.len().div_ceil(64)];
         for lists in terms {
             let Some(list) = &lists.of_segments[self.ordinal] else {
                 continue;
             };
             let sums = &mut self.sums;
-            let index = self.segment.inverted_index(lists.field)?;
-            let counting = IndexRecordOption::Basic;
-            each_posting(&index, list, counting, self.within.as_deref(), |posting| {
+            let field = reading.field(lists.field, IndexRecordOption::Basic)?;
+            field.each_posting(list, self.within.as_deref(), |posting| {
                 let (word, bit) = (posting.place / 64, 1 << (posting.place % 64));
                 if is_in[word] & bit == 0 {
                     is_in[word] |= bit;
@@ -232,11 +241,16 @@ impl<'s> OfSegment<'s> {
         Ok(())
     }
 
-    fn set_alike(&mut self, field: Field, texts: &[Vec<String>]) -> tantivy::Result<()> {
-        let index = self.segment.inverted_index(field)?;
+    fn set_alike(
+        &mut self,
+        field: Field,
+        texts: &[Vec<String>],
+        reading: &mut Reading<'_>,
+    ) -> tantivy::Result<()> {
         let Some(lengths) = self.segment.fieldnorms_readers().get_field(field)? else {
             return Ok(());
         };
+        let of_field = reading.field(field, IndexRecordOption::Basic)?;
         // The number of tokens that each document shares with a text, and the documents that share
         // any.
         let (mut shared, mut documents) = (vec![0_u8; self.sums.len()], Vec::new());
@@ -244,10 +258,10 @@ impl<'s> OfSegment<'s> {
             let tokens = &tokens[..tokens.len().min(usize::from(u8::MAX))];
             for token in tokens {
                 let term = Term::from_field_text(field, token);
-                let Some(list) = index.get_term_info(&term)? else {
+                let Some(list) = of_field.index.get_term_info(&term)? else {
                     continue;
                 };
-                each_posting(&index, &list, IndexRecordOption::Basic, None, |posting| {
+                of_field.each_posting(&list, None, |posting| {
                     if shared[posting.place] == 0 {
                         documents.push(posting.document);
                     }
@@ -301,10 +315,11 @@ fn share(both: u8, one: usize, other: u32) -> Score {
     (both / (one as Score + other as Score - both)).min(1.0)
 }
 
-/// The documents of `segment`, which has this ordinal, that are in any of the lists, ascending.
+/// The documents of the segment with this ordinal, which is being read, that are in any of the
+/// lists, ascending.
 fn documents_of(
     ordinal: usize,
-    segment: &SegmentReader,
+    reading: &mut Reading<'_>,
     terms: &[Lists],
 ) -> tantivy::Result<Vec<DocId>> {
     let mut documents = Vec::new();
@@ -312,8 +327,8 @@ fn documents_of(
         let Some(list) = &lists.of_segments[ordinal] else {
             continue;
         };
-        let index = segment.inverted_index(lists.field)?;
-        each_posting(&index, list, IndexRecordOption::Basic, None, |posting| {
+        let field = reading.field(lists.field, IndexRecordOption::Basic)?;
+        field.each_posting(list, None, |posting| {
             documents.push(posting.document);
         })?;
     }
@@ -331,17 +346,84 @@ struct Posting {
     count: u32,
 }
 
-/// Calls `visit` with each document of `list`, ascending; with `within`, only with those. `list` is
-/// of `index`. Without frequencies in `counting`, each count is 1.
-fn each_posting(
-    index: &InvertedIndexReader,
-    list: &TermInfo,
+/// A segment whose posting lists are read one after the other: each field is opened once.
+struct Reading<'s> {
+    segment: &'s SegmentReader,
+    fields: Vec<ReadField>,
+}
+
+/// A field whose posting lists are read, with frequencies or without.
+struct ReadField {
+    field: Field,
     counting: IndexRecordOption,
-    within: Option<&[DocId]>,
-    mut visit: impl FnMut(Posting),
-) -> tantivy::Result<()> {
-    let Some(within) = within else {
-        let mut block = index.read_block_postings_from_terminfo(list, counting)?;
+    index: Arc<InvertedIndexReader>,
+    lengths: FieldNormReader,
+    /// The block of the last list, whose memory serves the next.
+    block: Option<BlockSegmentPostings>,
+}
+
+impl<'s> Reading<'s> {
+    fn of(segment: &'s SegmentReader) -> Self {
+        let fields = Vec::new();
+        Reading { segment, fields }
+    }
+
+    fn field(
+        &mut self,
+        field: Field,
+        counting: IndexRecordOption,
+    ) -> tantivy::Result<&mut ReadField> {
+        let is_it = |it: &ReadField| it.field == field && it.counting == counting;
+        let at = if let Some(at) = self.fields.iter().position(is_it) {
+            at
+        } else {
+            let lengths = self.segment.fieldnorms_readers().get_field(field)?;
+            let all = self.segment.max_doc();
+            self.fields.push(ReadField {
+                field,
+                counting,
+                index: self.segment.inverted_index(field)?,
+                lengths: lengths.unwrap_or_else(|| FieldNormReader::constant(all, 1)),
+                block: None,
+            });
+            self.fields.len() - 1
+        };
+        Ok(&mut self.fields[at])
+    }
+}
+
+impl ReadField {
+    /// Calls `visit` with each document of `list`, ascending; with `within`, only with those.
+    /// `list` is of this field and segment. Without frequencies, each count is 1.
+    fn each_posting(
+        &mut self,
+        list: &TermInfo,
+        within: Option<&[DocId]>,
+        mut visit: impl FnMut(Posting),
+    ) -> tantivy::Result<()> {
+        if let Some(within) = within {
+            let postings = self
+                .index
+                .read_postings_from_terminfo(list, self.counting)?;
+            each_among(postings, within, |place, postings| {
+                visit(Posting {
+                    document: within[place],
+                    place,
+                    count: postings.term_freq(),
+                });
+            });
+            return Ok(());
+        }
+        let block = match &mut self.block {
+            Some(block) => {
+                self.index.reset_block_postings_from_terminfo(list, block)?;
+                block
+            }
+            none => none.insert(
+                self.index
+                    .read_block_postings_from_terminfo(list, self.counting)?,
+            ),
+        };
         while !block.docs().is_empty() {
             for (at, &document) in block.docs().iter().enumerate() {
                 visit(Posting {
@@ -352,17 +434,8 @@ fn each_posting(
             }
             block.advance();
         }
-        return Ok(());
-    };
-    let postings = index.read_postings_from_terminfo(list, counting)?;
-    each_among(postings, within, |place, postings| {
-        visit(Posting {
-            document: within[place],
-            place,
-            count: postings.term_freq(),
-        });
-    });
-    Ok(())
+        Ok(())
+    }
 }
 
 /// Calls `visit` with the position of each of `documents` that is among `postings`, and with

@@ -227,46 +227,53 @@ fn alike_is_what_both_have_of_what_either_has() {
     let strategy = (
         prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
         prop::collection::vec(0..60_usize, 0..10),
+        prop_oneof![Just(1), 2..30_usize],
         prop::collection::vec(prop::collection::btree_set(0..WORDS + 1, 1..6), 0..4),
     );
-    few::run(few::cases(64), &strategy, |(segments, gone, texts)| {
-        let mut segments = segments;
-        for texts in segments.iter_mut().flatten() {
-            for words in texts {
-                words.sort_unstable();
-                words.dedup();
+    few::run(
+        few::cases(64),
+        &strategy,
+        |(segments, gone, times, texts)| {
+            let mut segments = segments;
+            for texts in segments.iter_mut().flatten() {
+                for words in texts {
+                    words.sort_unstable();
+                    words.dedup();
+                }
             }
-        }
-        let fixture = Fixture::new(&segments, 1, &gone);
-        let tokens = texts
-            .iter()
-            .map(|it| it.iter().map(|word| format!("w{word}")).collect());
-        let tokens: Vec<Vec<String>> = tokens.collect();
-        let scores = Scores::alike(&fixture.searcher, fixture.fields[0], &tokens).unwrap();
-        let mut found: Vec<Score> = by_address(scores.best(Best::new(MOST)))
-            .into_values()
-            .collect();
-
-        let share = |of_document: &BTreeSet<usize>, text: &BTreeSet<usize>| {
-            let both = of_document.intersection(text).count();
-            both as Score / of_document.union(text).count() as Score
-        };
-        let mut expected = Vec::new();
-        for (number, [words, _]) in segments.iter().flatten().enumerate() {
-            let words = words.iter().copied().collect();
-            let best = texts
+            let fixture = Fixture::new(&segments, times, &gone);
+            let tokens = texts
                 .iter()
-                .map(|it| share(&words, it))
-                .fold(0.0, Score::max);
-            if best > 0.0 && !gone.contains(&number) {
-                expected.push(best);
+                .map(|it| it.iter().map(|word| format!("w{word}")).collect());
+            let tokens: Vec<Vec<String>> = tokens.collect();
+            let scores = Scores::alike(&fixture.searcher, fixture.fields[0], &tokens).unwrap();
+            let mut found: Vec<Score> = by_address(scores.best(Best::new(MOST)))
+                .into_values()
+                .collect();
+
+            let share = |of_document: &BTreeSet<usize>, text: &BTreeSet<usize>| {
+                let both = of_document.intersection(text).count();
+                both as Score / of_document.union(text).count() as Score
+            };
+            let mut expected = Vec::new();
+            let all = segments.iter();
+            let all = all.flat_map(|it| it.iter().cycle().take(it.len() * times));
+            for (number, [words, _]) in all.enumerate() {
+                let words = words.iter().copied().collect();
+                let best = texts
+                    .iter()
+                    .map(|it| share(&words, it))
+                    .fold(0.0, Score::max);
+                if best > 0.0 && !gone.contains(&number) {
+                    expected.push(best);
+                }
             }
-        }
-        found.sort_by(Score::total_cmp);
-        expected.sort_by(Score::total_cmp);
-        prop_assert_eq!(found, expected);
-        Ok(())
-    });
+            found.sort_by(Score::total_cmp);
+            expected.sort_by(Score::total_cmp);
+            prop_assert_eq!(found, expected);
+            Ok(())
+        },
+    );
 }
 
 /// With lengths that are stored rounded, such as 41 tokens.

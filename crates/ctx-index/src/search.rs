@@ -1,5 +1,6 @@
 //! Queries of the index: the search algorithms, and the ports that they implement.
 
+use std::cmp::Ordering;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -131,10 +132,10 @@ impl Index {
                 hits.push((score, hit(address)?));
             }
         }
-        hits.sort_by(|(a_score, a), (b_score, b)| {
-            let by_place = || (&a.path, a.span.start()).cmp(&(&b.path, b.span.start()));
-            b_score.total_cmp(a_score).then_with(by_place)
-        });
+        // They are in the order of their scores, so only equals are to be sorted.
+        for equals in hits.chunk_by_mut(|a, b| a.0.total_cmp(&b.0).is_eq()) {
+            equals.sort_by(|(_, a), (_, b)| by_place(a, b));
+        }
         hits.truncate(limit);
         Ok(hits)
     }
@@ -149,7 +150,7 @@ impl Index {
             .into_iter()
             .map(|address| met.get(address, || self.part(&searcher, address)));
         let mut hits = hits.collect::<Result<Vec<_>, _>>()?;
-        hits.sort_by(|a, b| (&a.path, a.span.start()).cmp(&(&b.path, b.span.start())));
+        hits.sort_by(|a, b| by_place(a, b));
         Ok(hits)
     }
 
@@ -313,6 +314,11 @@ fn by_presence(
         }
     }
     Ok(clauses)
+}
+
+/// Compares by path and first line.
+fn by_place(a: &Part, b: &Part) -> Ordering {
+    (&a.path, a.span.start()).cmp(&(&b.path, b.span.start()))
 }
 
 fn scored(parts: Vec<(f64, Arc<Part>)>) -> Vec<Hit> {

@@ -4,7 +4,8 @@
 //! Only live documents are counted. Replaced documents stay in their segments until these are
 //! merged, and the same files must score the same whatever was indexed before. The text index's own
 //! token counts are not used either, since a merge estimates them. Values that cost a dictionary
-//! lookup or more are cached per segment until more of its documents are deleted.
+//! lookup or more are cached per segment until more of its documents are deleted, and for all
+//! segments together until any document is added or deleted, or segments are merged.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -24,9 +25,9 @@ use crate::scores::each_among;
 /// tantivy fixes k = 1.2 and b = 0.75 for all fields, and dividing the mean by three has the effect
 /// of k = 3 and b = 0.9. Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
-/// The most terms per segment whose posting lists and counts are cached, some 200 bytes each; fewer
-/// in small segments. A question looks up hundreds: its words in each field, and the names that it
-/// leads to.
+/// The most terms whose posting lists and counts are cached: per segment, some 200 bytes each, and
+/// for all together, some 100 and 50 for each segment; fewer in small segments. A question looks up
+/// hundreds: its words in each field, and the names that it leads to.
 const TERMS: usize = 1 << 13;
 /// The size of that cache in an empty segment; each document adds one.
 const FEW_TERMS: usize = 64;
@@ -34,11 +35,20 @@ const FEW_TERMS: usize = 64;
 /// A segment and its latest deletion.
 type Generation = (SegmentId, Option<Opstamp>);
 
-/// Cached statistics of segments.
+/// Cached statistics of segments, and of all segments of the last searcher together.
 #[derive(Default)]
 pub(crate) struct Statistics {
     segments: BySegment<Generation, Known>,
-    places: Mutex<Option<(Vec<Generation>, Arc<Places>)>>,
+    last: Mutex<Option<Arc<Together>>>,
+}
+
+/// What is known of the segments of a searcher together.
+struct Together {
+    of: Vec<Generation>,
+    places: Mutex<Option<Arc<Places>>>,
+    /// The posting lists of terms in all segments: asking each segment would take several times as
+    /// long.
+    lists: Cache<Term, Lists>,
 }
 
 /// Statistics of the live documents of a segment.
@@ -69,12 +79,28 @@ struct Held {
 impl Statistics {
     /// The statistics of the live documents of `searcher`. O(segments), and O(documents) of the
     /// segments written or deleted from since the last call.
-    pub(crate) fn of<'s>(&'s self, searcher: &'s Searcher) -> Live<'s> {
+    pub(crate) fn of<'s>(&self, searcher: &'s Searcher) -> Live<'s> {
         Live {
             searcher,
             segments: self.segments.of(searcher, generation_of, Known::new),
-            statistics: self,
+            together: self.together(searcher),
         }
+    }
+
+    fn together(&self, searcher: &Searcher) -> Arc<Together> {
+        let of = searcher.segment_readers().iter().map(generation_of);
+        let of: Vec<Generation> = of.collect();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|it| it.of == of) {
+            return Arc::clone(last);
+        }
+        let documents = usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX);
+        let new = Together {
+            of,
+            places: Mutex::default(),
+            lists: Cache::new(cached_terms(documents)),
+        };
+        Arc::clone(last.insert(Arc::new(new)))
     }
 }
 
@@ -92,7 +118,7 @@ impl Known {
         Known {
             held: segment.schema().fields().map(|_| OnceLock::new()).collect(),
             replaced,
-            terms: Cache::new(TERMS.min(FEW_TERMS + segment.max_doc() as usize)),
+            terms: Cache::new(cached_terms(segment.max_doc() as usize)),
         }
     }
 
@@ -123,6 +149,11 @@ impl Known {
     }
 }
 
+/// The most terms that are cached of this many `documents`.
+fn cached_terms(documents: usize) -> usize {
+    TERMS.min(FEW_TERMS.saturating_add(documents))
+}
+
 fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
     let all = u64::from(segment.num_docs());
     if !segment.schema().get_field_entry(field).has_fieldnorms() {
@@ -147,7 +178,7 @@ pub(crate) struct Live<'s> {
     pub(crate) searcher: &'s Searcher,
     /// By segment ordinal.
     segments: Vec<Arc<Known>>,
-    statistics: &'s Statistics,
+    together: Arc<Together>,
 }
 
 impl Live<'_> {
@@ -169,36 +200,30 @@ impl Live<'_> {
     }
 
     /// The order of all documents by their paths, which are in the field `path`. O(documents), and
-    /// O(segments) while no document is added or removed.
+    /// O(1) while no document is added or removed.
     pub(crate) fn places(&self, path: Field) -> tantivy::Result<Arc<Places>> {
-        let segments = self.searcher.segment_readers();
-        let generation: Vec<_> = segments.iter().map(generation_of).collect();
-        let known = self.statistics.places.lock();
+        let known = self.together.places.lock();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, places)) = &*known
-            && *of == generation
-        {
+        if let Some(places) = &*known {
             return Ok(Arc::clone(places));
         }
-        let places = Arc::new(Places::of(self.searcher, path)?);
-        *known = Some((generation, Arc::clone(&places)));
-        Ok(places)
+        let places = Places::of(self.searcher, path)?;
+        Ok(Arc::clone(known.insert(Arc::new(places))))
     }
 
-    /// The posting lists of a term. O(segments), and a dictionary lookup in each segment for which
-    /// they are not cached.
+    /// The posting lists of a term. O(1) if they are cached; else O(segments), and a dictionary
+    /// lookup in each segment of which they are not.
     pub(crate) fn lists(&self, term: &Term) -> tantivy::Result<Lists> {
-        let mut lists = Lists {
-            field: term.field(),
-            of_segments: Vec::with_capacity(self.segments.len()),
-            count: 0,
-        };
-        for (known, segment) in self.each() {
-            let listed = known.listed(segment, term)?;
-            lists.count += listed.as_ref().map_or(0, |it| it.count);
-            lists.of_segments.push(listed.map(|it| it.list));
-        }
-        Ok(lists)
+        self.together.lists.get_or_insert_with(term, || {
+            let listed = self.each();
+            let listed = listed.map(|(known, segment)| known.listed(segment, term));
+            let listed = listed.collect::<tantivy::Result<Vec<_>>>()?;
+            Ok(Lists {
+                field: term.field(),
+                count: listed.iter().flatten().map(|it| it.count).sum(),
+                of_segments: listed.into_iter().map(|it| Some(it?.list)).collect(),
+            })
+        })
     }
 
     /// The posting lists of a term that is unlikely to be searched for again, such as a path: they
@@ -232,7 +257,7 @@ impl Live<'_> {
 pub(crate) struct Lists {
     pub(crate) field: Field,
     /// By segment ordinal.
-    pub(crate) of_segments: Vec<Option<TermInfo>>,
+    pub(crate) of_segments: Arc<[Option<TermInfo>]>,
     /// Set by [`Live::lists`] only.
     pub(crate) count: u64,
 }

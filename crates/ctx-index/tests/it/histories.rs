@@ -82,7 +82,14 @@ fn answers(index: &Index) -> String {
                 .clone()
                 .within((0..FILES).step_by(2).map(path).collect());
             for wanted in [wanted.clone().by_presence(), within, wanted] {
-                said.push(format!("{:?}", block_on(index.passages(&wanted)).unwrap()));
+                let hits = block_on(index.passages(&wanted)).unwrap();
+                assert!(hits.is_sorted_by(|a, b| {
+                    let by_score = b.score.total_cmp(&a.score);
+                    by_score
+                        .then_with(|| a.part.key().cmp(&b.part.key()))
+                        .is_le()
+                }));
+                said.push(format!("{hits:?}"));
             }
             let wanted = TextQuery::new(terms[..count].to_vec(), files.clone(), limit);
             said.push(format!("{:?}", block_on(index.files(&wanted)).unwrap()));
