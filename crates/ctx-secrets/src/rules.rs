@@ -100,14 +100,25 @@ impl Rules {
 
     /// The rules that have a word in `text`, and whose runs it has. O(bytes).
     pub(crate) fn concerning(&'static self, text: &str) -> impl Iterator<Item = &'static Rule> {
-        let mut is_met = vec![false; self.all.len()];
+        // A bit for each rule: most texts are names, and few rules concern any.
+        let mut met = vec![0_u64; self.all.len().div_ceil(64)];
         for word in self.words.find_overlapping_iter(text) {
-            is_met[self.of_word[word.pattern().as_usize()]] = true;
+            let rule = self.of_word[word.pattern().as_usize()];
+            met[rule / 64] |= 1 << (rule % 64);
         }
-        let longest = Runs::longest(text);
-        let met = self.all.iter().zip(is_met).filter(|(_, is_met)| *is_met);
-        let met = met.filter(move |(lazy, _)| longest.are(lazy.needed));
-        met.filter_map(|(lazy, _)| lazy.get())
+        let longest = if met.iter().all(|it| *it == 0) {
+            Runs::default()
+        } else {
+            Runs::longest(text)
+        };
+        let met = met.into_iter().zip(self.all.chunks(64));
+        let met = met.filter(|(bits, _)| *bits != 0);
+        let met = met.flat_map(|(bits, rules)| {
+            let rules = rules.iter().enumerate();
+            rules.filter_map(move |(at, lazy)| (bits >> at & 1 != 0).then_some(lazy))
+        });
+        let met = met.filter(move |lazy| longest.are(lazy.needed));
+        met.filter_map(Lazy::get)
     }
 }
 
@@ -128,6 +139,8 @@ fn said<'t>(table: &'t str, key: &str) -> impl Iterator<Item = &'t str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use secrets_scanner::RulesetConfig;
 
     use super::*;
@@ -146,6 +159,27 @@ mod tests {
             // A rule without words would never be tried.
             let is_of_names = read.rules[0].regex.is_none();
             assert!(is_of_names || rules.of_word.contains(&number), "{table}");
+        }
+    }
+
+    #[test]
+    fn the_rules_that_concern_a_text_are_those_with_a_word_in_it() {
+        let rules = rules();
+        let word = |number: usize| said(rules.all[number].text, "keywords").next();
+        let last = rules.all.len() - 1;
+        for number in (0..last).step_by(37).chain([63, 64, 127, 128, last]) {
+            let text = word(number).unwrap_or_default();
+            let text = format!("{text} {}", "Aa1_".repeat(64));
+            let met = rules.words.find_overlapping_iter(&text);
+            let met: BTreeSet<usize> = met
+                .map(|it| rules.of_word[it.pattern().as_usize()])
+                .collect();
+            let longest = Runs::longest(&text);
+            let met = met.into_iter().map(|it| &rules.all[it]);
+            let met = met.filter(|it| longest.are(it.needed));
+            let expected: Vec<&str> = met.flat_map(|it| said(it.text, "id")).collect();
+            let found: Vec<&str> = rules.concerning(&text).map(|it| &*it.id).collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 
