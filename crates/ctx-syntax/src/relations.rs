@@ -142,12 +142,10 @@ impl<'f> Graph<'f> {
             None => Some(Holders::all(outline)),
             Some(wanted) => Some(Holders::of(wanted.get(path)?, outline)),
         };
-        let holders: Vec<Option<Holders>> = files.iter().map(wanted_of).collect();
+        let holders: Vec<Option<Holders<'_>>> = files.iter().map(wanted_of).collect();
         let mut builder = Builder::default();
-        for (outline, holders) in files.values().zip(&holders) {
-            let names = holders.iter().flat_map(|it| it.references(outline));
-            builder.said.extend(names.map(|it| it.name.as_str()));
-        }
+        let names = holders.iter().flatten().flat_map(|it| &it.references);
+        builder.said.extend(names.map(|it| it.name.as_str()));
         for (path, outline) in files {
             builder.add_file(path, outline);
         }
@@ -232,42 +230,44 @@ impl<'f> Graph<'f> {
 }
 
 /// The nodes of one file from which edges are wanted.
-struct Holders {
+struct Holders<'o> {
     /// The file itself.
     file: bool,
     /// Whether each symbol is wanted, by index.
     symbols: Vec<bool>,
+    /// The references in wanted nodes.
+    references: Vec<&'o Reference>,
 }
 
-impl Holders {
-    fn all(outline: &Outline) -> Self {
-        Holders {
-            file: true,
-            symbols: vec![true; outline.symbols.len()],
-        }
+impl<'o> Holders<'o> {
+    fn all(outline: &'o Outline) -> Self {
+        Holders::with(true, vec![true; outline.symbols.len()], outline)
     }
 
-    fn of(wanted: &BTreeSet<Option<usize>>, outline: &Outline) -> Self {
+    fn of(wanted: &BTreeSet<Option<usize>>, outline: &'o Outline) -> Self {
         let mut symbols = vec![false; outline.symbols.len()];
         for &symbol in wanted.iter().flatten() {
             if let Some(is_wanted) = symbols.get_mut(symbol) {
                 *is_wanted = true;
             }
         }
-        Holders {
-            file: wanted.contains(&None),
+        Holders::with(wanted.contains(&None), symbols, outline)
+    }
+
+    fn with(file: bool, symbols: Vec<bool>, outline: &'o Outline) -> Self {
+        let mut holders = Holders {
+            file,
             symbols,
-        }
+            references: Vec::new(),
+        };
+        let references = outline.references.iter();
+        holders.references = references.filter(|it| holders.has(it.within)).collect();
+        holders
     }
 
     /// Whether this symbol, or the file for `None`, is wanted.
     fn has(&self, symbol: Option<usize>) -> bool {
         symbol.map_or(self.file, |it| self.symbols.get(it).is_some_and(|it| *it))
-    }
-
-    /// The references in wanted nodes.
-    fn references<'o>(&self, outline: &'o Outline) -> impl Iterator<Item = &'o Reference> {
-        outline.references.iter().filter(|it| self.has(it.within))
     }
 }
 
@@ -347,7 +347,7 @@ impl<'f> Builder<'f> {
     }
 
     /// Adds the edges that go out from the wanted nodes of a file.
-    fn relate<'o>(&mut self, file: usize, path: &str, outline: &'o Outline, wanted: &Holders) {
+    fn relate(&mut self, file: usize, path: &str, outline: &Outline, wanted: &Holders<'f>) {
         let (node, first) = self.files[file];
         for (index, symbol) in outline.symbols.iter().enumerate() {
             if wanted.has(symbol.parent) {
@@ -366,7 +366,7 @@ impl<'f> Builder<'f> {
                 self.add(node, to, EdgeKind::Imports, 1.0);
             }
         }
-        let of_reference = |it: &'o Reference| {
+        let of_reference = |it: &&'f Reference| {
             let kind = match it.kind {
                 ReferenceKind::Call => EdgeKind::Calls,
                 ReferenceKind::Type => EdgeKind::Uses,
@@ -375,7 +375,7 @@ impl<'f> Builder<'f> {
             let from = it.within.map_or(node, |within| first + within);
             (it.name.as_str(), from, kind)
         };
-        let mut uses: Vec<_> = wanted.references(outline).map(of_reference).collect();
+        let mut uses: Vec<_> = wanted.references.iter().map(of_reference).collect();
         // Each name is resolved once, and repeated uses add nothing.
         uses.sort_unstable();
         uses.dedup();
