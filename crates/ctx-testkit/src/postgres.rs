@@ -227,6 +227,10 @@ impl Drop for Server {
     fn drop(&mut self) {
         let process = self.process.get_mut();
         let process = process.unwrap_or_else(PoisonError::into_inner);
+        // After a kill another process may have its number.
+        if !matches!(process.try_wait(), Ok(None)) {
+            return;
+        }
         signal("QUIT", &[process.id()]);
         // It may be suspended.
         signal("CONT", &family(process.id()));
