@@ -126,8 +126,7 @@ impl Known {
             self.terms.push((self.text.len(), part));
         });
         let place = first..self.terms.len();
-        let each = self.terms.first().map_or(0, size_of_val);
-        self.held += OF_EACH + 2 * run.len() + place.len() * each;
+        self.held += OF_EACH + 2 * run.len() + size_of_val(&self.terms[place.clone()]);
         self.places.insert(run.into(), place.clone());
         place
     }

@@ -429,8 +429,7 @@ impl Unread {
         let mut found = self.resolver.resolve(self.chunks);
         check()?;
         found.omitted.extend(each_location_once(&mut found.chunks));
-        let analyzer = &mut self.memory.analyzer();
-        let unlikely = prose.weigh(&mut found.chunks, |_| true, analyzer);
+        let unlikely = prose.weigh(&mut found.chunks, |_| true, &mut self.memory.analyzer());
         check()?;
         found.omitted.extend(unlikely.iter().map(below_min_chance));
         let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
