@@ -78,11 +78,12 @@ pub fn chunk_names(chunk: &Chunk) -> impl Iterator<Item = &str> {
 }
 
 /// The words of `text`, each with the term of all of it: none of the parts of an identifier or of a
-/// version.
+/// version, and no compounds, whose words count for themselves.
 fn whole<'t>(text: &'t str, analyzer: &mut Analyzer) -> Vec<(String, &'t str)> {
     let (mut words, mut end) = (Vec::new(), 0);
     analyzer.words(text, &mut |term, part, range| {
-        if part != Part::SubWord && range.start >= end {
+        let is_whole = !matches!(part, Part::SubWord | Part::Compound);
+        if is_whole && range.start >= end {
             words.push((term.to_owned(), &text[range.clone()]));
             end = range.end;
         }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bags;
+mod compounds;
 mod definitions;
 mod failures;
 mod foreign;

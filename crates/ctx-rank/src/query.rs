@@ -31,6 +31,9 @@ const FEW_WORDS: usize = 24;
 
 /// The factor for the weight of a version in a typed question.
 const OF_VERSION: f64 = 2.0;
+/// The factor for the weight of words with hyphens between them as a whole: each of the words is a
+/// term, too, and most of them in prose, as in "well-known", name nothing.
+const OF_COMPOUND: f64 = 0.3;
 
 /// The most terms that are used as keywords.
 const KEYWORDS: usize = 32;
@@ -992,6 +995,10 @@ impl Reader {
                 let is_of_mention = mention.as_ref().is_some_and(|it| it.contains(&bytes.start));
                 let region = if is_of_mention { Region::Trace } else { region };
                 let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
+                let weight = match part {
+                    Part::Compound => OF_COMPOUND * weight,
+                    _ => weight,
+                };
                 // A called or quoted word is not a word of a natural language.
                 let is_name = || {
                     let is_quoted = piece[..bytes.start].ends_with(['"', '`']);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::query::Term;
-use crate::words::Analyzer;
+use crate::words::{Analyzer, Part};
 
 /// How far a term counts for the sentences around it (the decay distance, in sentences), and the
 /// weight of this scale. The topic of a sentence is often given before it, and by its title.
@@ -107,7 +107,11 @@ fn occurrences<T: AsRef<str>>(
         .collect();
     let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); terms.len()];
     for (at, text) in texts.iter().flatten().enumerate() {
-        analyzer.words(text.as_ref(), &mut |word, _, _| {
+        analyzer.words(text.as_ref(), &mut |word, part, _| {
+            // The words of a compound count for themselves.
+            if part == Part::Compound {
+                return;
+            }
             let Some(positions) = numbers.get(word).map(|&number| &mut found[number]) else {
                 return;
             };

@@ -9,6 +9,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::compounds::{compound_at, push_term};
 use crate::versions::{Version, version_at};
 
 /// The most bytes of a term; longer words are encoded data.
@@ -23,6 +24,8 @@ pub enum Part {
     SubWord,
     /// An identifier with parts as a whole, without underscores: `parsehttpheader`.
     Identifier,
+    /// Words with hyphens between them, without these: `maxretries` of `max-retries`.
+    Compound,
     /// Numbers with dots between them, or the leading ones: `8.2.1` and `8.2`.
     Version,
 }
@@ -46,6 +49,7 @@ impl Analyzer {
     /// Calls `note` with each term of `text`, in order: words in lower case and reduced to their
     /// English stem; identifiers whole and in parts, cut at underscores, at changes of case and
     /// between letters and digits (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`);
+    /// compounds whole, as identifiers are (`max-retries` is `maxretries`), and then their words;
     /// versions whole, without a leading `v`, then their prefixes that are versions, and then their
     /// parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
     /// characters for scripts without spaces, at which an identifier ends. Terms are composed
@@ -71,6 +75,9 @@ impl Analyzer {
         let run = text.get(bytes.clone())?;
         if let Some(version) = version_at(text, &bytes) {
             version.note(note);
+        } else if let Some(end) = compound_at(text, &bytes) {
+            self.words
+                .compound(bytes.start, &text[bytes.start..end], note);
         }
         if run.is_ascii() && run.len() <= MAX_TERM_BYTES {
             self.known.terms(run, &mut self.words, &mut |term, part| {
@@ -156,8 +163,8 @@ impl std::fmt::Debug for English {
 }
 
 impl Words {
-    /// The terms of a run of letters, digits and underscores, or of a version, as returned by
-    /// [`runs`]; `bytes` is its range in the text.
+    /// The terms of a run of letters, digits and underscores, of a version or of a compound, as
+    /// returned by [`runs`]; `bytes` is its range in the text.
     pub(crate) fn run(
         &mut self,
         bytes: Range<usize>,
@@ -173,6 +180,8 @@ impl Words {
             if let Some(version) = version {
                 version.note(&mut moved);
             }
+        } else if run.contains('-') {
+            self.compound(bytes.start, run, note);
         } else if run.is_ascii() {
             self.identifier(run, &mut |term, part| note(term, part, bytes.clone()));
         } else if is_nfc_quick(run.chars()) == IsNormalized::Yes {
@@ -184,6 +193,18 @@ impl Words {
                 note(term, part, bytes.start + its.start..bytes.start + its.end);
             });
         }
+    }
+
+    /// Gives the term of a compound that begins at `at`.
+    fn compound(
+        &mut self,
+        at: usize,
+        compound: &str,
+        note: &mut impl FnMut(&str, Part, Range<usize>),
+    ) {
+        self.lower.clear();
+        push_term(compound, &mut self.lower);
+        note(&self.lower, Part::Compound, at..at + compound.len());
     }
 
     fn identifier(&mut self, run: &str, note: &mut impl FnMut(&str, Part)) {
@@ -350,20 +371,22 @@ impl Version {
     }
 }
 
-/// Runs of letters, digits and underscores, with their offsets; a run that begins a version comes
-/// after that version. An [`Analyzer`] splits each independently of its neighbours.
+/// Runs of letters, digits and underscores, with their offsets; a run that begins a version or a
+/// compound comes after that. An [`Analyzer`] splits each independently of its neighbours.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    let mut first_of_version: Option<Range<usize>> = None;
+    let mut first_of_several: Option<Range<usize>> = None;
     std::iter::from_fn(move || {
-        if let Some(run) = first_of_version.take() {
+        if let Some(run) = first_of_several.take() {
             at = run.end;
             return Some((run.start, &text[run]));
         }
         let run = first_run(text, at)?;
-        if let Some(version) = version_at(text, &run) {
-            first_of_version = Some(run);
-            return Some((version.bytes.start, &text[version.bytes]));
+        let start = run.start;
+        let version = version_at(text, &run).map(|it| it.bytes.end);
+        if let Some(end) = version.or_else(|| compound_at(text, &run)) {
+            first_of_several = Some(run);
+            return Some((start, &text[start..end]));
         }
         at = run.end;
         Some((run.start, &text[run]))

@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn the_terms_of_a_text_are_those_of_its_runs_and_its_versions(text in text()) {
+    fn the_terms_of_a_text_are_those_of_its_runs_versions_and_compounds(text in text()) {
         let mut analyzer = Analyzer::default();
         let is_mark = |c: char| canonical_combining_class(c) != 0;
         let runs = text.split(|c: char| c != '_' && !c.is_alphanumeric() && !is_mark(c));
@@ -125,10 +125,10 @@ proptest! {
         analyzer.words(&text, &mut |term, part, bytes| {
             assert!(text.get(bytes.clone()).is_some_and(|it| !it.is_empty()));
             assert_eq!(term.contains('.'), part == Part::Version, "{term}");
-            if part == Part::Version {
-                assert!(text[bytes].contains('.'));
-            } else {
-                found.push(term.to_owned());
+            match part {
+                Part::Version => assert!(text[bytes].contains('.')),
+                Part::Compound => assert_eq!(text[bytes].replace('-', "").to_lowercase(), term),
+                _ => found.push(term.to_owned()),
             }
         });
         prop_assert_eq!(found, of_runs);

@@ -23,7 +23,7 @@ fn identifiers_are_whole_and_in_parts() {
     check("_private", "privat");
     check("IOError", "io error ioerror");
     check("iOS", "i os ios");
-    check("kebab-case", "kebab case");
+    check("kebab-case", "kebabcase kebab case");
     check("a.b::c", "a b c");
 }
 
@@ -49,10 +49,38 @@ fn versions_are_whole_and_in_parts() {
 }
 
 #[test]
+fn compounds_are_whole_and_in_words() {
+    check("X-Request-Id", "xrequestid x request id");
+    check("--no-color", "nocolor no color");
+    check("utf-8 and sha-256", "utf8 utf 8 and sha256 sha 256");
+    check(
+        "end-to-end, max-retries.",
+        "endtoend end to end maxretries max retri",
+    );
+    // Neither ranges, versions, dates nor identifiers of many groups.
+    check("1-2 a->b - c -d", "1 2 a b c d");
+    check("pytest-8.2.1", "pytest 8.2.1 8.2 8 2 1");
+    check("Nov-29-2026", "nov 29 2026");
+    check("a-b-c-d-e", "a b c d e");
+    check(
+        "caf\u{e9}-bar b-\u{e9} a_b-c",
+        "caf\u{e9} bar b \u{e9} a b ab c",
+    );
+    check(
+        &format!("a-{}", "b".repeat(MAX_TERM_BYTES)),
+        &format!("a {}", "b".repeat(MAX_TERM_BYTES)),
+    );
+}
+
+#[test]
 fn spellings_of_one_name_share_their_terms() {
     let whole = |text: &str| terms(text).pop();
     assert_eq!(whole("max_redirects"), whole("maxRedirects"));
     assert_eq!(whole("max_redirects"), whole("MAX_REDIRECTS"));
+    assert_eq!(
+        whole("max_redirects").as_ref(),
+        terms("max-redirects").first()
+    );
     assert_eq!(terms("maxRedirects")[..2], terms("max redirects"));
 }
 
