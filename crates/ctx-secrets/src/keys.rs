@@ -9,6 +9,8 @@ const DASHES: &[u8] = b"-----";
 /// The least length of a run of key characters in every line of a key but the last; in code, blanks
 /// or signs interrupt such runs.
 const LEAST_OF_LINE: usize = 40;
+/// The least length of a line that has nothing but key characters, and is hardly one of code.
+const LEAST_OF_BARE: usize = 16;
 /// The text that is in both marks of each private key.
 const PRIVATE: &str = "PRIVATE KEY";
 /// The most bytes of a mark before that text.
@@ -100,6 +102,26 @@ pub(crate) fn next_key(found: &[u8]) -> Option<usize> {
     let at = |it: &[u8]| it.starts_with(BEGIN);
     let next = behind.windows(BEGIN.len()).rposition(at)?;
     Some(BEGIN.len() + next)
+}
+
+/// Whether `found`, which is from one mark to another, is no key but what stands between the two in
+/// code: less than half of it are lines of a key.
+pub(crate) fn is_between_marks(found: &[u8]) -> bool {
+    let Some(behind) = found.strip_prefix(BEGIN) else {
+        return false;
+    };
+    let lines = behind.split(|it| *it == b'\n').map(<[u8]>::trim_ascii);
+    let (mut all, mut long) = (0, 0);
+    for line in lines {
+        let is_bare = line.len() >= LEAST_OF_BARE && line.iter().copied().all(is_of_key);
+        all += line.len();
+        long += if is_bare || is_long(line) {
+            line.len()
+        } else {
+            0
+        };
+    }
+    long * 2 < all
 }
 
 /// How far the key extends that begins with the BEGIN mark at the start of `found`, by the form of

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 use secrets_scanner::RulesetConfig;
 use secrets_scanner::entropy::shannon_entropy_bytes;
 use secrets_scanner::rules::validation::{AllowlistConfig, RegexTarget};
 
-use crate::keys::{next_key, of_own};
+use crate::keys::{is_between_marks, next_key, of_own};
 
 /// The most memory of a compiled expression, in bytes.
 const SIZE: usize = 32 << 20;
@@ -21,14 +21,60 @@ const NARROWED: [(&str, &str); 1] = [
     ),
 ];
 
+/// The groups that are secrets, of rules whose first group is a name, an address or the public half
+/// of a pair, though the bundle calls it the secret.
+const SECRET_GROUPS: [(&str, &[usize]); 17] = [
+    ("kingfisher.azure.1", &[2]),
+    ("kingfisher.azure.2", &[3]),
+    ("kingfisher.azurecosmosdb.2", &[2]),
+    ("kingfisher.cloudant.1", &[2]),
+    ("kingfisher.coinbase.2", &[2]),
+    ("kingfisher.coinbase.3", &[2]),
+    ("kingfisher.credentials.1", &[2]),
+    ("kingfisher.discord.1", &[3]),
+    ("kingfisher.docker.1", &[2]),
+    ("kingfisher.gitalk.1", &[2]),
+    // Either may be the password.
+    ("kingfisher.gradle.1", &[1, 2]),
+    ("kingfisher.klingai.1", &[1, 3]),
+    ("kingfisher.kubernetes.3", &[2]),
+    ("kingfisher.modal.1", &[1, 2]),
+    ("kingfisher.odbc.1", &[2]),
+    ("kingfisher.phpmailer.1", &[3]),
+    ("kingfisher.tableau.1", &[2]),
+];
+/// Rules of passwords, whose least entropy is that of words with some numbers: the bundle measured
+/// what is not the password.
+const PASSWORDS: [&str; 3] = [
+    "kingfisher.gradle.1",
+    "kingfisher.odbc.1",
+    "kingfisher.phpmailer.1",
+];
+/// The least entropy of a password, in bits per byte.
+const LEAST_OF_PASSWORD: f64 = 2.5;
+/// What follows a secret, of rules that match only the first of a list: the next one is the first
+/// group.
+const LISTS: [(&str, &str); 2] = [
+    (
+        "kingfisher.docker.1",
+        r#"\A"[^{}]*\}\s*,\s*"[^"]+"\s*:\s*\{[^{}]*?"auth"\s*:\s*"([A-Za-z0-9+/=]{16,})"#,
+    ),
+    (
+        "kubernetes-secret-yaml",
+        r#"\A["']?[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]+["']?[\w.-]+["']?:[ \t]*["']?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4}))(?:["'\s]|\z)"#,
+    ),
+];
+
 pub(crate) struct Rule {
     pub(crate) id: String,
     expression: Regex,
     /// The least entropy of a secret, in bits per byte.
     entropy: Option<f64>,
-    /// The capture group that is the secret; if none is given, the first group that matched
+    /// The capture groups that are secrets; if there are none, the first group that matched
     /// something.
-    group: Option<usize>,
+    groups: Vec<usize>,
+    /// What leads from a secret to the next one of a list.
+    list: Option<Regex>,
     /// The files to which the rule applies; it applies to texts without a path, too.
     path: Option<Regex>,
     allowed: Vec<Allowed>,
@@ -59,11 +105,22 @@ impl Rule {
         let narrowed = NARROWED
             .iter()
             .find(|(start, _)| rule.id.starts_with(start));
+        let is_it = |id: &str| id == rule.id;
+        let own = rule.secret_group.filter(|it| *it > 0);
+        let groups = SECRET_GROUPS.iter().find(|(id, _)| is_it(id));
+        let groups = groups.map_or_else(|| own.into_iter().collect(), |(_, it)| it.to_vec());
+        let list = LISTS.iter().find(|(id, _)| is_it(id));
+        let is_password = PASSWORDS.contains(&&*rule.id);
+        let entropy = rule.entropy.map(|it| {
+            let most = if is_password { LEAST_OF_PASSWORD } else { it };
+            it.min(most)
+        });
         Ok(Rule {
             contained: narrowed.map(|(_, it)| compile(it)).transpose()?,
             expression: compile(expression)?,
-            entropy: rule.entropy,
-            group: rule.secret_group.filter(|it| *it > 0),
+            entropy,
+            groups,
+            list: list.map(|(_, it)| compile(it)).transpose()?,
             path,
             allowed: allowed.map(Allowed::of).collect::<Result<_, _>>()?,
             id: rule.id,
@@ -90,37 +147,64 @@ impl Rule {
                 let own = of_own(of_match);
                 secrets.extend(own.map(|end| whole.start..whole.start + end));
                 whole.start + next
+            } else if is_between_marks(of_match) {
+                whole.end
             } else {
-                secrets.extend(self.secret(text, &found));
-                whole.end + usize::from(whole.is_empty())
+                let groups = self.groups(&found);
+                let end = groups.last().map_or(whole.end, Match::end);
+                let its = groups.into_iter().map(|it| it.range());
+                secrets.extend(its.filter(|it| self.is_secret(text, &whole, it)));
+                let end = self.rest_of_list(text, end, &mut secrets);
+                whole.end.max(end) + usize::from(whole.is_empty())
             };
         }
         secrets
     }
 
-    fn secret(&self, text: &str, found: &Captures<'_>) -> Option<Range<usize>> {
-        let whole = found.get(0)?;
-        let named = self.group.and_then(|group| found.get(group));
-        let mut groups = (1..found.len()).filter_map(|group| found.get(group));
-        let secret = named.or_else(|| groups.find(|it| !it.is_empty()));
-        let secret = secret.unwrap_or(whole);
-        let is_plain = |least: f64| shannon_entropy_bytes(secret.as_bytes()) < least;
-        if secret.is_empty() || self.entropy.is_some_and(is_plain) {
-            return None;
+    /// The groups of a match that may be secrets, by their position.
+    fn groups<'t>(&self, found: &Captures<'t>) -> Vec<Match<'t>> {
+        let named = self.groups.iter().filter_map(|group| found.get(*group));
+        let named: Vec<Match<'_>> = named.filter(|it| !it.is_empty()).collect();
+        if !named.is_empty() {
+            return named;
         }
-        let lacks = |contained: &Regex| !contained.is_match(secret.as_bytes());
+        let mut groups = (1..found.len()).filter_map(|group| found.get(group));
+        let first = groups.find(|it| !it.is_empty());
+        first.or_else(|| found.get(0)).into_iter().collect()
+    }
+
+    /// Adds the secrets of the list that goes on at `end`, and returns where it ends. O(bytes).
+    fn rest_of_list(&self, text: &str, mut end: usize, secrets: &mut Vec<Range<usize>>) -> usize {
+        while let Some(list) = &self.list
+            && let Some(found) = list.captures(&text.as_bytes()[end..])
+            && let Some(next) = found.get(1)
+        {
+            secrets.push(end + next.start()..end + next.end());
+            end += next.end();
+        }
+        end
+    }
+
+    /// Whether `secret`, which is of the match `whole`, is none of the known false positives.
+    fn is_secret(&self, text: &str, whole: &Range<usize>, secret: &Range<usize>) -> bool {
+        let [whole_bytes, secret] = [whole, secret].map(|it| &text.as_bytes()[it.clone()]);
+        let is_plain = |least: f64| shannon_entropy_bytes(secret) < least;
+        if secret.is_empty() || self.entropy.is_some_and(is_plain) {
+            return false;
+        }
+        let lacks = |contained: &Regex| !contained.is_match(secret);
         if self.contained.as_ref().is_some_and(lacks) {
-            return None;
+            return false;
         }
         let is_allowed = |allowed: &Allowed| {
             let said = match allowed.target {
-                RegexTarget::Secret => secret.as_bytes(),
-                RegexTarget::Match => whole.as_bytes(),
-                RegexTarget::Line => line(text, whole.range()),
+                RegexTarget::Secret => secret,
+                RegexTarget::Match => whole_bytes,
+                RegexTarget::Line => line(text, whole.clone()),
             };
             allowed.expressions.iter().any(|it| it.is_match(said))
         };
-        (!self.allowed.iter().any(is_allowed)).then(|| secret.range())
+        !self.allowed.iter().any(is_allowed)
     }
 }
 

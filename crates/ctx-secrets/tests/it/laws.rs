@@ -146,6 +146,8 @@ fn marks_of_keys_in_code_and_prose_are_no_keys() {
         "-----END PRIVATE KEY-----\n",
         "It says PRIVATE KEY on it, BEGIN PRIVATE KEY and END PRIVATE KEY.\n",
         "begin: \"-----BEGIN PRIVATE KEY-----\"\nname: app\nsum: a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6e7f8a9b0c1d2\nnext: thing\n",
+        "text = text.replace(\"-----BEGIN PRIVATE KEY-----\", \"\")\n    .replaceAll(System.lineSeparator(), \"\")\n    .replace(\"-----END PRIVATE KEY-----\", \"\");\n",
+        "BEGIN = \"-----BEGIN RSA PRIVATE KEY-----\"\n\ndef lines(text):\n    return [line for line in text.splitlines() if line]\n\nEND = \"-----END RSA PRIVATE KEY-----\"\n",
         "const BEGIN: &str = \"-----BEGIN PRIVATE KEY-----\";\nconst ALL: &[u8] = b\"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\";\n",
     ] {
         assert!(find("a.rs", text).is_empty(), "{text}");
@@ -256,4 +258,95 @@ fn the_address_of_a_database_is_a_secret_with_a_password_alone() {
         mask("a.properties", &mut text);
         assert!(!text.contains(secret), "{text}");
     }
+}
+
+/// Each with what is secret in it, and what is not.
+#[test]
+fn of_a_pair_the_secret_half_is_masked() {
+    let token = "q8Zt3LxW0vB7nR2yKd5Fh9Mc4Pj6Sg1Ta8Ub0Ve2Wf4Xg6Yh8Zi0Jk2Lm4Nn6Oo8Pp0Q";
+    let [hex, secret] = ["3f9a0c7e5b1d8246", "c3VwZXItc2VjcmV0LXBhc3N3b3Jk"];
+    let (long_hex, key) = (hex.repeat(4), &token[..43]);
+    let azure = format!(
+        "Endpoint=https://x.azconfig.io;Id=ab1c-d2-ef3:Zx9Yw8Vu7Ts6Rq5Po4Nm;Secret={key}=;"
+    );
+    let discord = format!(
+        "https://discord.com/api/webhooks/123456789012345678/{}",
+        &token[..68]
+    );
+    let docker = format!(
+        "{{\"auths\": {{\"registry.contoso.com\": {{\"auth\": \"{secret}\"}}, \"two.contoso.com\": {{\"auth\": \
+         \"{secret}\"}}}}}}"
+    );
+    let cloudant = format!(
+        "https://3f9a0c7e-5b1d-8246-9ace-0123456789ab-bluemix:{long_hex}@a.cloudantnosqldb.appdomain.cloud"
+    );
+    let gitalk = format!(
+        "new Gitalk({{clientID: '{}', clientSecret: '{}',",
+        &long_hex[..20],
+        &long_hex[..40]
+    );
+    for (text, secret, public) in [
+        (&*azure, key, "x.azconfig.io"),
+        (
+            "https://reporting-svc:Tr0ub4dor-3x@git.contoso.com/x.git",
+            "Tr0ub4dor-3x",
+            "git.contoso",
+        ),
+        (
+            &discord,
+            &token[..68],
+            "discord.com/api/webhooks/123456789012345678",
+        ),
+        (&docker, secret, "two.contoso.com"),
+        (&cloudant, &long_hex, "appdomain.cloud"),
+        (&gitalk, &long_hex[..40], "clientSecret"),
+        (
+            "Server=a;User Id=sa;Password=Tr0ub4dor-3x;",
+            "Tr0ub4dor-3x",
+            "User Id=sa",
+        ),
+        (
+            "credentials {\n  username 'deploy'\n  password 'Tr0ub4dor-3x'\n}",
+            "Tr0ub4dor-3x",
+            "deploy",
+        ),
+        (
+            "$mail->Host = 'smtp.contoso.com';\n$mail->Username = 'reports';\n$mail->Password = 'Tr0ub4dor-3x';",
+            "Tr0ub4dor-3x",
+            "smtp.contoso.com",
+        ),
+        (
+            "token-id: a1b2c3\ntoken-secret: 0q8zt3lxw0vb7nr2\n",
+            "0q8zt3lxw0vb7nr2",
+            "a1b2c3",
+        ),
+    ] {
+        let mut masked = text.to_owned();
+        mask("a.txt", &mut masked);
+        assert!(!masked.contains(secret), "{masked}");
+        assert!(masked.contains(public), "{masked}");
+        assert_eq!(masked.len(), text.len());
+    }
+}
+
+#[test]
+fn every_entry_of_a_secret_of_kubernetes_is_masked() {
+    let entries = [
+        "username: cmVwb3J0aW5nLXN2Yw==",
+        "password: c3VwZXItc2VjcmV0LXBhc3N3b3JkLTEyMw==",
+        "pin: MTIzNA==",
+        "token: \"ZXhhbXBsZS10b2tlbi12YWx1ZS0xMjM0NTY3ODkw\"",
+    ];
+    let text = format!(
+        "kind: Secret\nmetadata:\n  name: a\ndata:\n  {}\n  {} # once\n\n  # twice\n  {}\n  {}\ntype: Opaque\n",
+        entries[0], entries[1], entries[2], entries[3]
+    );
+    let mut masked = text.clone();
+    mask("secret.yaml", &mut masked);
+    for entry in entries {
+        let value = entry.split(": ").nth(1).unwrap().trim_matches('"');
+        assert!(!masked.contains(value), "{masked}");
+    }
+    assert!(masked.ends_with("type: Opaque\n"), "{masked}");
+    assert!(masked.contains("  name: a\n"), "{masked}");
 }
