@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError};
 
 use crate::fault::{Fault, InstallAction};
+use crate::members::{Members, indentation, pretty};
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
@@ -99,7 +100,8 @@ impl Installation {
         if self.client == Client::Codex {
             return self.toml();
         }
-        pretty(&json!({ self.client.member(): { NAME: self.entry() } }))
+        let entry = json!({ self.client.member(): { NAME: self.entry() } });
+        pretty(&entry, "  ", 0) + "\n"
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -115,13 +117,16 @@ impl Installation {
         arguments
     }
 
-    fn entry(&self) -> Value {
-        let command = self.program.to_string_lossy();
-        let arguments = self.arguments();
-        match self.client {
-            Client::VsCode => json!({"type": "stdio", "command": command, "args": arguments}),
-            _ => json!({"command": command, "args": arguments}),
+    fn entry(&self) -> Map<String, Value> {
+        let command = Value::from(self.program.to_string_lossy());
+        let mut entry = Map::from_iter([
+            ("command".to_owned(), command),
+            ("args".to_owned(), self.arguments().into()),
+        ]);
+        if self.client == Client::VsCode {
+            entry.insert("type".to_owned(), "stdio".into());
         }
+        entry
     }
 
     fn toml(&self) -> String {
@@ -170,21 +175,38 @@ impl Installation {
         if self.client == Client::Codex {
             return self.merged_toml(before);
         }
-        let mut document: Value = match before.trim() {
-            "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text)
-                .map_err(|error| format!("it is not plain JSON: {error}"))?,
+        self.merged_json(before)
+    }
+
+    /// Sets what starts this server in its entry in `before`; the rest is the user's, and stays as
+    /// it is written.
+    fn merged_json(&self, before: &str) -> Result<String, String> {
+        let text = match before.trim() {
+            "" => "{}",
+            _ => before,
         };
-        let servers = document
-            .as_object_mut()
-            .ok_or("it is not an object")?
-            .entry(self.client.member())
-            .or_insert_with(|| Value::Object(Map::new()));
-        let servers = servers
-            .as_object_mut()
-            .ok_or("its servers are not an object")?;
-        servers.insert(NAME.to_owned(), self.entry());
-        Ok(pretty(&document))
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("it is not plain JSON: {error}"))?;
+        let (member, entry) = (self.client.member(), self.entry());
+        let there = &value[member][NAME];
+        if entry
+            .iter()
+            .all(|(key, value)| there.get(key) == Some(value))
+        {
+            return Ok(before.to_owned());
+        }
+        let unit = indentation(text);
+        let mut document = Members::of(text).ok_or("it is not an object")?;
+        let servers = document.get(member).unwrap_or("{}").to_owned();
+        let mut servers = Members::of(&servers).ok_or("its servers are not an object")?;
+        let ours = servers.get(NAME).unwrap_or("{}").to_owned();
+        let mut ours = Members::of(&ours).ok_or_else(|| format!("its {NAME} is not an object"))?;
+        for (key, value) in &entry {
+            ours.set(key, pretty(value, unit, 3));
+        }
+        servers.set(NAME, ours.text(unit, 2));
+        document.set(member, servers.text(unit, 1));
+        Ok(document.text(unit, 0) + "\n")
     }
 
     /// Adds the entry of this server to its table in `before`, however the table is written; other
@@ -238,12 +260,6 @@ fn parsed(text: &str) -> Result<DocumentMut, String> {
         let why = error.message().replace('\n', ", ");
         format!("line {line} is not valid TOML: {why}")
     })
-}
-
-fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 /// Writes to a file beside it first, so that the file is complete at any moment; its permissions

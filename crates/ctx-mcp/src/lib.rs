@@ -7,6 +7,7 @@ mod fault;
 mod http;
 mod install;
 mod listing;
+mod members;
 mod message;
 mod pages;
 mod pending;

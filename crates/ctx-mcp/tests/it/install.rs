@@ -94,6 +94,53 @@ fn writing_keeps_what_else_there_is() {
     }
 }
 
+#[test]
+fn the_settings_of_an_entry_and_their_order_are_the_owners() {
+    let home = tempfile::tempdir().unwrap();
+    let installation = installation(Client::Cursor, home.path());
+    let file = installation.file(home.path());
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let before = r#"{
+    "mcpServers": {
+        "zeta": {"command": "y", "args": []},
+        "ctx": {
+            "command": "/old/ctx",
+            "env": {"CTX_CACHE_DIR": "/big"},
+            "disabled": false
+        }
+    },
+    "apple": 1.50
+}
+"#;
+    fs::write(&file, before).unwrap();
+    installation.write(home.path()).unwrap();
+    let root = home.path().display();
+    let after = before.replace(r#""/old/ctx""#, r#""/opt/ctx \"x\"/ctx""#);
+    let after = after.replace(
+        r#""disabled": false"#,
+        &format!(
+            "\"disabled\": false,\n            \"args\": [\n                \"mcp\",\n                \
+             \"--root\",\n                \"{root}\"\n            ]"
+        ),
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    for (before, why) in [
+        ("[]", "it is not an object"),
+        (r#"{"mcpServers": 1}"#, "its servers are not an object"),
+        (
+            r#"{"mcpServers": {"ctx": "x"}}"#,
+            "its ctx is not an object",
+        ),
+        ("{", "it is not plain JSON"),
+    ] {
+        fs::write(&file, before).unwrap();
+        let error = installation.write(home.path()).unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.starts_with(why), "{source}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    }
+}
+
 /// What Codex is told once it was installed beside `before`.
 fn codex(before: &str) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
