@@ -141,9 +141,11 @@ impl Embedded {
             source,
         };
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+        // Where there are none, it is no data folder, and nothing is left behind in it.
+        let owners = dir.open_dir("owners").map_err(failed)?;
         let _lock = lock::lock(folder, &dir)?;
         let mut names = Vec::new();
-        for entry in dir.read_dir("owners").map_err(failed)? {
+        for entry in owners.entries().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entry.file_type().map_err(failed)?.is_dir() {
                 names.push(entry.file_name());

@@ -333,7 +333,9 @@ impl Backend for Postgres {
         let kept = store.message(thread, &message.id).await.map_err(failed)?;
         match kept {
             Some(kept) => Appended::again(shown(kept).1, &new),
-            None => Err(full("content", most, "messages")),
+            None if added == Added::Full => Err(full("content", most, "messages")),
+            // It was removed meanwhile, with its thread.
+            None => Err(Thread::not_found(thread)),
         }
     }
 

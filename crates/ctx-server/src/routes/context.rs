@@ -139,11 +139,14 @@ async fn check_thread(
 fn stream(app: Shared, from: (Identity, Slot), wanted: PrimeRequest) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
     let started = from.1.since();
-    let telling = sender.clone();
+    // Work that goes on after its deadline does not keep the stream open.
+    let telling = sender.downgrade();
     let told = move |stage: Stage| {
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        // A reader that is too slow misses this event.
-        let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
+        if let Some(telling) = telling.upgrade() {
+            // A reader that is too slow misses this event.
+            let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
+        }
     };
     let outcome = Outcome::default();
     let came_to = outcome.clone();
