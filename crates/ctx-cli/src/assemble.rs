@@ -1,5 +1,6 @@
 //! `ctx assemble`: chunks in, one context out.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufReader, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,8 +62,12 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
         ctx::assemble::assemble
     };
     let mut built = build_by(how, &resolved.chunks, &options, deadline, report, cancel)?;
+    let count = |is_of_it: &dyn Fn(&&Warning) -> bool| {
+        let its = resolved.warnings.iter().filter(is_of_it);
+        its.map(|it| &it.id).collect::<BTreeSet<_>>().len()
+    };
     let is_unverified = |it: &&Warning| it.code == WarningCode::Unverified;
-    match resolved.warnings.iter().filter(is_unverified).count() {
+    match count(&is_unverified) {
         0 => {}
         1 => report::warning("1 chunk could not be compared with its file (-v says why)"),
         n => report::warning(&format!(
@@ -70,7 +75,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
         )),
     }
     let is_other = |it: &&Warning| !emit::is_masked(it) && !is_unverified(it);
-    match resolved.warnings.iter().filter(is_other).count() {
+    match count(&is_other) {
         0 => {}
         1 => report::warning("1 chunk does not match its file (-v says why)"),
         n => report::warning(&format!(

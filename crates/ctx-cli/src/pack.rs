@@ -65,10 +65,12 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
 /// A text has at most as many tokens as bytes, whatever the counter; the markup around it is small
 /// in comparison.
 fn surely_fits(chunks: &[Chunk], options: &BuildOptions) -> bool {
-    let bytes: usize = chunks
+    let length = |it: &Option<String>| it.as_ref().map_or(0, String::len);
+    let around = 64 + length(&options.chunk_separator);
+    let bytes = chunks
         .iter()
-        .map(|it| it.content.len() + it.id.len() + 64)
-        .sum();
+        .map(|it| it.content.len() + it.id.len() + around);
+    let bytes = bytes.sum::<usize>() + length(&options.header) + length(&options.footer);
     bytes < options.max_tokens.saturating_sub(options.reserve).get() as usize
 }
 

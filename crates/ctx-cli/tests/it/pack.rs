@@ -423,6 +423,23 @@ fn files_that_do_not_fit_are_shown_in_part() {
 }
 
 #[test]
+fn what_a_header_leaves_no_room_for_is_shown_in_part() {
+    let folder = long_and_short();
+    let header = "word ".repeat(9_900);
+    let args = [
+        "pack",
+        "--max-tokens",
+        "11000",
+        "--header",
+        &header,
+        "--json",
+    ];
+    let receipt = folder.run(args).json();
+    assert_eq!(included(&receipt), ["src/long.rs", "src/short.rs"]);
+    assert_eq!(receipt["included"][0]["rendition"], "skeleton");
+}
+
+#[test]
 fn readme_manifest_and_sources_come_before_many_small_tests() {
     let body = "    let value = compute(value, other, another);\n".repeat(40);
     let folder = Folder::of([
