@@ -266,9 +266,8 @@ fn of_a_pair_the_secret_half_is_masked() {
     let token = "q8Zt3LxW0vB7nR2yKd5Fh9Mc4Pj6Sg1Ta8Ub0Ve2Wf4Xg6Yh8Zi0Jk2Lm4Nn6Oo8Pp0Q";
     let [hex, secret] = ["3f9a0c7e5b1d8246", "c3VwZXItc2VjcmV0LXBhc3N3b3Jk"];
     let (long_hex, key) = (hex.repeat(4), &token[..43]);
-    let azure = format!(
-        "Endpoint=https://x.azconfig.io;Id=ab1c-d2-ef3:Zx9Yw8Vu7Ts6Rq5Po4Nm;Secret={key}=;"
-    );
+    let azure =
+        format!("Endpoint=https://x.azconfig.io;Id=ab1c-d2-ef:Zx9Yw8Vu7Ts6Rq5Po4Nm;Secret={key}=;");
     let discord = format!(
         "https://discord.com/api/webhooks/123456789012345678/{}",
         &token[..68]
@@ -301,14 +300,14 @@ fn of_a_pair_the_secret_half_is_masked() {
         (&cloudant, &long_hex, "appdomain.cloud"),
         (&gitalk, &long_hex[..40], "clientSecret"),
         (
-            "Server=a;User Id=sa;Password=Tr0ub4dor-3x;",
+            "Driver={ODBC 18};User Id=reports;Password=Tr0ub4dor-3x;",
             "Tr0ub4dor-3x",
-            "User Id=sa",
+            "User Id=reports",
         ),
         (
             "credentials {\n  username 'deploy'\n  password 'Tr0ub4dor-3x'\n}",
             "Tr0ub4dor-3x",
-            "deploy",
+            "username",
         ),
         (
             "$mail->Host = 'smtp.contoso.com';\n$mail->Username = 'reports';\n$mail->Password = 'Tr0ub4dor-3x';",
