@@ -33,8 +33,12 @@ pub fn cited_lines(text: &str) -> Option<LineSpan> {
 /// ```
 pub fn path_and_lines(text: &str) -> (&str, Option<LineSpan>) {
     let cut = |text: &'_ str| -> Option<(usize, LineSpan)> {
-        let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
-        Some((path.len(), cited_lines(lines)?)).filter(|(end, _)| *end > 0)
+        let behind = |mark| {
+            let (path, lines) = text.rsplit_once(mark)?;
+            Some((path.len(), cited_lines(lines)?)).filter(|(end, _)| *end > 0)
+        };
+        // A path may have the first in it: `C#Labs/a.cs:3`.
+        behind("#L").or_else(|| behind(":"))
     };
     let Some((end, lines)) = cut(text) else {
         return (text, None);

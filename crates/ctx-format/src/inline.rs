@@ -15,6 +15,18 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
     out.push_str(&line[from..]);
 }
 
+/// `line`, which must be [neutralised](crate::neutralise), as Markdown that shows its characters:
+/// it holds no link, picture, tag or code, though emphasis may be one. O(bytes).
+///
+/// ```
+/// assert_eq!(ctx_format::literal("a.rs - ![x](//y)"), "a.rs - ![x\\](//y)");
+/// ```
+pub fn literal(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len());
+    push_escaped(&mut escaped, line);
+    escaped
+}
+
 /// Writes a line of text that will stand in brackets at the beginning of a line: there a closing
 /// bracket and a colon within it would define a link for the whole document (CommonMark 0.31,
 /// section 4.7).

@@ -28,6 +28,7 @@ pub use document::DocumentWriter;
 pub use error::{FormatError, ParseError};
 pub use fields::SHOWN_NOTHING;
 pub use formatter::{Formatter, formatter};
+pub use inline::literal;
 pub use neutral::{Slot, count_neutralised, neutralise};
 pub use options::FormatOptions;
 pub use parse::{Parsed, ParsedBlock, parse, parse_known};

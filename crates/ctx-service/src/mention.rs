@@ -280,7 +280,8 @@ fn what(text: &str) -> What {
     }
     let (written, lines) = path_and_lines(text);
     let path = plain(written);
-    let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
+    let is_member = path.contains('#') && lines.is_none();
+    let is_scoped = path.contains("::") || path.contains("->") || is_member;
     // `./Makefile` is a path, too.
     let is_path = !path.is_empty() && written.contains(['/', '\\', '.']);
     if !is_scoped && (lines.is_some() || is_path) {
@@ -308,14 +309,17 @@ fn bad_lines(text: &str) -> Option<(&str, String)> {
 
 /// The text before the numbers at the end of `text`, and why these are not lines, if they are not.
 fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
-    let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
-    let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
     let digits = |text: &'_ str| {
         let text = text.strip_prefix('L').unwrap_or(text);
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse::<u32>().ok())
     };
-    let (start, end) = (digits(start)?, digits(end)?);
+    let behind = |mark| {
+        let (path, lines) = text.rsplit_once(mark)?;
+        let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
+        Some((path, digits(start)?, digits(end)?))
+    };
+    let (path, start, end) = behind("#L").or_else(|| behind(":"))?;
     let why = match (start, end) {
         (Some(0), _) | (_, Some(0)) => Some("lines are counted from 1".to_owned()),
         (Some(start), Some(end)) if end < start => {
@@ -762,6 +766,8 @@ mod tests {
         is_file("a.rs:3:14", "a.rs", Some((3, 3)));
         is_file("a.rs#L3-L9", "a.rs", Some((3, 9)));
         is_file("Makefile:3", "Makefile", Some((3, 3)));
+        is_file("C#Labs/a.cs:3-9", "C#Labs/a.cs", Some((3, 9)));
+        is_file("C#Labs/a.cs#L3", "C#Labs/a.cs", Some((3, 3)));
         is_file("./Makefile", "Makefile", None);
         is_file(".\\Makefile", "Makefile", None);
     }

@@ -565,6 +565,27 @@ fn sources_are_listed_in_the_order_of_the_context() {
 }
 
 #[test]
+fn the_list_of_sources_loads_and_links_nothing() {
+    let text = "![x](https://a.b/c.png) <img src=//d.e/f> `g`";
+    let chunk = Chunk::new("a", text, Relevance::ONE).with_path("h/![i](j).md");
+    let options = BuildOptions::default();
+    let built = assemble(
+        std::slice::from_ref(&chunk),
+        &options,
+        &ctx_tokens::Words,
+        &Control::default(),
+    );
+    let built = built.unwrap();
+    let cited = Cited::of(&built, &[chunk]);
+    let used: Vec<String> = cited.iter().map(|it| it.id.clone()).collect();
+    let listed = format_citations(&cited, &used);
+    assert!(
+        listed.contains("h/![i\\](j).md - ![x\\](https://a.b/c.png) \\<img src=//d.e/f> \\`g"),
+        "{listed}"
+    );
+}
+
+#[test]
 fn a_callers_chunks_are_cited_by_the_ids_that_the_context_shows() {
     let own = ["chu-00000a", "chu-00000b", "doc", "doc:2", "src/a.rs:1-10"];
     let chunks =
