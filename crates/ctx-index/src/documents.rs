@@ -47,9 +47,10 @@ pub(crate) fn documents(
         &without_encoded(text.as_str(), &lines),
         &stored,
     );
-    if let Some(packed) = outline.seal(text.unmasked_hash()) {
-        of_file.add_bytes(fields.outline, &packed);
-    }
+    let hash = text.unmasked_hash();
+    let sealed = outline.seal(hash);
+    let sealed = sealed.unwrap_or_else(|| Outline::bare_seal(hash));
+    of_file.add_bytes(fields.outline, &sealed);
     let mut documents = vec![of_file];
     for piece in pieces(&lines, outline) {
         documents.push(of_piece(fields, path, &lines, &piece, &stored));

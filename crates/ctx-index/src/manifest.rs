@@ -394,12 +394,12 @@ impl Manifest {
 impl Manifest {
     /// The hash of the indexed text of the file at `path`, and the generation of the manifest. The
     /// hash is [`NO_TEXT`] for a marked file whose text changes: the text index has its old text or
-    /// its new one.
+    /// its new one. A new file that is marked has no lines yet, and no size.
     pub(crate) fn hash_of(&self, path: &str) -> Result<Option<([u8; 32], u64)>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT hash, (SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?2)
-             FROM files WHERE path = ?1 AND lines > 0",
+             FROM files WHERE path = ?1 AND (lines > 0 OR size < 0)",
         )?;
         let found = statement.query_row([path, GENERATION], |row| {
             let generation: Option<i64> = row.get(1)?;

@@ -36,7 +36,7 @@ impl Index {
         }
         let is_of_it = self.first_of(&store.reader.searcher(), path, |document| {
             let sealed = document.get_first(self.fields.outline)?.as_bytes()?;
-            Some(Outline::unseal(sealed, &hash).is_some())
+            Some(Outline::is_sealed(sealed, &hash))
         });
         Some(if is_of_it == Some(false) {
             NO_TEXT

@@ -175,11 +175,9 @@ impl Index {
             writer.forget_all()?;
         }
         updated.note_unread(work.faults);
-        let gone = if has_uses {
-            work.removed.clone()
-        } else {
-            Vec::new()
-        };
+        // A rebuild forgets what the walk did not reach, too, but that is not gone.
+        let gone = work.removed.iter().filter(|it| !scan.may_miss(it));
+        let gone: Vec<String> = gone.filter(|_| has_uses).cloned().collect();
         self.forget_removed(&mut writer, &known, work.removed, updated)?;
         let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
         let (mut done, of) = (0_usize, work.wanted.len());
@@ -229,7 +227,7 @@ impl Index {
             finished?;
             return written;
         }
-        if written.is_err() {
+        if written.is_err() && extent == Extent::Changes {
             // Their removal may be committed already, and then the next update does not see them as
             // gone.
             self.uses_follow(&[], gone);
@@ -570,20 +568,28 @@ mod tests {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-        for name in ["a.rs", "b.rs"] {
+        for name in ["a.rs", "b.rs", "a.txt", "b.txt"] {
             std::fs::write(root.path().join(name), "fn one() {}\n").unwrap();
         }
         let (here, there) = (open(), open());
         update(&here);
         let one = here.hash_of("a.rs");
         assert!(one.is_some());
-        std::fs::write(root.path().join("a.rs"), "fn two() {}\n\nfn one() {}\n").unwrap();
+        for name in ["a.rs", "a.txt"] {
+            std::fs::write(root.path().join(name), "fn two() {}\n\nfn one() {}\n").unwrap();
+        }
         update(&there);
-        assert_eq!(here.hash_of("a.rs"), Some(NO_TEXT));
-        assert_eq!(here.hash_of("b.rs"), one);
+        for name in ["a.rs", "a.txt"] {
+            assert_eq!(here.hash_of(name), Some(NO_TEXT));
+        }
+        for name in ["b.rs", "b.txt"] {
+            assert_eq!(here.hash_of(name), one);
+        }
         update(&here);
-        assert!(here.hash_of("a.rs").is_some_and(|it| it != NO_TEXT));
-        assert_eq!(here.hash_of("a.rs"), there.hash_of("a.rs"));
+        for name in ["a.rs", "a.txt"] {
+            assert!(here.hash_of(name).is_some_and(|it| it != NO_TEXT));
+            assert_eq!(here.hash_of(name), there.hash_of(name));
+        }
     }
 
     /// A process ended after committing the text and before writing the rows, of a new file and of
@@ -618,7 +624,7 @@ mod tests {
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
             // Its lines belong to an unknown text, so they are not taken for those of the file as
             // it is.
-            assert_eq!(index.hash_of("a.rs"), (!is_new).then_some(NO_TEXT));
+            assert_eq!(index.hash_of("a.rs"), Some(NO_TEXT));
             let before = index.state().unwrap();
             assert_eq!(update(&index).changed, 1);
             assert_eq!(index.searcher().num_docs(), documents);

@@ -96,6 +96,18 @@ impl Outline {
         Some([&seal(&packed, hash)[..], &packed].concat())
     }
 
+    /// The seal of a text that has no packed outline; [`Outline::unseal`] returns none for it.
+    pub fn bare_seal(hash: &[u8; 32]) -> Vec<u8> {
+        seal(&[], hash).to_vec()
+    }
+
+    /// Whether [`Outline::seal`] or [`Outline::bare_seal`] returned `bytes` for the text whose
+    /// BLAKE3 is `hash`. O(bytes).
+    pub fn is_sealed(bytes: &[u8], hash: &[u8; 32]) -> bool {
+        let sealed = bytes.split_at_checked(SEAL);
+        sealed.is_some_and(|(its, packed)| *its == seal(packed, hash))
+    }
+
     /// Reads what [`Outline::seal`] returned; `None` if it is the outline of another text, of
     /// another version, or damaged. O(bytes).
     pub fn unseal(bytes: &[u8], hash: &[u8; 32]) -> Option<Self> {
