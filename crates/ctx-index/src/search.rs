@@ -396,6 +396,10 @@ impl FileSearch for Index {
         self.answer(folders.iter().map(one).collect())
     }
 
+    fn version(&self) -> u64 {
+        self.store().answered().generation
+    }
+
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         // A stack trace names one file many times.
         let mut files: BTreeMap<&str, Vec<Arc<Part>>> = BTreeMap::new();

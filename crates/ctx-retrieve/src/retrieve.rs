@@ -132,6 +132,11 @@ impl Retriever {
         Retriever::new(store.clone()).with_relations(store)
     }
 
+    /// The [version](FileSearch::version) of what is searched.
+    pub fn version(&self) -> u64 {
+        self.search.version()
+    }
+
     /// Sets the relations to follow.
     #[must_use]
     pub fn with_relations(mut self, relations: Arc<dyn Relations>) -> Self {

@@ -118,6 +118,8 @@ struct Entry<V> {
     /// None once it was removed: moka may hold the entry for longer.
     value: Mutex<Option<Arc<V>>>,
     weight: u32,
+    /// Whether later calls get it, too.
+    is_kept: bool,
     /// In milliseconds of the cache's clock.
     used_at: AtomicU64,
 }
@@ -256,7 +258,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             add(&self.counts.refused);
             return None;
         }
-        let value = entry.value()?;
+        let value = entry.value().filter(|_| entry.is_kept)?;
         if entry.is_expired(self.now(), self.ttl) || !is_current(Arc::clone(&value)).await? {
             self.forget(key).await;
             return None;
@@ -284,6 +286,26 @@ impl<V: Send + Sync + 'static> Cache<V> {
         M: Future<Output = Result<V, E>> + Send,
         E: Send + Sync + 'static,
     {
+        self.make_and_keep(key, owner, |_| true, make).await
+    }
+
+    /// Like [`Cache::make`], but an answer that is not `kept` is only shared by the calls that
+    /// waited for it, at no moment and for no later one cached.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub async fn make_and_keep<F, M, E>(
+        &self,
+        key: Key,
+        owner: &OwnerId,
+        kept: impl Fn(&V) -> bool + Send,
+        make: F,
+    ) -> Result<(Arc<V>, Served), Arc<E>>
+    where
+        F: FnOnce() -> M + Send,
+        M: Future<Output = Result<V, E>> + Send,
+        E: Send + Sync + 'static,
+    {
         let mut make = Some(make);
         let mut fresh = None;
         // On the heap, since the future is large and would be moved often.
@@ -293,6 +315,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             fresh = Some(Arc::clone(&value));
             Ok(Arc::new(Entry {
                 weight: (self.weigh)(&value),
+                is_kept: kept(&value),
                 value: Mutex::new(Some(value)),
                 owner: owner.clone(),
                 used_at: AtomicU64::new(self.now()),
@@ -302,6 +325,9 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let is_fresh = entry.is_fresh();
         let entry = entry.into_value();
         let value = fresh.or_else(|| entry.value());
+        if is_fresh && !entry.is_kept {
+            self.forget(&key).await;
+        }
         if is_fresh {
             // Otherwise what has no room would be kept until more answers have come.
             self.settle().await;

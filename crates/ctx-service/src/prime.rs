@@ -209,13 +209,10 @@ impl Service {
                 // The cached answer may be valid: the check was not completed.
                 return Err(AssembleError::Cancelled.into());
             }
-            match cache.make(key, &self.owner, || self.make(request)).await {
-                Ok((context, served)) => {
-                    if !context.is_whole() || request.control.is_late() {
-                        cache.forget(&key).await;
-                    }
-                    return Ok((context, served));
-                }
+            let is_kept = |context: &PrimeContext| context.is_whole() && !request.control.is_late();
+            let made = cache.make_and_keep(key, &self.owner, is_kept, || self.make(request));
+            match made.await {
+                Ok(made) => return Ok(made),
                 // The request that was building it was cancelled; this one was not.
                 Err(error) if is_cancelled(&error) && !request.control.cancel.is_cancelled() => {}
                 Err(error) => {
@@ -292,8 +289,18 @@ impl Service {
         looked.await.unwrap_or(Some(false))
     }
 
-    /// Builds the answer.
+    /// Builds the answer, once more if what is searched was updated meanwhile: lines that were found
+    /// before and read afterwards may be others.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
+        let version = self.retriever.version();
+        let made = self.make_once(request).await?;
+        if self.retriever.version() == version {
+            return Ok(made);
+        }
+        self.make_once(request).await
+    }
+
+    async fn make_once(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
         let cancel = request.control.cancel.child();
         let control = Service::control_here(request.control).with_cancel(cancel.clone());
         // Dropping the future cancels the work.

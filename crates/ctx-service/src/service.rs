@@ -303,7 +303,28 @@ impl Service {
         Ok(counter.await??)
     }
 
+    /// Finds once more if what is searched was updated meanwhile: lines that were found before and
+    /// read afterwards may be others.
     async fn find_by(
+        &self,
+        question: &str,
+        retrieve: &RetrieveOptions,
+        max_tokens: Tokens,
+        counter: SharedCounter,
+        control: &Control,
+    ) -> Result<Material, ServiceError> {
+        let version = self.retriever.version();
+        let same = counter.clone();
+        let found = self.find_once(question, retrieve, max_tokens, same, control);
+        let found = found.await?;
+        if self.retriever.version() == version {
+            return Ok(found);
+        }
+        self.find_once(question, retrieve, max_tokens, counter, control)
+            .await
+    }
+
+    async fn find_once(
         &self,
         question: &str,
         retrieve: &RetrieveOptions,

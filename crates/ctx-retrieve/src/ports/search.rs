@@ -277,6 +277,13 @@ pub trait FileSearch: Send + Sync {
         usize::MAX
     }
 
+    /// A number that differs as soon as the store answers from newer texts: lines of hits from
+    /// before are then lines of other texts, and the question is asked once more. A store that
+    /// answers each question from one state keeps the default.
+    fn version(&self) -> u64 {
+        0
+    }
+
     /// For each of `wanted`, the parts of that file, in the order of their lines.
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let _ = limit;

@@ -10,7 +10,7 @@ use ctx_model::{BuildOptions, Tokens};
 use ctx_retrieve::Options as RetrieveOptions;
 use ctx_tokens::{Counters, TokenCounter};
 
-use crate::support::world;
+use crate::support::{FILES, world};
 
 /// Counts bytes once it is open.
 #[derive(Default)]
@@ -101,4 +101,31 @@ async fn an_answer_is_assembled_of_what_is_found() {
     assert_eq!(found.omitted, answer.material.omitted);
     assert!(answer.built.warnings.ends_with(&answer.material.warnings));
     assert!(found.timings.assemble.is_zero() && !answer.material.timings.assemble.is_zero());
+}
+
+/// How often is searched for an answer and for a prime context, if so many of the searches come
+/// with an update.
+async fn searched(updates: usize) -> [usize; 2] {
+    let world = world(FILES);
+    world.store.updates.store(updates, Ordering::Relaxed);
+    let count = || world.store.searches.load(Ordering::Relaxed);
+    let (retrieve, control) = (RetrieveOptions::default(), Control::default());
+    let build = BuildOptions::default().with_counter("wordBased".to_owned().into());
+    let answer = world.service.answer("parse", &retrieve, &build, &control);
+    answer.await.unwrap();
+    let answered = count();
+    if updates > 0 {
+        world.store.updates.fetch_add(answered, Ordering::Relaxed);
+    }
+    world.prime("parse").await;
+    [answered, count() - answered]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_updated_while_it_is_searched_is_searched_once_more() {
+    let [answered, primed] = searched(0).await;
+    assert!(answered > 0 && primed > 0);
+    let twice = [2 * answered, 2 * primed];
+    assert_eq!(searched(1).await, twice);
+    assert_eq!(searched(1_000).await, twice, "and no more often");
 }

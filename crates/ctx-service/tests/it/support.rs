@@ -62,6 +62,8 @@ pub(crate) struct Store {
     pub(crate) generation: AtomicU64,
     /// How often a text was searched for.
     pub(crate) searches: AtomicUsize,
+    /// How many of the first searches come with an update.
+    pub(crate) updates: AtomicUsize,
     /// Whether equals come in the opposite order.
     pub(crate) is_reversed: AtomicBool,
     /// Whether asking for history fails.
@@ -248,6 +250,11 @@ impl FileSearch for Store {
             0 => usize::MAX,
             longest => longest,
         }
+    }
+
+    fn version(&self) -> u64 {
+        let updates = self.updates.load(Ordering::Relaxed);
+        self.searches.load(Ordering::Relaxed).min(updates) as u64
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
