@@ -159,7 +159,7 @@ impl Service {
         let mut clock = Instant::now();
         let thread = thread.filter(|it| !it.is_empty());
         let name = thread.unwrap_or_default();
-        let counter = self.counter(&options.build.counter)?;
+        let counter = self.counter_aside(&options.build.counter).await?;
         self.stages.begin(PrimeStage::History);
         let state = self
             .ports

@@ -1,13 +1,15 @@
 //! What the metrics report about requests.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use ctx_server::{BackendError, Job, Owner, Prime, PrimeRequest};
 use serde_json::json;
 
 use crate::client::{ADA, Answer, Running};
-use crate::only::Only;
+use crate::only::{Builds, Only, no};
 use crate::overload::{Slow, begin, begin_stream, limits, metric, wait_until};
 
 const BUILD: &str = "route=\"/v1/context/build\"";
@@ -48,6 +50,43 @@ fn a_stream_is_timed_to_its_end() {
     assert_eq!(answered(&server, 500), "1");
     let sum = metric(&server, &format!("http_request_seconds_sum{{{BUILD}}}"));
     assert!(sum.parse::<f64>().unwrap() >= 0.2, "{sum}");
+}
+
+/// Works until it is let go, whoever has given up.
+#[derive(Default)]
+struct Deaf {
+    is_over: AtomicBool,
+}
+
+#[async_trait]
+impl Builds for Deaf {
+    async fn build(
+        self: Arc<Self>,
+        _: &Owner,
+        _: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        let job = job.clone();
+        let work = move || {
+            while !self.is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(job);
+        };
+        tokio::task::spawn_blocking(work).await.unwrap();
+        no()
+    }
+}
+
+#[test]
+fn a_stream_ends_with_its_problem_though_the_work_goes_on() {
+    let deaf = Arc::new(Deaf::default());
+    let mut limits = limits(1, 1);
+    limits.request_time = Duration::from_millis(300);
+    let server = Running::start(Arc::new(Only(Arc::clone(&deaf))), limits);
+    let answer = Answer::read(begin_stream(&server, ADA));
+    assert!(answer.body.contains("event: problem"), "{answer:?}");
+    deaf.is_over.store(true, Ordering::SeqCst);
 }
 
 #[test]

@@ -71,6 +71,25 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
 }
 
 #[test]
+fn a_folder_of_something_else_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("lock");
+    std::fs::write(&lock, "left-pad 1.3.0\n").unwrap();
+    let salvaged = Embedded::salvage(folder.path()).map(|_| ());
+    let opened = Embedded::open(folder.path(), Quota::default()).map(|_| ());
+    for refused in [salvaged, opened] {
+        assert!(
+            matches!(refused, Err(ServerError::DataFolder { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(std::fs::read_to_string(&lock).unwrap(), "left-pad 1.3.0\n");
+    std::fs::remove_file(&lock).unwrap();
+    Embedded::salvage(folder.path()).unwrap_err();
+    assert!(!lock.exists());
+}
+
+#[test]
 fn what_is_intact_of_a_damaged_folder_is_salvaged_when_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::within(folder.path());
