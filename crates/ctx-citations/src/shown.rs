@@ -101,7 +101,7 @@ impl Shown {
         if rendition.lines().is_empty() {
             return Shown::whole(rendition.text(), None);
         }
-        let source = Source::of(chunk);
+        let mut source = Source::of(chunk);
         let ends = ends(rendition.lines(), source.end());
         let mut from = source.first;
         let (mut text, mut numbers): (String, Vec<Option<u32>>) = (String::new(), Vec::new());
@@ -148,10 +148,17 @@ fn ends(numbers: &[Option<u32>], end: u32) -> Vec<u32> {
     ends
 }
 
+/// How many times the bytes of a chunk are looked through for parts of its lines,
+const LOOKS: usize = 16;
+/// and how many bytes of a small one.
+const LEAST_LOOK: usize = 1 << 20;
+
 /// The lines of a chunk, numbered as in its file.
 struct Source<'c> {
     first: u32,
     lines: Vec<&'c str>,
+    /// How many more bytes are looked through.
+    room: usize,
 }
 
 impl<'c> Source<'c> {
@@ -159,6 +166,7 @@ impl<'c> Source<'c> {
         Source {
             first: chunk.span.map_or(1, LineSpan::start),
             lines: chunk.content.lines().collect(),
+            room: chunk.content.len().saturating_mul(LOOKS).max(LEAST_LOOK),
         }
     }
 
@@ -168,20 +176,30 @@ impl<'c> Source<'c> {
         self.first.saturating_add(count)
     }
 
-    /// Whether one of the lines `from..end` contains `part`, and which, if only one does.
-    fn find(&self, part: &str, from: u32, end: u32) -> (bool, Option<u32>) {
+    /// Whether one of the lines `from..end` contains `part`, and which, if only one does. After
+    /// [`LOOKS`] times the bytes of the chunk, a part counts as one of a line that is not known.
+    fn find(&mut self, part: &str, from: u32, end: u32) -> (bool, Option<u32>) {
         let part = part.trim();
         if part.is_empty() || part == ELISION {
             return (false, None);
         }
-        let is_there = |number: &u32| {
+        let mut first = None;
+        for number in from..end.min(self.end()) {
             let index = number.checked_sub(self.first).map(|it| it as usize);
             let line = index.and_then(|it| self.lines.get(it));
-            line.is_some_and(|it| it.contains(part))
-        };
-        let mut found = (from..end.min(self.end())).filter(is_there);
-        let first = found.next();
-        (first.is_some(), first.filter(|_| found.next().is_none()))
+            let line = line.copied().unwrap_or_default();
+            let Some(room) = self.room.checked_sub(line.len() + 1) else {
+                return (true, None);
+            };
+            self.room = room;
+            if line.contains(part) {
+                if first.is_some() {
+                    return (true, None);
+                }
+                first = Some(number);
+            }
+        }
+        (first.is_some(), first)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Queries of the index: the search algorithms, and the ports that they implement.
 
 use std::cmp::Ordering;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -142,6 +141,9 @@ impl Index {
 
     /// All documents that hold `term` in `field`, by path and line.
     fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, Fault> {
+        if !is_awaited() {
+            return Err(Fault::Public(IndexError::Cancelled));
+        }
         let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
@@ -401,21 +403,27 @@ impl FileSearch for Index {
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
-        // A stack trace names one file many times.
-        let mut files: BTreeMap<&str, Vec<Arc<Part>>> = BTreeMap::new();
+        // A stack trace names one file many times: its parts are read once, and kept until then.
+        let mut files: BTreeMap<&str, (usize, Option<Vec<Arc<Part>>>)> = BTreeMap::new();
+        for query in wanted {
+            files.entry(&query.path).or_default().0 += 1;
+        }
         let mut parts = Vec::with_capacity(wanted.len());
         for query in wanted {
-            let hits = match files.entry(&query.path) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    new.insert(self.answer(self.all(self.fields.path, &query.path))?)
-                }
+            let (left, read) = files.entry(&query.path).or_default();
+            let hits = match read {
+                Some(hits) => hits,
+                None => read.insert(self.answer(self.all(self.fields.path, &query.path))?),
             };
             let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
             let found = wanted
                 .take(limit)
                 .map(|part| Hit::new(Arc::clone(part), 1.0));
             parts.push(found.collect());
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                files.remove(&*query.path);
+            }
         }
         Ok(parts)
     }

@@ -297,7 +297,10 @@ impl Service {
     }
 
     /// Calls [`Service::counter`] on a blocking thread, since it may read a tokenizer file.
-    pub(crate) async fn counter_aside(&self, name: &CounterName) -> Result<SharedCounter, ServiceError> {
+    pub(crate) async fn counter_aside(
+        &self,
+        name: &CounterName,
+    ) -> Result<SharedCounter, ServiceError> {
         let (service, name) = (self.clone(), name.clone());
         let counter = TaskScope::current().blocking(move || service.counter(&name));
         Ok(counter.await??)

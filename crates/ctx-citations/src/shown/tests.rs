@@ -130,3 +130,18 @@ fn merged_lines_are_known_whichever_chunk_told_how_they_end() {
     let shown = Shown::of(&built.citations[0], &chunks[0], &[&chunks[1]]);
     assert_eq!(shown.rows().len(), 2, "{shown:?}");
 }
+
+#[test]
+fn parts_of_lines_are_looked_for_in_linear_time() {
+    ctx_testkit::laws::linear(
+        "parts of lines",
+        |n| {
+            let chunk = Chunk::new("a", "line\n".repeat(n / 5), Relevance::ONE);
+            let lines = n / 5;
+            let rendition = Rendition::new(RenditionKind::Excerpt, "part\n".repeat(lines), 0.5);
+            let rendition = rendition.and_then(|it| it.with_lines(vec![None; lines]));
+            (chunk, rendition.expect("a line for each"))
+        },
+        |(chunk, rendition)| Shown::part(rendition, chunk).text.len(),
+    );
+}
