@@ -12,7 +12,7 @@ use ctx_model::{
     Tokens, Warning, WarningCode, join_first,
 };
 use ctx_resolve::Overlaps;
-use ctx_retrieve::{Options as RetrieveOptions, TaskScope};
+use ctx_retrieve::{Options as RetrieveOptions, TaskScope, call_port};
 use ctx_service::{missing_files, missing_names, no_such_file, no_such_name};
 use ctx_tokens::TokenCounter;
 use serde_json::Value;
@@ -273,13 +273,15 @@ impl Asked {
             query = Some(found.query);
         }
         if let Some(query) = query {
-            let stores = indexes.iter().map(|it| &**it as &dyn FileSearch);
-            let stores: Vec<&dyn FileSearch> = stores.collect();
-            let missing = no_such_file(&missing_files(&query, &stores).await);
-            let unknown = no_such_name(&missing_names(&query, &stores).await);
-            material
-                .warnings
-                .splice(0..0, missing.into_iter().chain(unknown));
+            // In time and on a thread that may be occupied: paths of a large project are sorted.
+            let looked = call_port(self.options.deadline, async move {
+                let stores = indexes.iter().map(|it| &**it as &dyn FileSearch);
+                let stores: Vec<&dyn FileSearch> = stores.collect();
+                let missing = no_such_file(&missing_files(&query, &stores).await);
+                Ok([missing, no_such_name(&missing_names(&query, &stores).await)])
+            });
+            let missing = looked.await.0.into_iter().flatten().flatten();
+            material.warnings.splice(0..0, missing);
         }
         if is_from_before && material.may_be_late() {
             return Err(Unfound::Late);
