@@ -348,4 +348,7 @@ fn every_entry_of_a_secret_of_kubernetes_is_masked() {
     }
     assert!(masked.ends_with("type: Opaque\n"), "{masked}");
     assert!(masked.contains("  name: a\n"), "{masked}");
+    // The data of the next document are no secrets.
+    let two = "kind: Secret\nmetadata:\n  name: a\n---\nkind: ConfigMap\ndata:\n  one: abcdefghijkl\n  two: abcdefghijklmnop\n";
+    assert!(find("two.yaml", two).is_empty());
 }
