@@ -23,7 +23,7 @@ const NARROWED: [(&str, &str); 1] = [
 
 /// The groups that are secrets, of rules whose first group is a name, an address or the public half
 /// of a pair, though the bundle calls it the secret.
-const SECRET_GROUPS: [(&str, &[usize]); 17] = [
+const SECRET_GROUPS: [(&str, &[usize]); 19] = [
     ("kingfisher.azure.1", &[2]),
     ("kingfisher.azure.2", &[3]),
     ("kingfisher.azurecosmosdb.2", &[2]),
@@ -41,7 +41,10 @@ const SECRET_GROUPS: [(&str, &[usize]); 17] = [
     ("kingfisher.modal.1", &[1, 2]),
     ("kingfisher.odbc.1", &[2]),
     ("kingfisher.phpmailer.1", &[3]),
+    ("kingfisher.salesforce.5", &[2]),
     ("kingfisher.tableau.1", &[2]),
+    // All of it: its groups are there to be repeated.
+    ("microsoft-teams-webhook", &[0]),
 ];
 /// Rules of passwords, whose least entropy is that of words with some numbers: the bundle measured
 /// what is not the password.
@@ -183,7 +186,8 @@ impl Rule {
         secrets: &mut Vec<Range<usize>>,
     ) -> usize {
         let list = self.list.as_ref();
-        let list = list.filter(|_| !self.allows(RegexTarget::Match, of_match));
+        let is_it = |it: &Allowed| it.target == RegexTarget::Match && it.has(of_match);
+        let list = list.filter(|_| !self.allowed.iter().any(is_it));
         while let Some(list) = list
             && let Some(found) = list.captures(&text.as_bytes()[end..])
             && let Some(next) = found.get(1)
@@ -205,16 +209,15 @@ impl Rule {
         if self.contained.as_ref().is_some_and(lacks) {
             return false;
         }
-        !self.allows(RegexTarget::Secret, secret)
-            && !self.allows(RegexTarget::Match, whole_bytes)
-            && !self.allows(RegexTarget::Line, line(text, whole.clone()))
-    }
-
-    /// Whether `said`, which is a `target`, is a known false positive.
-    fn allows(&self, target: RegexTarget, said: &[u8]) -> bool {
-        let its = self.allowed.iter().filter(|it| it.target == target);
-        let mut expressions = its.flat_map(|it| &it.expressions);
-        expressions.any(|it| it.is_match(said))
+        let is_allowed = |allowed: &Allowed| {
+            let said = match allowed.target {
+                RegexTarget::Secret => secret,
+                RegexTarget::Match => whole_bytes,
+                RegexTarget::Line => line(text, whole.clone()),
+            };
+            allowed.has(said)
+        };
+        !self.allowed.iter().any(is_allowed)
     }
 }
 
@@ -225,6 +228,10 @@ impl fmt::Debug for Rule {
 }
 
 impl Allowed {
+    fn has(&self, said: &[u8]) -> bool {
+        self.expressions.iter().any(|it| it.is_match(said))
+    }
+
     fn of(read: &AllowlistConfig) -> Result<Self, String> {
         if !read.stopwords.is_empty() {
             return Err("it has stop words, which are not understood".to_owned());
@@ -262,6 +269,7 @@ mod tests {
     use secrets_scanner::rules::BUNDLED_RULES;
 
     use super::*;
+    use crate::rules::LEFT_OUT;
 
     /// How many groups, none within another, one match may have.
     fn groups_side_by_side(hir: &Hir) -> usize {
@@ -271,6 +279,18 @@ mod tests {
             HirKind::Alternation(all) => all.iter().map(groups_side_by_side).max().unwrap_or(0),
             HirKind::Repetition(it) => groups_side_by_side(&it.sub),
             _ => 0,
+        }
+    }
+
+    /// The most bytes of a group; `None` if there is none.
+    fn longest_group(hir: &Hir) -> Option<usize> {
+        match hir.kind() {
+            HirKind::Capture(it) => Some(it.sub.properties().maximum_len().unwrap_or(usize::MAX)),
+            HirKind::Concat(all) | HirKind::Alternation(all) => {
+                all.iter().filter_map(longest_group).max()
+            }
+            HirKind::Repetition(it) => longest_group(&it.sub),
+            _ => None,
         }
     }
 
@@ -289,10 +309,17 @@ mod tests {
             let expression = rule.regex.as_deref().unwrap_or_default();
             let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
             let hir = parser.parse(expression).unwrap();
-            let is_known = SECRET_GROUPS.iter().any(|it| it.0 == rule.id)
-                || first.contains(&&*rule.id)
-                || rule.id.starts_with("kingfisher.jdbc.");
-            if groups_side_by_side(&hir) > 1 && !is_known {
+            // Those of gitleaks say themselves which it is.
+            let is_said = !rule.id.starts_with("kingfisher.") && rule.secret_group.is_some();
+            let is_left_out = LEFT_OUT.iter().any(|it| rule.id.starts_with(it));
+            let is_in_table = SECRET_GROUPS.iter().any(|it| it.0 == rule.id);
+            let is_known = is_in_table || first.contains(&&*rule.id);
+            if is_said || is_left_out {
+                continue;
+            }
+            // What is too short for a secret is a group to be repeated, or an alternative.
+            let is_short = longest_group(&hir).is_some_and(|it| it < 12);
+            if (is_short || groups_side_by_side(&hir) > 1) && !is_known {
                 unknown.push(&rule.id);
             }
         }

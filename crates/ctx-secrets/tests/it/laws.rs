@@ -279,6 +279,11 @@ fn of_a_pair_the_secret_half_is_masked() {
     let cloudant = format!(
         "https://3f9a0c7e-5b1d-8246-9ace-0123456789ab-bluemix:{long_hex}@a.cloudantnosqldb.appdomain.cloud"
     );
+    let id = "3f9a0c7e-5b1d-8246-9ace-0123456789ab";
+    let teams = format!(
+        "see https://contoso.webhook.office.com/webhookb2/{id}@{id}/IncomingWebhook/{}/{id} there",
+        &long_hex[..32]
+    );
     let gitalk = format!(
         "new Gitalk({{clientID: '{}', clientSecret: '{}',",
         &long_hex[..20],
@@ -297,6 +302,7 @@ fn of_a_pair_the_secret_half_is_masked() {
             "discord.com/api/webhooks/123456789012345678",
         ),
         (&docker, secret, "two.contoso.com"),
+        (&teams, "/IncomingWebhook/", "see "),
         (&cloudant, &long_hex, "appdomain.cloud"),
         (&gitalk, &long_hex[..40], "clientSecret"),
         (
