@@ -18,8 +18,8 @@
 (simple_enum_case name: (_) @name) @def.field
 (full_enum_case name: (_) @name) @def.field
 (type_definition name: (_) @name) @def.type
-(import_declaration path: (_) @module) @import
-(extends_clause type: (type_identifier) @ref.extends)
+(import_declaration path: (_) @module (#set! hidden "path")) @import
+(extends_clause type: (type_identifier) @ref.extends (#set! hidden "type"))
 (call_expression function: (identifier) @ref.call)
 (call_expression function: (field_expression field: (_) @ref.call))
 (type_identifier) @ref.type

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use tree_sitter::{
-    Node, ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, QueryMatch,
-    StreamingIterator as _, Tree, TreeCursor,
-};
+use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
 
 use crate::SymbolKind;
+use crate::captures::Match;
+use crate::matcher::Matcher;
 use crate::outline::{Fallback, Import, RawReference, ReferenceKind, span_of};
-use crate::roots::{Root, Roots};
+use crate::patterns::{Pattern, Patterns, Root};
 use crate::table::{Deepest, ROWS};
 use crate::work::Work;
 use crate::{Language, Limits, macros};
@@ -20,11 +19,10 @@ use crate::{Language, Limits, macros};
 /// The longest title of a test that is taken, in bytes.
 const LONGEST_TITLE: usize = 1_024;
 
-/// A grammar and its query, built on first use, which takes up to some hundred milliseconds.
+/// A grammar and the patterns of its query, which are read on first use.
 pub(crate) struct Grammar {
     parser_of: tree_sitter::Language,
-    query: Query,
-    roots: Roots,
+    patterns: Patterns,
     roles: Vec<Role>,
     /// The settings of each pattern.
     settings: Vec<Settings>,
@@ -136,12 +134,11 @@ impl Body {
 
 impl Settings {
     /// The settings of a pattern; `None` if one of them is unknown.
-    fn of(query: &Query, pattern: usize) -> Option<Self> {
+    fn of(pattern: &Pattern) -> Option<Self> {
         let mut settings = Settings::default();
-        for set in query.property_settings(pattern) {
-            let value = set.value.as_deref()?;
-            match &*set.key {
-                "before" => settings.before = Some(value.to_owned()),
+        for (key, value) in &pattern.settings {
+            match key.as_str() {
+                "before" => settings.before = Some(value.clone()),
                 "names" => settings.names = Some(value.parse().ok()?),
                 _ => return None,
             }
@@ -168,19 +165,16 @@ impl Grammar {
         };
         let grammar = tree_sitter::Language::new(grammar);
         let source = format!("{}\n{}", row.query, comments(&grammar));
-        let query = Query::new(&grammar, &source).map_err(|error| error.to_string())?;
-        let roots = Roots::of(&grammar, &query, &source)?;
-        let names = query.capture_names().iter();
+        let patterns = Patterns::of(&grammar, &source)?;
+        let names = patterns.captures.iter();
         let roles: Option<Vec<Role>> = names.map(|name| role(name)).collect();
         let roles = roles.ok_or_else(|| format!("a capture of {:?} has no meaning", row.name))?;
-        let patterns = 0..query.pattern_count();
-        let settings: Option<_> = patterns.map(|it| Settings::of(&query, it)).collect();
+        let settings: Option<_> = patterns.all.iter().map(Settings::of).collect();
         let settings =
             settings.ok_or_else(|| format!("a setting of {:?} has no meaning", row.name))?;
         Ok(Some(Grammar {
             parser_of: grammar,
-            query,
-            roots,
+            patterns,
             roles,
             settings,
             separator: row.separator,
@@ -220,19 +214,23 @@ impl Grammar {
         Ok(reading)
     }
 
-    /// Collects what the query finds in `tree`: every node is visited, and the query is run where
-    /// patterns begin.
+    /// Collects what the query finds in `tree`: every node is visited, and patterns are tried where
+    /// they begin, which the kind of a node shows.
     fn walk(&self, tree: &Tree, text: &str, work: &mut Work) -> Result<Reading, Fallback> {
         let mut reading = Reading::default();
-        let mut patterns = QueryCursor::new();
-        patterns.set_max_start_depth(Some(0));
+        let mut matcher = Matcher::new(&self.patterns, tree.root_node());
         let mut cursor = tree.walk();
         for number in 0_usize.. {
             let node = cursor.node();
-            match self.roots.at(node.kind_id()) {
+            match self.patterns.at(node.kind_id()) {
                 Root::Nothing => {}
                 Root::Capture(capture) => self.note_node(capture, node, text, &mut reading),
-                Root::Query => self.ask(&mut patterns, node, text, work, &mut reading)?,
+                Root::Patterns(from, to) => {
+                    let beginning = self.patterns.beginning(from, to);
+                    matcher.run(node, beginning, work, &mut |found| {
+                        self.note(found, text, &mut reading);
+                    })?;
+                }
             }
             if number % 4096 == 0 && work.is_late() {
                 return Err(Fallback::TooSlow);
@@ -242,28 +240,6 @@ impl Grammar {
             }
         }
         Ok(reading)
-    }
-
-    /// Collects what the patterns find that begin at `node`.
-    fn ask(
-        &self,
-        patterns: &mut QueryCursor,
-        node: Node<'_>,
-        text: &str,
-        work: &mut Work,
-        reading: &mut Reading,
-    ) -> Result<(), Fallback> {
-        // More states at once come from an explosion of the query, not from a rich file.
-        patterns.set_match_limit(4096);
-        let mut progress = |_: &_| work.step();
-        let options = QueryCursorOptions::new().progress_callback(&mut progress);
-        let mut matches =
-            patterns.matches_with_options(&self.query, node, text.as_bytes(), options);
-        while let Some(found) = matches.next() {
-            self.note(found, text, reading);
-        }
-        drop(matches);
-        work.result()
     }
 
     fn parse(&self, text: &str, work: &mut Work) -> Result<Tree, Fallback> {
@@ -295,16 +271,21 @@ impl Grammar {
         }
     }
 
-    fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
+    /// Collects a match, if its predicates hold.
+    fn note(&self, found: &Match<'_, '_>, text: &str, reading: &mut Reading) {
+        let predicates = &self.patterns.all[found.pattern].predicates;
+        if !predicates.iter().all(|it| found.satisfies(it, text)) {
+            return;
+        }
         let mut defined: Option<(SymbolKind, bool, Node<'_>)> = None;
         let mut name: Option<(Node<'_>, Cow<'_, str>)> = None;
         let (mut is_title, mut head) = (false, None);
         let mut body: Option<Body> = None;
         let (mut import, mut module) = (None, None);
-        let settings = &self.settings[found.pattern_index];
+        let settings = &self.settings[found.pattern];
         let mut within = Vec::new();
         let mut parts: Vec<&str> = settings.before.as_deref().into_iter().collect();
-        for capture in found.captures() {
+        for capture in found.captures {
             let node = capture.node;
             match self.roles[capture.index as usize] {
                 Role::Definition(kind) => defined = Some((kind, false, node)),
@@ -343,7 +324,7 @@ impl Grammar {
                 is_title,
                 named_at: named.start_byte(),
                 within,
-                pattern: found.pattern_index,
+                pattern: found.pattern,
                 bytes: node.byte_range(),
                 rows: rows_of(node),
                 head: head.map(rows_of),

@@ -1,5 +1,6 @@
 #![cfg_attr(any(not(doctest), feature = "rust"), doc = include_str!("../README.md"))]
 
+mod captures;
 mod grammar;
 mod header;
 mod headings;
@@ -7,14 +8,18 @@ mod language;
 mod limits;
 mod lines;
 mod macros;
+mod matcher;
 mod names;
 mod outline;
 mod packed;
+mod pattern_parser;
+mod patterns;
 mod pieces;
+mod places;
 mod relations;
 mod rendition;
-mod roots;
 mod runs;
+mod scanner;
 mod sentences;
 mod table;
 mod truncate;

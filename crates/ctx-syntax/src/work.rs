@@ -58,6 +58,12 @@ impl Work {
         ControlFlow::Break(())
     }
 
+    /// Stops work that grows without end.
+    pub(crate) fn give_up(&mut self) {
+        let limit = self.limits.steps;
+        self.stopped = Some(Fallback::TooMuchWork { limit });
+    }
+
     /// Why the work was stopped, if it was.
     pub(crate) fn result(&self) -> Result<(), Fallback> {
         self.stopped.map_or(Ok(()), Err)
