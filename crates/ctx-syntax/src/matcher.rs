@@ -248,6 +248,7 @@ impl<'p, 't> Matcher<'p, 't> {
     fn is_part_of_later(&mut self, at: usize) -> bool {
         let mut other = at + 1;
         while other < self.states.len() {
+            self.operations += 1;
             let [left, right] = [&self.states[at], &self.states[other]];
             if left.pattern != right.pattern || are_apart(&left.captures, &right.captures) {
                 break;

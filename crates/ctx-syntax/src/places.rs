@@ -99,7 +99,7 @@ fn find_later(places: &mut [Place<'_>]) {
         }
         let is_same = run.is_some() && run == place.field;
         if !is_same && !is_between(run, place.node, place.field) {
-            fields.extend(run);
+            fields.extend(run.filter(|it| !fields.contains(it)));
             run = place.field;
         }
         if let Some(field) = place.field {
