@@ -320,6 +320,7 @@ impl Retriever {
         retrieved.left_out += found - ranking.all.len();
         let best = ranking.all.iter().map(|it| it.score).fold(0.0, f64::max);
         if best <= 0.0 {
+            retrieved.left_out += ranking.all.len();
             return;
         }
         let uses = self.uses(&ranking.all, options).await;

@@ -289,8 +289,8 @@ impl Service {
         looked.await.unwrap_or(Some(false))
     }
 
-    /// Builds the answer, once more if what is searched was updated meanwhile: lines that were found
-    /// before and read afterwards may be others.
+    /// Builds the answer, once more if what is searched was updated meanwhile: lines that were
+    /// found before and read afterwards may be others.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
         let version = self.retriever.version();
         let made = self.make_once(request).await?;

@@ -65,8 +65,8 @@ impl<'p, 't> Matcher<'p, 't> {
         }
     }
 
-    /// Passes the matches of `beginning` that begin at `node` to `found`, whatever their predicates.
-    /// O(nodes · states²), and few patterns have more than a handful of states at once.
+    /// Passes the matches of `beginning` that begin at `node` to `found`, whatever their
+    /// predicates. O(nodes · states²), and few patterns have more than a handful of states at once.
     pub(crate) fn run(
         &mut self,
         node: Node<'t>,

@@ -83,9 +83,9 @@ fn is_between(run: Option<u16>, node: Node<'_>, field: Option<u16>) -> bool {
     run.is_some() && field.is_none() && node.is_extra()
 }
 
-/// Tells each of `places` what follows it. Of neighbours in one field, `hidden_goes_on` says whether
-/// none of them so far is a token: if hidden nodes have the field, the first token begins one, and
-/// the library sees what is behind that, but not what else is in it.
+/// Tells each of `places` what follows it. Of neighbours in one field, `hidden_goes_on` says
+/// whether none of them so far is a token: if hidden nodes have the field, the first token begins
+/// one, and the library sees what is behind that, but not what else is in it.
 fn find_later(places: &mut [Place<'_>]) {
     let mut later = Later::Nothing;
     let mut fields = Vec::new();

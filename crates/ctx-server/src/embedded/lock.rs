@@ -18,8 +18,8 @@ pub(super) struct Lock(#[expect(dead_code, reason = "closing it gives the right 
 /// Locks `dir`, whose path is `folder`.
 ///
 /// # Errors
-/// [`ServerError::Busy`] while another process holds the lock, and [`ServerError::DataFolder`], also
-/// if the file of the lock is of something else.
+/// [`ServerError::Busy`] while another process holds the lock, and [`ServerError::DataFolder`],
+/// also if the file of the lock is of something else.
 pub(super) fn lock(folder: &Path, dir: &Dir) -> Result<Lock, ServerError> {
     let failed = |source: io::Error| ServerError::DataFolder {
         folder: folder.to_owned(),
