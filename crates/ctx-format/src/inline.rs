@@ -31,8 +31,7 @@ pub fn literal(line: &str) -> String {
 /// bracket and a colon within it would define a link for the whole document (CommonMark 0.31,
 /// section 4.7).
 pub(crate) fn push_bracketed(out: &mut String, line: &str) {
-    let mut escaped = String::with_capacity(line.len());
-    push_escaped(&mut escaped, line);
+    let escaped = literal(line);
     let mut parts = escaped.split("]:");
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {

@@ -403,26 +403,18 @@ impl FileSearch for Index {
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
-        // A stack trace names one file many times: its parts are read once, and kept until then.
-        let mut files: BTreeMap<&str, (usize, Option<Vec<Arc<Part>>>)> = BTreeMap::new();
-        for query in wanted {
-            files.entry(&query.path).or_default().0 += 1;
+        // A stack trace names one file many times: its parts are read once, and no longer kept.
+        let mut of_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (at, query) in wanted.iter().enumerate() {
+            of_file.entry(&query.path).or_default().push(at);
         }
-        let mut parts = Vec::with_capacity(wanted.len());
-        for query in wanted {
-            let (left, read) = files.entry(&query.path).or_default();
-            let hits = match read {
-                Some(hits) => hits,
-                None => read.insert(self.answer(self.all(self.fields.path, &query.path))?),
-            };
-            let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
-            let found = wanted
-                .take(limit)
-                .map(|part| Hit::new(Arc::clone(part), 1.0));
-            parts.push(found.collect());
-            *left = left.saturating_sub(1);
-            if *left == 0 {
-                files.remove(&*query.path);
+        let mut parts = vec![Vec::new(); wanted.len()];
+        for (path, queries) in of_file {
+            let all = self.answer(self.all(self.fields.path, path))?;
+            for at in queries {
+                let found = all.iter().filter(|part| is_wanted(part, &wanted[at]));
+                let found = found.take(limit);
+                parts[at] = found.map(|it| Hit::new(Arc::clone(it), 1.0)).collect();
             }
         }
         Ok(parts)

@@ -1,5 +1,6 @@
 //! The members of a JSON object as they are written.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -9,12 +10,7 @@ use serde_json::value::RawValue;
 
 /// The members of an object in their order, each with the text of its value: what is not set stays
 /// as its owner wrote it.
-pub(crate) struct Members<'t>(Vec<(String, Text<'t>)>);
-
-enum Text<'t> {
-    Kept(&'t str),
-    Set(String),
-}
+pub(crate) struct Members<'t>(Vec<(String, Cow<'t, str>)>);
 
 impl<'t> Members<'t> {
     /// The members of the object `text`; `None` if it is none.
@@ -25,34 +21,25 @@ impl<'t> Members<'t> {
     /// The text of the member `name`. Of several, the last counts, as for parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let mut all = self.0.iter().rev();
-        all.find(|it| it.0 == name).map(|it| it.1.as_str())
+        all.find(|it| it.0 == name).map(|it| &*it.1)
     }
 
     /// Sets the member `name` to a text of JSON.
     pub(crate) fn set(&mut self, name: &str, text: String) {
         match self.0.iter_mut().rev().find(|it| it.0 == name) {
-            Some(known) => known.1 = Text::Set(text),
-            None => self.0.push((name.to_owned(), Text::Set(text))),
+            Some(known) => known.1 = text.into(),
+            None => self.0.push((name.to_owned(), text.into())),
         }
     }
 
     /// The object with one member on each line, `depth` levels within others.
     pub(crate) fn text(&self, unit: &str, depth: usize) -> String {
         let (inner, outer) = (unit.repeat(depth + 1), unit.repeat(depth));
-        let line = |(name, text): &(String, Text<'_>)| {
-            format!("\n{inner}{}: {}", pretty(name, unit, 0), text.as_str())
+        let line = |(name, text): &(String, Cow<'_, str>)| {
+            format!("\n{inner}{}: {text}", pretty(name, unit, 0))
         };
         let lines: Vec<String> = self.0.iter().map(line).collect();
         format!("{{{}\n{outer}}}", lines.join(","))
-    }
-}
-
-impl Text<'_> {
-    fn as_str(&self) -> &str {
-        match self {
-            Text::Kept(text) => text,
-            Text::Set(text) => text,
-        }
     }
 }
 
@@ -74,7 +61,7 @@ impl<'t> Visitor<'t> for All {
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Members<'t>, A::Error> {
         let mut all = Vec::new();
         while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-            all.push((name, Text::Kept(value.get())));
+            all.push((name, value.get().into()));
         }
         Ok(Members(all))
     }
@@ -91,7 +78,7 @@ pub(crate) fn pretty(value: &impl Serialize, unit: &str, depth: usize) -> String
     text.replace('\n', &format!("\n{}", unit.repeat(depth)))
 }
 
-/// What the first line within `text` that is indented is indented by; two spaces if none is.
+/// The least that a line within `text` is indented by; two spaces if none is.
 pub(crate) fn indentation(text: &str) -> &str {
     let indented = text.lines().skip(1).filter_map(|line| {
         let bare = line.trim_start_matches([' ', '\t']);

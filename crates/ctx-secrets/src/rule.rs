@@ -113,11 +113,11 @@ impl Rule {
         let groups = SECRET_GROUPS.iter().find(|(id, _)| is_it(id));
         let groups = groups.map_or_else(|| own.into_iter().collect(), |(_, it)| it.to_vec());
         let list = LISTS.iter().find(|(id, _)| is_it(id));
-        let is_password = PASSWORDS.contains(&&*rule.id);
-        let entropy = rule.entropy.map(|it| {
-            let most = if is_password { LEAST_OF_PASSWORD } else { it };
-            it.min(most)
-        });
+        let entropy = if PASSWORDS.contains(&&*rule.id) {
+            rule.entropy.map(|it| it.min(LEAST_OF_PASSWORD))
+        } else {
+            rule.entropy
+        };
         Ok(Rule {
             contained: narrowed.map(|(_, it)| compile(it)).transpose()?,
             expression: compile(expression)?,
@@ -312,11 +312,11 @@ mod tests {
             // Those of gitleaks say themselves which it is.
             let is_said = !rule.id.starts_with("kingfisher.") && rule.secret_group.is_some();
             let is_left_out = LEFT_OUT.iter().any(|it| rule.id.starts_with(it));
-            let is_in_table = SECRET_GROUPS.iter().any(|it| it.0 == rule.id);
-            let is_known = is_in_table || first.contains(&&*rule.id);
             if is_said || is_left_out {
                 continue;
             }
+            let is_in_table = SECRET_GROUPS.iter().any(|it| it.0 == rule.id);
+            let is_known = is_in_table || first.contains(&&*rule.id);
             // What is too short for a secret is a group to be repeated, or an alternative.
             let is_short = longest_group(&hir).is_some_and(|it| it < 12);
             if (is_short || groups_side_by_side(&hir) > 1) && !is_known {

@@ -325,10 +325,10 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let is_fresh = entry.is_fresh();
         let entry = entry.into_value();
         let value = fresh.or_else(|| entry.value());
-        if is_fresh && !entry.is_kept {
-            self.forget(&key).await;
-        }
         if is_fresh {
+            if !entry.is_kept {
+                self.forget(&key).await;
+            }
             // Otherwise what has no room would be kept until more answers have come.
             self.settle().await;
             self.sweep_from_now_on();

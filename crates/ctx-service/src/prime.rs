@@ -289,15 +289,9 @@ impl Service {
         looked.await.unwrap_or(Some(false))
     }
 
-    /// Builds the answer, once more if what is searched was updated meanwhile: lines that were
-    /// found before and read afterwards may be others.
+    /// Builds the answer.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
-        let version = self.retriever.version();
-        let made = self.make_once(request).await?;
-        if self.retriever.version() == version {
-            return Ok(made);
-        }
-        self.make_once(request).await
+        self.in_one_state(|| self.make_once(request)).await
     }
 
     async fn make_once(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {

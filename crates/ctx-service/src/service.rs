@@ -306,8 +306,20 @@ impl Service {
         Ok(counter.await??)
     }
 
-    /// Finds once more if what is searched was updated meanwhile: lines that were found before and
-    /// read afterwards may be others.
+    /// What `find` comes to, once more if what is searched was updated meanwhile: lines that were
+    /// found before and read afterwards may be others.
+    pub(crate) async fn in_one_state<T, F>(&self, find: impl Fn() -> F) -> Result<T, ServiceError>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let version = self.retriever.version();
+        let found = find().await?;
+        if self.retriever.version() == version {
+            return Ok(found);
+        }
+        find().await
+    }
+
     async fn find_by(
         &self,
         question: &str,
@@ -316,15 +328,11 @@ impl Service {
         counter: SharedCounter,
         control: &Control,
     ) -> Result<Material, ServiceError> {
-        let version = self.retriever.version();
-        let same = counter.clone();
-        let found = self.find_once(question, retrieve, max_tokens, same, control);
-        let found = found.await?;
-        if self.retriever.version() == version {
-            return Ok(found);
-        }
-        self.find_once(question, retrieve, max_tokens, counter, control)
-            .await
+        self.in_one_state(|| {
+            let counter = counter.clone();
+            self.find_once(question, retrieve, max_tokens, counter, control)
+        })
+        .await
     }
 
     async fn find_once(

@@ -111,8 +111,7 @@ impl Outline {
     /// Reads what [`Outline::seal`] returned; `None` if it is the outline of another text, of
     /// another version, or damaged. O(bytes).
     pub fn unseal(bytes: &[u8], hash: &[u8; 32]) -> Option<Self> {
-        let (its, packed) = bytes.split_at_checked(SEAL)?;
-        (*its == seal(packed, hash)).then(|| Self::unpack(packed))?
+        Self::is_sealed(bytes, hash).then(|| Self::unpack(&bytes[SEAL..]))?
     }
 
     /// Encodes the outline compactly, for this version only; `None` if no grammar has read the

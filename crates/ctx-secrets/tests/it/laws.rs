@@ -4,6 +4,13 @@ use ctx_secrets::{find, mask};
 use ctx_testkit::laws::{linear, masks};
 use proptest::prelude::*;
 
+/// `text`, the content of the file at `path`, with its secrets masked.
+fn masked(path: &str, text: &str) -> String {
+    let mut masked = text.to_owned();
+    mask(path, &mut masked);
+    masked
+}
+
 /// Text with pieces that rules look for, and pieces that break them.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -82,8 +89,7 @@ fn a_key_is_masked_however_long_it_is_and_without_its_end() {
             "{cut}\nand then\n-----BEGIN {other}-----\n{}{whole}",
             "A".repeat(70)
         );
-        let mut masked = text.clone();
-        mask("a.txt", &mut masked);
+        let masked = masked("a.txt", &text);
         assert!(
             !masked.contains("MIIEvQ") && !masked.contains("t8cK"),
             "{other}: {masked}"
@@ -171,13 +177,11 @@ fn marks_that_share_the_dashes_between_them_are_read() {
                 format!("{both}{line}"),
                 format!("{line}{both}{line}"),
             ] {
-                let mut masked = text.clone();
-                mask("a.pem", &mut masked);
-                assert_eq!(masked.len(), text.len());
+                assert_eq!(masked("a.pem", &text).len(), text.len());
             }
         }
-        let mut text = format!("{line}-----END {label}-----END {label}-----\n");
-        mask("a.pem", &mut text);
+        let text = format!("{line}-----END {label}-----END {label}-----\n");
+        let text = masked("a.pem", &text);
         assert!(!text.contains("MII"), "{text}");
     }
 }
@@ -254,8 +258,7 @@ fn the_address_of_a_database_is_a_secret_with_a_password_alone() {
             "s3cr3t",
         ),
     ] {
-        let mut text = address.to_owned();
-        mask("a.properties", &mut text);
+        let text = masked("a.properties", address);
         assert!(!text.contains(secret), "{text}");
     }
 }
@@ -326,8 +329,7 @@ fn of_a_pair_the_secret_half_is_masked() {
             "a1b2c3",
         ),
     ] {
-        let mut masked = text.to_owned();
-        mask("a.txt", &mut masked);
+        let masked = masked("a.txt", text);
         assert!(!masked.contains(secret), "{masked}");
         assert!(masked.contains(public), "{masked}");
         assert_eq!(masked.len(), text.len());
@@ -346,8 +348,7 @@ fn every_entry_of_a_secret_of_kubernetes_is_masked() {
         "kind: Secret\nmetadata:\n  name: a\ndata:\n  {}\n  {} # once\n\n  # twice\n  {}\n  {}\ntype: Opaque\n",
         entries[0], entries[1], entries[2], entries[3]
     );
-    let mut masked = text.clone();
-    mask("secret.yaml", &mut masked);
+    let masked = masked("secret.yaml", &text);
     for entry in entries {
         let value = entry.split(": ").nth(1).unwrap().trim_matches('"');
         assert!(!masked.contains(value), "{masked}");
