@@ -1,6 +1,7 @@
 //! Finds duplicate texts: the best is shown, and the others refer to it.
 //!
-//! Two texts are near duplicates if the sets of their lines (trimmed, without blank lines) have a
+//! Two texts are duplicates if they have the same lines in the same order, besides blank lines and
+//! white space at the ends of lines. They are near duplicates if the sets of their lines (trimmed, without blank lines) have a
 //! Jaccard similarity of at least [`ALIKE`]. Candidates are found by bottom-k sketches: two such
 //! sets share one of their [`SKETCH`] smallest hashes, unless a quarter of the smallest differ
 //! (Broder, "On the resemblance and containment of documents", 1997). Each candidate is then
@@ -9,7 +10,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use ctx_model::Chunk;
+use ctx_model::{Chunk, OmittedReason};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::survey::{LINES, SKETCH, Survey, lines};
@@ -22,8 +23,8 @@ const ALIKE: f64 = 0.9;
 /// time.
 const COMPARISONS: usize = 16;
 
-/// For each of `chunks`, the index of the chunk that replaces it, if it is a duplicate. `chunks`
-/// are in order of quality, best first, each with the survey of its full text. Chunks of one path
+/// For each of `chunks`, the index of the chunk that replaces it, if it is a duplicate, and whether
+/// that is [`OmittedReason::DuplicateOf`] or [`OmittedReason::NearDuplicateOf`]. `chunks` are in order of quality, best first, each with the survey of its full text. Chunks of one path
 /// are compared only if they have the same lines or none, since equal text at two places of a file
 /// is no duplicate. Chunks for which `stays` is true are never replaced. O(bytes) of the texts that
 /// share a line, and O(n).
@@ -32,7 +33,7 @@ pub(crate) fn duplicates(
     surveys: &[Survey],
     stays: impl Fn(&Chunk) -> bool,
     control: &Control,
-) -> Result<Vec<Option<usize>>, AssembleError> {
+) -> Result<Vec<Option<(usize, OmittedReason)>>, AssembleError> {
     let seen = Seen::new(surveys);
     let sets = LineSets::new(chunks);
     let mut found = vec![None; chunks.len()];
@@ -46,8 +47,8 @@ pub(crate) fn duplicates(
             .collect();
         let mut twin = None;
         for other in near {
-            if sets.are_duplicates(other, index, control)? {
-                twin = Some(other);
+            if let Some(reason) = sets.duplicates(other, index, control)? {
+                twin = Some((other, reason));
                 break;
             }
         }
@@ -112,16 +113,23 @@ impl<'c> LineSets<'c> {
         }
     }
 
-    fn are_duplicates(&self, a: usize, b: usize, control: &Control) -> Result<bool, AssembleError> {
+    /// How the texts of `a` and `b` are duplicates, if they are.
+    fn duplicates(
+        &self,
+        a: usize,
+        b: usize,
+        control: &Control,
+    ) -> Result<Option<OmittedReason>, AssembleError> {
         let (left, right) = (self.chunks[a], self.chunks[b]);
         let two_places = left.path.is_some() && left.path == right.path && left.span != right.span;
         if two_places {
-            return Ok(false);
+            return Ok(None);
         }
-        if left.full_text() == right.full_text() {
-            return Ok(true);
+        if have_same_lines(left.full_text(), right.full_text(), control)? {
+            return Ok(Some(OmittedReason::DuplicateOf));
         }
-        Ok(similarity(self.of(a, control)?, self.of(b, control)?, control)? >= ALIKE)
+        let similarity = similarity(self.of(a, control)?, self.of(b, control)?, control)?;
+        Ok((similarity >= ALIKE).then_some(OmittedReason::NearDuplicateOf))
     }
 
     fn of(&self, index: usize, control: &Control) -> Result<&Lines<'c>, AssembleError> {
@@ -140,6 +148,28 @@ impl<'c> LineSets<'c> {
         }
         Ok(self.lines[index].get_or_init(|| found))
     }
+}
+
+/// Whether two texts have the same lines in the same order, besides blank lines and white space at
+/// the ends of lines.
+fn have_same_lines(left: &str, right: &str, control: &Control) -> Result<bool, AssembleError> {
+    let of = |text| {
+        lines(text)
+            .map(<[u8]>::trim_ascii_end)
+            .filter(|it| !it.is_empty())
+    };
+    let (mut left, mut right) = (of(left), of(right));
+    for number in 0_usize.. {
+        if number.is_multiple_of(LINES) {
+            control.check()?;
+        }
+        match (left.next(), right.next()) {
+            (None, None) => break,
+            (one, other) if one != other => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(true)
 }
 
 /// The Jaccard similarity of two sets.
@@ -194,10 +224,9 @@ mod tests {
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         let control = Control::default();
         let sets = LineSets::new(&chunks);
-        assert!(
-            sets.are_duplicates(0, 1, &control)
-                .expect("nobody cancels it")
-        );
+        let found = sets.duplicates(0, 1, &control);
+        let near = Some(OmittedReason::NearDuplicateOf);
+        assert_eq!(found.expect("nobody cancels it"), near);
 
         let cancel = Cancel::new();
         cancel.cancel();
@@ -205,7 +234,7 @@ mod tests {
         let known = |index: usize| sets.lines[index].get().expect("it was compared");
         let compared = similarity(known(0), known(1), &control);
         assert!(matches!(compared, Err(AssembleError::Cancelled)));
-        let found = LineSets::new(&chunks).are_duplicates(0, 1, &control);
+        let found = LineSets::new(&chunks).duplicates(0, 1, &control);
         assert!(matches!(found, Err(AssembleError::Cancelled)));
     }
 }

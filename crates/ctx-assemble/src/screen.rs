@@ -76,10 +76,9 @@ impl<'a> Screened<'a> {
             for ((&chunk, survey), twin) in kept.iter().zip(surveys).zip(twins) {
                 match twin {
                     None => unique.push((chunk, survey)),
-                    Some(twin) => out.push(
-                        Omitted::new(&*chunk.id, OmittedReason::DuplicateOf)
-                            .with_other(&*kept[twin].id),
-                    ),
+                    Some((twin, reason)) => {
+                        out.push(Omitted::new(&*chunk.id, reason).with_other(&*kept[twin].id));
+                    }
                 }
             }
             merge(&unique, &sent, control)?
@@ -106,7 +105,8 @@ impl<'a> Screened<'a> {
 
 impl Screened<'_> {
     /// How many of the omitted chunks a reader does not find in the context. `shown` has the ids of
-    /// all chunks shown. A duplicate counts as found if the chunk that replaces it is shown.
+    /// all chunks shown. A duplicate counts as found if the chunk that replaces it is shown; a near
+    /// duplicate does not: some of its lines are nowhere.
     pub(crate) fn count_out<'i>(&self, shown: impl IntoIterator<Item = &'i str>) -> usize {
         let is_twin = |it: &&Omitted| it.reason == OmittedReason::DuplicateOf;
         let twins = self.out.iter().filter(is_twin).count();

@@ -21,7 +21,7 @@ impl<'a> Visible<'a> {
         let other = |it: &'a ctx::model::Omitted| {
             let is_whole = match it.reason {
                 OmittedReason::MergedInto => true,
-                OmittedReason::DuplicateOf => false,
+                OmittedReason::DuplicateOf | OmittedReason::NearDuplicateOf => false,
                 _ => return None,
             };
             Some((&*it.id, (it.other.as_deref()?, is_whole)))

@@ -19,8 +19,10 @@ pub enum OmittedReason {
     BelowMinRelevance,
     /// It is a passage in which no sentence is likely enough to be part of the answer.
     BelowMinChance,
-    /// Another chunk has the same text, or nearly the same.
+    /// Another chunk has the same lines, besides blank ones and white space at their ends.
     DuplicateOf,
+    /// Another chunk has nearly the same lines: at least nine tenths of those of either.
+    NearDuplicateOf,
     /// It was merged into another chunk, which has its lines.
     MergedInto,
     /// Its source could not be read.

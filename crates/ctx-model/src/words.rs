@@ -99,7 +99,8 @@ wire_words! {
     Exactness, "exactness": Exact = "exact", UpperBound = "upperBound", Estimate = "estimate";
     Category, "category": Code = "code", Documentation = "documentation", Conversation = "conversation", Other = "other";
     OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", NotChosen = "not_chosen",
-        BelowMinRelevance = "below_min_relevance", BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
+        BelowMinRelevance = "below_min_relevance", BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of",
+        NearDuplicateOf = "near_duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
         Stale = "stale";
 }
 

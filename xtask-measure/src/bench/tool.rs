@@ -115,8 +115,8 @@ fn check(built: &BuiltContext, files: usize) -> Result<()> {
     );
     // Only files without text, and duplicates, may be omitted from so large a budget.
     let is_lost = |it: &&Omitted| {
-        use OmittedReason::{DuplicateOf, Unreadable};
-        !matches!(it.reason, DuplicateOf | Unreadable)
+        use OmittedReason::{DuplicateOf, NearDuplicateOf, Unreadable};
+        !matches!(it.reason, DuplicateOf | NearDuplicateOf | Unreadable)
     };
     let lost: Vec<&Omitted> = built.omitted.iter().filter(is_lost).collect();
     ensure!(lost.is_empty(), "something was left out: {lost:?}");

@@ -305,10 +305,16 @@ fn a_text_is_shown_once_across_paths() {
     ];
     let built = build(&chunks[..3], &options(10_000));
     assert_eq!(built.included.len(), 1);
-    for id in ["same", "near"] {
-        assert_eq!(omitted(&built, id).reason, OmittedReason::DuplicateOf);
+    for (id, reason) in [
+        ("same", OmittedReason::DuplicateOf),
+        ("near", OmittedReason::NearDuplicateOf),
+    ] {
+        assert_eq!(omitted(&built, id).reason, reason);
         assert_eq!(omitted(&built, id).other.as_deref(), Some("best"));
     }
+    // The other line of the near one is nowhere.
+    let told = "Left out: 1 of 3 chunks.";
+    assert!(built.context.contains(told), "{}", built.context);
     let all = build(&chunks, &options(10_000));
     let ids: Vec<&str> = all.included.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(

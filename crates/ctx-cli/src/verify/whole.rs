@@ -78,14 +78,16 @@ fn omissions(receipt: &BuiltContext, failures: &mut Vec<String>) {
             (OmittedReason::MergedInto, Some(other)) if !included.contains(other) => {
                 fail("the chunk that it is merged into is not shown");
             }
-            (OmittedReason::DuplicateOf, Some(other)) if !is_there(other) => {
+            (OmittedReason::DuplicateOf | OmittedReason::NearDuplicateOf, Some(other))
+                if !is_there(other) =>
+            {
                 fail("the chunk that it is a duplicate of does not exist");
             }
-            (OmittedReason::MergedInto | OmittedReason::DuplicateOf, None) => {
-                fail("the chunk that is shown instead is not named");
-            }
-            (OmittedReason::MergedInto | OmittedReason::DuplicateOf, Some(_)) | (_, None) => {}
-            (_, Some(_)) => fail("no other chunk may be named for this reason"),
+            (reason, other) => match (has_other(reason), other) {
+                (true, None) => fail("the chunk that is shown instead is not named"),
+                (false, Some(_)) => fail("no other chunk may be named for this reason"),
+                _ => {}
+            },
         }
         if omitted.enters_at.is_some() && omitted.reason != OmittedReason::OverBudget {
             fail("there is no budget at which it would enter");
@@ -95,6 +97,14 @@ fn omissions(receipt: &BuiltContext, failures: &mut Vec<String>) {
         failures
             .push("wasTruncated is false, but chunks were left out for lack of room".to_owned());
     }
+}
+
+/// Whether another chunk is shown instead of one omitted for this reason.
+fn has_other(reason: OmittedReason) -> bool {
+    matches!(
+        reason,
+        OmittedReason::MergedInto | OmittedReason::DuplicateOf | OmittedReason::NearDuplicateOf
+    )
 }
 
 fn has_no_room(omitted: &Omitted) -> bool {
@@ -175,6 +185,7 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
                 | OmittedReason::MaxChunks
                 | OmittedReason::NotChosen
                 | OmittedReason::BelowMinRelevance
+                | OmittedReason::NearDuplicateOf
         )
     };
     let (missing, twins) = (

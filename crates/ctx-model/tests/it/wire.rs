@@ -263,6 +263,7 @@ prop_compose! {
             OmittedReason::BelowMinRelevance,
             OmittedReason::BelowMinChance,
             OmittedReason::DuplicateOf,
+            OmittedReason::NearDuplicateOf,
             OmittedReason::MergedInto,
             OmittedReason::Unreadable,
             OmittedReason::Stale,

@@ -58,6 +58,7 @@ fn choices_are_shown_and_read_by_their_words_on_the_wire() {
         OmittedReason::BelowMinRelevance,
         OmittedReason::BelowMinChance,
         OmittedReason::DuplicateOf,
+        OmittedReason::NearDuplicateOf,
         OmittedReason::MergedInto,
         OmittedReason::Unreadable,
         OmittedReason::Stale,
