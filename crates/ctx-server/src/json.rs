@@ -11,7 +11,6 @@ use ctx_model::{ModelError, Wire};
 use ctx_retrieve::TaskScope;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::admission::{Admission, Doing, Slot};
 use crate::auth::Identity;
@@ -251,18 +250,6 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         .map_err(|error| refused(&error.path().to_string(), error.inner()))?;
     json.end().map_err(|error| refused("", &error))?;
     Ok(value)
-}
-
-/// Converts a value parsed by [`parse`]; `prefix` is the field that it comes from.
-pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(Wire(value)).map_err(|error| {
-        let path = match error.path().to_string().as_str() {
-            "." => prefix.to_owned(),
-            path if prefix.is_empty() => path.to_owned(),
-            path => format!("{prefix}.{path}"),
-        };
-        refused(&path, error.inner())
-    })
 }
 
 fn refused(path: &str, error: &serde_json::Error) -> Problem {

@@ -35,9 +35,9 @@ mod readiness;
 mod request;
 mod routes;
 mod schema;
+mod sent_options;
 mod server;
 mod state;
-mod unique_fields;
 mod unread_body;
 mod wire;
 

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use ctx_model::{BuildOptions, Chunk, UncheckedChunk, UncheckedOptions};
 use ctx_service::PrimeOptions;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 pub(crate) use self::context::{
@@ -15,13 +14,13 @@ pub(crate) use self::context::{
 };
 use crate::batch;
 use crate::job::Stage;
-use crate::json::{Input, convert, unfit};
+use crate::json::{Input, unfit};
 use crate::limits;
 use crate::limits::Limits;
 use crate::problem::{Fault, Problem};
 use crate::reserve::Reserve;
 use crate::schema;
-use crate::unique_fields;
+use crate::sent_options::SentOptions;
 
 /// The largest integer that every JSON reader represents exactly.
 const MOST: u64 = (1 << 53) - 1;
@@ -66,9 +65,9 @@ pub(crate) struct BuildRequest {
     /// How to build it. By default `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` but at
     /// most 500, and `selection` `optimal`. Items are always grouped by kind, in an order that
     /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeIds` say.
-    #[serde(default, deserialize_with = "unique_fields::fields")]
+    #[serde(default)]
     #[schema(value_type = schema::PrimeOptions)]
-    pub(crate) options: Map<String, Value>,
+    pub(crate) options: SentOptions,
     /// Whether each item includes its text as well, which the context already contains.
     #[serde(default)]
     pub(crate) item_content: bool,
@@ -78,16 +77,18 @@ impl BuildRequest {
     /// The options, with the defaults of a prime context.
     pub(crate) fn options(&self, limits: &Limits) -> Result<BuildOptions, Problem> {
         let best = PrimeOptions::default().build;
-        let mut options = self.options.clone();
-        let mut default = |name: &str, value: Value| {
-            options.entry(name).or_insert(value);
-        };
-        default("maxTokens", best.max_tokens.get().into());
-        default("selection", "optimal".into());
-        default("relevancePower", best.relevance_power.into());
-        let is_reserved = options.contains_key("reserve");
-        let mut options = checked(convert("options", Value::Object(options))?)?;
-        if !is_reserved {
+        let sent = &self.options;
+        let mut options = checked(sent.options.clone())?;
+        if !sent.states("maxTokens") {
+            options.max_tokens = best.max_tokens;
+        }
+        if !sent.states("selection") {
+            options.selection = best.selection;
+        }
+        if !sent.states("relevancePower") {
+            options.relevance_power = best.relevance_power;
+        }
+        if !sent.states("reserve") {
             options.reserve = Reserve::of(options.max_tokens);
         }
         check_options(&options, limits)?;
@@ -96,7 +97,7 @@ impl BuildRequest {
 
     /// How the reserve is determined.
     pub(crate) fn reserve(&self) -> Reserve {
-        if self.options.contains_key("reserve") {
+        if self.options.states("reserve") {
             Reserve::Given
         } else {
             Reserve::Share
