@@ -53,11 +53,18 @@ impl Database {
         let mark = marked(folder, &state)?;
         let contexts = salvage::open(folder)?;
         let ledger = Ledger::read(&contexts)?;
+        let reader = connect(&folder.join(STATE_FILE), "FULL")?;
+        let contexts_reader = connect(&folder.join(BUILT_FILE), "NORMAL")?;
+        // Both are whole, so that nothing of their logs is needed beside them.
+        for connection in [&state, &reader, &contexts, &contexts_reader] {
+            let set = keep_log(connection, false);
+            set.map_err(|error| classed("open a database", error))?;
+        }
         let database = Database {
             state: Mutex::new((state, mark)),
-            reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
+            reader: Mutex::new(reader),
             contexts: Mutex::new(contexts),
-            contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
+            contexts_reader: Mutex::new(contexts_reader),
             ledger: Mutex::new(ledger),
             unwritten: Mutex::default(),
         };
@@ -181,9 +188,18 @@ fn connection(file: &Path) -> rusqlite::Result<Connection> {
     Connection::open(file)
 }
 
+/// Whether the log stays as it is when the last connection is closed. Otherwise `SQLite` moves what
+/// it can read of it to the database and removes it, with all that comes after damage.
+pub(super) fn keep_log(connection: &Connection, keeps: bool) -> rusqlite::Result<()> {
+    let set = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    connection.set_db_config(set, keeps).map(|_| ())
+}
+
+/// A connection that leaves the log as it is, until it is said that it need not.
 fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
     let open = || -> rusqlite::Result<Connection> {
         let connection = connection(file)?;
+        keep_log(&connection, true)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;

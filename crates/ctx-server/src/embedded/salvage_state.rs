@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, Transaction};
 
-use super::database::{Result, STATE_FILE, check_state, read_failed, write_failed};
+use super::database::{Result, STATE_FILE, check_state, keep_log, read_failed, write_failed};
 use super::mark::Mark;
 use super::rows::{FILES, THREADS, THREADS_7, Table};
 use super::salvage::{each_readable, failed, log_of, remove, remove_logs};
@@ -71,6 +71,7 @@ pub(super) fn salvage(folder: &Path) -> Result<Option<Salvaged>> {
     let transaction = to.transaction().map_err(write_failed)?;
     let mut written = None;
     if let Ok(from) = Connection::open(&file) {
+        keep_log(&from, true).map_err(read_failed)?;
         written = changes(&from).ok();
         let tables = STATE.tables_of(&from).iter().zip(STATE.tables);
         let rows = tables.map(|(it, today)| take((it, today), &from, &transaction));

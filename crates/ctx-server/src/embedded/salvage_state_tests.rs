@@ -180,6 +180,31 @@ fn what_was_written_last_and_is_missing_is_told() {
 }
 
 #[test]
+fn a_log_stays_whole_whatever_is_damaged_in_it() {
+    let folder = empty();
+    let database = Database::open(folder.path()).unwrap();
+    fill(&database);
+    let crashed = empty();
+    for name in [STATE_FILE, "state.db-wal", "state.mark"] {
+        fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
+    }
+    drop(database);
+    let log = crashed.path().join("state.db-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let opened = Database::open(crashed.path());
+    assert!(matches!(opened, Err(BackendError::Damaged { .. })));
+    assert!(fs::read(&log).unwrap() == bytes, "as it was found");
+    let salvaged = salvage(crashed.path()).unwrap().unwrap();
+    assert!(salvaged.is_behind);
+    let kept = crashed.path().join(salvaged.kept_as.unwrap());
+    assert!(fs::read(log_of(&kept)).unwrap() == bytes, "beside its copy");
+    assert!(!log.exists(), "it is not that of the new state");
+}
+
+#[test]
 fn a_file_of_which_nothing_can_be_read_stays() {
     let folder = empty();
     fill(&Database::open(folder.path()).unwrap());
