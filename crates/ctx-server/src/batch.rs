@@ -21,18 +21,25 @@ pub(crate) fn mask(files: &mut [NewFile]) -> usize {
     files.iter_mut().map(NewFile::mask).sum()
 }
 
-/// Checks that each path can be stored, that each content is text, and that no file of the batch is
-/// a folder of another; of two conflicting files the later one is reported. O(bytes).
+/// Checks that each path can be stored, that each content is text of at most `most` bytes, which
+/// the store takes of a file, and that no file of the batch is a folder of another; of two
+/// conflicting files the later one is reported. O(bytes).
 ///
 /// # Errors
 /// [`BackendError::Invalid`], which names the path or the content; [`BackendError::InvalidBatch`]
 /// where there are several.
 #[cfg(any(feature = "embedded", feature = "postgres"))]
-pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
+pub(crate) fn check(files: &[NewFile], most: usize) -> Result<(), BackendError> {
     let mut faults = Vec::new();
     let mut looked = Looked::default();
     for (number, file) in files.iter().enumerate() {
         faults.extend(looked.fault(number, &file.path, &file.content));
+        // A store would skip it and store the others.
+        if file.content.len() > most {
+            let detail =
+                format!("it has more than {most} bytes, the most that is stored of a file");
+            faults.push(fault(number, "content", &detail));
+        }
     }
     match faults.pop() {
         None => Ok(()),
@@ -125,7 +132,7 @@ mod tests {
             content: String::new(),
         };
         let files: Vec<NewFile> = paths.iter().map(file).collect();
-        match check(&files) {
+        match check(&files, 10) {
             Ok(()) => Vec::new(),
             Err(BackendError::Invalid { field, .. }) => vec![field],
             Err(BackendError::InvalidBatch(all)) => all.into_iter().map(|it| it.field).collect(),
@@ -150,6 +157,21 @@ mod tests {
     #[test]
     fn names_that_begin_alike_go_together() {
         assert!(faults(&["a", "ab/c", "a.b", "b/a", "b/ab"]).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_named() {
+        let file = |bytes| NewFile {
+            path: format!("{bytes}"),
+            content: "x".repeat(bytes),
+        };
+        assert!(check(&[file(9), file(10)], 10).is_ok());
+        let refused = check(&[file(9), file(11)], 10);
+        let Err(BackendError::Invalid { field, detail }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(field, "files[1].content");
+        assert!(detail.contains("more than 10 bytes"), "{detail}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::files;
 use super::kept::NOT_KNOWN;
 use super::rows::FILES;
-use super::store::Store;
+use super::store::{FILE_BYTES, Store};
 use crate::backend::{BackendError, FileText, Ingested, IngestedFile, KeptFile, NewFile, Removed};
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
@@ -169,7 +169,7 @@ impl Store {
         new: &'f [NewFile],
         left: &Left,
     ) -> Result<(Ingested, Vec<Changed<'f>>)> {
-        batch::check(new)?;
+        batch::check(new, FILE_BYTES)?;
         let mut ingested = Ingested::default();
         let mut changed = Vec::new();
         let (mut count, mut bytes) = self.database.totals()?;

@@ -71,10 +71,14 @@ fn open_folders(owners: &Dir, name: &str, path: &Path) -> io::Result<(Dir, Dir)>
     Ok((files, folder.open_dir("staged")?))
 }
 
+/// The most bytes of a file. `Limits::file_bytes` allows less, unless it is set to more.
+pub(super) const FILE_BYTES: usize = 16 << 20;
+
 /// Opens the index of the files in an owner's folder.
 fn open_index(path: &Path) -> Result<Index> {
     // Everything that a user sent should be searchable.
     let options = ctx_index::Options::default()
+        .with_max_file_bytes(Some(FILE_BYTES as u64))
         .with_generated(Some(true))
         .with_blank(true)
         .with_ignoring(Ignoring::Nothing);

@@ -75,13 +75,7 @@ pub(super) async fn ingest(
 /// masked in them. O(bytes).
 fn checked(mut files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>, usize)> {
     let masked_secrets = batch::mask(&mut files);
-    batch::check(&files)?;
-    // The store would skip it and store the others.
-    if let Some(large) = files.iter().position(|it| it.content.len() > most) {
-        let detail =
-            format!("it has more than {most} bytes, the most that the database stores of a file");
-        return Err(batch::refused_content(large, &detail));
-    }
+    batch::check(&files, most)?;
     let sent = files.iter().map(|it| Sent {
         path: it.path.clone(),
         hash: *blake3::hash(it.content.as_bytes()).as_bytes(),
