@@ -214,10 +214,11 @@ impl Usage for OwnedStore {
     }
 
     async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
+        // A time that has not come yet is of a process whose clock was ahead.
         let sql = "INSERT INTO ctx.usage AS u (owner, path, shown_at)
                    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
                    ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
-                   WHERE u.shown_at < excluded.shown_at";
+                   WHERE u.shown_at < excluded.shown_at OR u.shown_at > extract(epoch FROM now())";
         let paths = in_order(paths);
         self.write_in(
             "note what was shown",

@@ -88,9 +88,13 @@ impl Ledger {
         let oldest = at.saturating_sub(milliseconds(keeping));
         let mut gone = None;
         while self.contexts.len() > 1
-            && let Some(first) = self.contexts.front()
-            && (self.bytes > keeping.bytes || first.at < oldest)
+            && let Some(first) = self.contexts.front_mut()
         {
+            // The clock has been set back. Whatever time it was, it is over.
+            first.at = first.at.min(at);
+            if self.bytes <= keeping.bytes && first.at >= oldest {
+                break;
+            }
             self.bytes = self.bytes.saturating_sub(first.bytes);
             gone = Some(first.seq);
             self.contexts.pop_front();
@@ -155,6 +159,15 @@ mod tests {
             assert_eq!(ledger.let_go(at, &keeping(age, bytes)), gone);
             assert_eq!(ledger.bytes, ledger.contexts.len() as u64 * 10);
         }
+    }
+
+    #[test]
+    fn what_was_returned_while_a_clock_was_ahead_ages_from_when_it_was_set_back() {
+        let mut ledger = ledger();
+        let keeping = keeping(1_000, 1_000);
+        assert_eq!(ledger.let_go(50, &keeping), None);
+        assert_eq!(ledger.let_go(1_050, &keeping), None);
+        assert_eq!(ledger.let_go(1_051, &keeping), Some(1));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::database::{Database, Result, at_most, write_failed};
 use super::receipts::{Answered, of_contexts};
 use super::rows::SHOWN;
 use crate::backend::BackendError;
+use crate::build::now;
 use crate::cause::cause;
 
 /// When each file was last shown, in seconds since 1970, by path.
@@ -51,6 +52,7 @@ fn by_itself(
 }
 
 fn note(transaction: &Connection, shown: &Shown<'_>) -> Result<()> {
+    let now = now().div_euclid(1_000);
     for (&path, &at) in shown {
         let get = SHOWN.select("WHERE path = ?1");
         let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
@@ -60,8 +62,9 @@ fn note(transaction: &Connection, shown: &Shown<'_>) -> Result<()> {
             Err(BackendError::Damaged { .. }) => None,
             last => last?,
         };
-        // Times are in seconds: contexts answered within the same second need no further write.
-        if last.is_none_or(|it| it < at) {
+        // Times are in seconds: contexts answered within the same second need no further write. One
+        // that has not come yet is of a clock that was ahead.
+        if last.is_none_or(|it| it < at || it > now) {
             SHOWN.put(transaction, &[path.to_owned().into(), at.into()])?;
         }
     }

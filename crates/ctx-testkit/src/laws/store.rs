@@ -20,6 +20,7 @@ mod votes;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use self::equals::{equal, equals};
 pub use self::folders::{folders, in_folders};
@@ -699,6 +700,16 @@ pub async fn usage<S: Usage + ?Sized>(store: &S) {
     assert!(
         counts.values().all(|&it| it == 0),
         "to be shown is not to be of use: {counts:?}"
+    );
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = clock.map_or(0, |it| it.as_secs().cast_signed());
+    shown(&["src/config.rs"], now + 1_000_000).await;
+    shown(&["src/config.rs"], now - 1_000).await;
+    let expected = ("src/config.rs".to_owned(), UnixSeconds::new(now - 1_000));
+    assert_eq!(
+        recent(1).await,
+        [expected],
+        "as a clock that was ahead is set back"
     );
 }
 
