@@ -285,14 +285,7 @@ impl OwnedStore {
         };
         let numbers = match essential {
             Essential::Any(terms, mask) => self.holding(of, generation, terms, *mask, most).await?,
-            Essential::Pairs(pairs) => {
-                let sql = match of {
-                    Of::Parts => "SELECT ctx.choose_parts($1, $2)",
-                    Of::Files => "SELECT ctx.choose_files($1, $2)",
-                };
-                let rows = self.read("search files", sql, &[pairs, &most]).await?;
-                rows.first().map_or_else(Vec::new, |it| it.get(0))
-            }
+            Essential::Tiers(tiers) => self.first_of(of, tiers, most).await?,
         };
         let (mut documents, mut bytes) = (Vec::new(), 0);
         let hold = |_, document: Document| {
@@ -310,6 +303,37 @@ impl OwnedStore {
         // It may be too large to be cached.
         let _ = guard.insert(chosen.clone());
         Ok(chosen)
+    }
+
+    /// The numbers of the documents that meet the first of these conditions, then the next, and so
+    /// on; ascending, at most `most`. The last condition that is reached may be met by more of
+    /// them: which ones are taken of those is up to the database.
+    async fn first_of(
+        &self,
+        of: Of,
+        tiers: &[TermQuery],
+        most: i32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let sql = match of {
+            Of::Parts => "SELECT ctx.choose_parts($1, $2)",
+            Of::Files => "SELECT ctx.choose_files($1, $2)",
+        };
+        let all = usize::try_from(most).unwrap_or(0);
+        let mut numbers = BTreeSet::new();
+        for tier in tiers {
+            let rows = self.read("search files", sql, &[tier, &most]).await?;
+            let found: Vec<i64> = rows.first().map_or_else(Vec::new, |it| it.get(0));
+            let left = all - numbers.len();
+            let new: Vec<i64> = found
+                .into_iter()
+                .filter(|it| !numbers.contains(it))
+                .collect();
+            numbers.extend(new.into_iter().take(left));
+            if numbers.len() >= all {
+                break;
+            }
+        }
+        Ok(numbers.into_iter().collect())
     }
 
     /// The numbers of the documents that hold any of `terms`, ascending, at most `most`.

@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 
 use ctx_rank::MAX_TERM_BYTES;
 
-use crate::lexemes::TermQuery;
+use crate::lexemes::{ALL_FIELDS, Label, TermQuery};
 
-/// The number of best terms of which pairs are formed if every term is common.
-const PAIRED: usize = 6;
+/// The number of best terms of which a candidate must hold several if every term is common.
+const BEST: usize = 6;
+/// Documents with all of the best terms are searched for one in their names if the rarest is in at
+/// most so many: the server reads the terms of each for that.
+const MOST_READ: u64 = 20_000;
+/// The labels of names: of a part its name and signature, of a file its path.
+const NAMES: u8 = 1 << Label::A as u8 | 1 << Label::B as u8;
 
 /// How candidates are selected, and what each term is worth in ranking them.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +29,10 @@ pub(crate) enum Essential {
     /// Any of these rare terms, in a field whose label is in the mask. Sorted, so that equal
     /// questions have equal conditions.
     Any(Vec<String>, u8),
-    /// Two of the best terms, if all are common; or the only term.
-    Pairs(TermQuery),
+    /// At least two of the best terms, if all are common, or the only term. Each condition is met
+    /// by more documents than the one before it, and by worse ones; those that meet the first ones
+    /// are the candidates.
+    Tiers(Vec<TermQuery>),
 }
 
 impl Essential {
@@ -33,7 +40,7 @@ impl Essential {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Essential::Any(terms, _) => terms.iter().map(|it| size_of::<String>() + it.len()).sum(),
-            Essential::Pairs(pairs) => pairs.bytes(),
+            Essential::Tiers(tiers) => tiers.iter().map(TermQuery::bytes).sum(),
         }
     }
 }
@@ -112,8 +119,8 @@ fn inverse_frequency(count: u64, total: u64) -> f64 {
     ((all - n + 0.5) / (n + 0.5)).ln_1p()
 }
 
-/// The terms worth most, as long as they are in at most `candidates` documents together; or pairs
-/// of the best, if even the rarest is in more.
+/// The terms worth most, as long as they are in at most `candidates` documents together; or as many
+/// as possible of the best, if even the rarest is in more.
 fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> Essential {
     let mut left = candidates;
     let mut chosen = Vec::new();
@@ -127,17 +134,85 @@ fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> Essential {
         chosen.sort_unstable();
         return Essential::Any(chosen, mask);
     }
-    let best = &weighed[..weighed.len().min(PAIRED)];
-    let one = |it: &Weighed<'_>| TermQuery::any([it.term], mask);
-    let pairs = best.iter().enumerate().flat_map(|(index, a)| {
-        best[index + 1..]
-            .iter()
-            .map(move |b| TermQuery::both(one(a), one(b)))
-    });
-    let pairs = TermQuery::any_of(pairs);
-    Essential::Pairs(if pairs.is_empty() {
-        one(&best[0])
+    Essential::Tiers(tiers(&weighed[..weighed.len().min(BEST)], mask))
+}
+
+/// The documents with all of `best`, first those that are named by one of them; then those with all
+/// but one, and so on, down to two.
+fn tiers(best: &[Weighed<'_>], mask: u8) -> Vec<TermQuery> {
+    let all = 2_u32.pow(u32::try_from(best.len()).unwrap_or(0)) - 1;
+    let of = |subset: u32| {
+        let its = (0..)
+            .zip(best)
+            .filter(move |(bit, _)| subset >> bit & 1 == 1);
+        let each = its.map(|(_, it)| TermQuery::any([it.term], mask));
+        each.reduce(TermQuery::both).unwrap_or_default()
+    };
+    let mut tiers = Vec::new();
+    let names = if mask == ALL_FIELDS {
+        NAMES
     } else {
-        pairs
-    })
+        mask & NAMES
+    };
+    let fewest = best.iter().map(|it| it.count).min();
+    if names != 0 && names != mask && fewest.is_some_and(|it| it <= MOST_READ) {
+        let named = TermQuery::any(best.iter().map(|it| it.term), names);
+        tiers.push(TermQuery::both(of(all), named));
+    }
+    let least = best.len().min(2);
+    for count in (least..=best.len()).rev() {
+        let subsets = (1..=all).filter(|it| it.count_ones() as usize == count);
+        tiers.push(TermQuery::any_of(subsets.map(of)));
+    }
+    tiers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(terms: &[(&str, u64)]) -> Essential {
+        let counts = terms.iter().map(|&(term, count)| (term.to_owned(), count));
+        let terms: Vec<(&str, f32)> = terms.iter().map(|it| (it.0, 1.0)).collect();
+        let purpose = Purpose {
+            mask: ALL_FIELDS,
+            most: 9,
+            candidates: Some(10),
+        };
+        let plan = Plan::new(&terms, &counts.collect(), 100_000, purpose).unwrap();
+        plan.essential.unwrap()
+    }
+
+    fn one(term: &str) -> TermQuery {
+        TermQuery::any([term], ALL_FIELDS)
+    }
+
+    #[test]
+    fn rare_terms_select_by_themselves() {
+        let any = Essential::Any(vec!["a".to_owned(), "c".to_owned()], ALL_FIELDS);
+        assert_eq!(planned(&[("b", 11), ("a", 5), ("c", 5)]), any);
+    }
+
+    #[test]
+    fn common_terms_select_together_and_the_more_of_them_the_sooner() {
+        let ab = || TermQuery::both(one("a"), one("b"));
+        let named = TermQuery::both(ab(), TermQuery::any(["a", "b"], NAMES));
+        let tiers = vec![named, ab()];
+        assert_eq!(planned(&[("b", 12), ("a", 11)]), Essential::Tiers(tiers));
+
+        let named = TermQuery::both(one("a"), TermQuery::any(["a"], NAMES));
+        let tiers = vec![named, one("a")];
+        assert_eq!(planned(&[("a", 11)]), Essential::Tiers(tiers));
+        let tiers = vec![one("a")];
+        assert_eq!(planned(&[("a", 20_001)]), Essential::Tiers(tiers));
+
+        let many = ["a", "b", "c", "d", "e", "f", "g"].map(|it| (it, 11));
+        let Essential::Tiers(tiers) = planned(&many) else {
+            panic!("all are common");
+        };
+        // All six, named by one of them or not; five, four, three, and two.
+        assert_eq!(tiers.len(), 6);
+        // 15 pairs, with an operator within and between.
+        assert_eq!(tiers[5].bytes() / one("a").bytes(), 44);
+    }
 }

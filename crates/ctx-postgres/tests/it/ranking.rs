@@ -108,6 +108,38 @@ async fn words_that_are_everywhere_rank_when_nothing_else_is_asked() {
     assert_eq!(names(&hits)[0], "f5");
 }
 
+/// More parts hold the words than are ranked, and the best one is stored last.
+#[tokio::test]
+async fn of_words_that_are_everywhere_the_parts_with_most_of_them_rank() {
+    let Some(fresh) = crate::server::Fresh::with(Limits::default().with_candidates(20)).await
+    else {
+        return;
+    };
+    let store = fresh.owner("alice");
+    let two = [
+        "common(); shared();",
+        "shared(); usual();",
+        "usual(); common();",
+    ];
+    let mut files: Vec<(String, String)> = (0..150)
+        .map(|n| (format!("{n:03}.rs"), function(&format!("f{n}"), two[n % 3])))
+        .collect();
+    let all = function("of_all", "common(); shared(); usual();");
+    files.push(("x.rs".to_owned(), all));
+    files.push(("y.rs".to_owned(), function("common", "another();")));
+    let named = function("common_shared", "another();");
+    files.push(("z.rs".to_owned(), named));
+    store.ingest(texts(files)).await.unwrap();
+    for (question, best) in [
+        ("common shared usual", "of_all"),
+        ("common shared", "common_shared"),
+        ("common", "common"),
+    ] {
+        let hits = store.passages(&asked(question, 10)).await.unwrap();
+        assert_eq!(names(&hits)[0], best, "{question}");
+    }
+}
+
 #[tokio::test]
 async fn names_with_slips_are_found() {
     let fresh = fresh!();
