@@ -36,12 +36,18 @@ pub struct StoredText {
     pub path: String,
     /// BLAKE3 of its text.
     pub hash: [u8; 32],
-    /// The text; `None` if its hash was among the known ones.
+    /// The text; `None` if its hash was among the known ones, or if it is left.
     pub text: Option<String>,
     /// What a grammar read from it, for [`Outline::unseal`](ctx_syntax::Outline::unseal). `None` if
     /// there is none, or if `text` is.
     pub outline: Option<Vec<u8>>,
+    /// Whether the text is to be asked for again, as those before it are many.
+    pub is_left: bool,
 }
+
+/// The bytes of texts and outlines after which no further ones are sent: a statement has little
+/// time.
+const SENT_BYTES: i64 = 8 << 20;
 
 /// How much an owner has stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +102,7 @@ impl OwnedStore {
     }
 
     /// The texts of those of `paths` that exist, ordered by path. Texts whose hash is in `known`
-    /// are not sent. One round trip.
+    /// are not sent, and neither are those after the first 8 MiB, which are left. One round trip.
     ///
     /// # Errors
     /// Those of the database.
@@ -114,16 +120,28 @@ impl OwnedStore {
             return Ok(Vec::new());
         }
         let known: Vec<&[u8]> = known.iter().map(<[u8; 32]>::as_slice).collect();
-        let sql = "SELECT path, hash, CASE WHEN hash = ANY ($3) THEN NULL ELSE content END,
-                       CASE WHEN hash = ANY ($3) THEN NULL ELSE outline END
-                   FROM ctx.files WHERE owner = $1 AND path = ANY ($2) ORDER BY path";
-        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &paths, &known];
+        // How long a text is, is known without it.
+        let sql = "SELECT path, hash, CASE WHEN before < $4 THEN content END, CASE WHEN before < $4 THEN outline END,
+                       before >= $4
+                   FROM (
+                       SELECT path, hash, content, outline, sum(bytes) OVER (ORDER BY path) - bytes AS before
+                       FROM (
+                           SELECT *, octet_length(content) + coalesce(octet_length(outline), 0) AS bytes
+                           FROM ctx.files WHERE owner = $1 AND path = ANY ($2) AND hash <> ALL ($3)
+                       ) unknown
+                   ) sent
+                   UNION ALL
+                   SELECT path, hash, NULL, NULL, false
+                   FROM ctx.files WHERE owner = $1 AND path = ANY ($2) AND hash = ANY ($3)
+                   ORDER BY path";
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &paths, &known, &SENT_BYTES];
         let rows = self.read("read files", sql, &values).await?;
         let text = |row: &Row| StoredText {
             path: row.get(0),
             hash: row.get::<_, &[u8]>(1).try_into().unwrap_or_default(),
             text: row.get(2),
             outline: row.get(3),
+            is_left: row.get(4),
         };
         Ok(rows.iter().map(text).collect())
     }

@@ -113,7 +113,7 @@ impl Store {
         let pool = Pool::builder(manager)
             .post_create(begun)
             .pre_recycle(Hook::async_fn(|client, metrics| {
-                Box::pin(still_there(client, metrics.last_used()))
+                Box::pin(still_there(client, metrics.age(), metrics.last_used()))
             }))
             .max_size(limits.connections.max(1))
             .runtime(Runtime::Tokio1)
@@ -255,10 +255,22 @@ const TRUSTED: Duration = Duration::from_millis(500);
 /// How long the answer to the test is awaited.
 const TEST: Duration = Duration::from_millis(200);
 
-/// Checks that a connection that was lent `last` ago has not ended since: the server, or something
-/// between, may end idle connections, and of what is then written it is unknown whether it was
-/// done. Takes one round trip. Whether a server is silent is for the statement to say.
-async fn still_there(client: &ClientWrapper, last: Duration) -> Result<(), HookError> {
+/// The greatest age of a connection: each has temporary tables, whose transaction ids the server
+/// can reuse only once it has ended.
+const OLDEST: Duration = Duration::from_hours(1);
+
+/// Checks that a connection of this `age` that was lent `last` ago has not ended since: the server,
+/// or something between, may end idle connections, and of what is then written it is unknown
+/// whether it was done. Takes one round trip. Whether a server is silent is for the statement to
+/// say.
+async fn still_there(
+    client: &ClientWrapper,
+    age: Duration,
+    last: Duration,
+) -> Result<(), HookError> {
+    if age > OLDEST {
+        return Err(HookError::message("it is old"));
+    }
     if last < TRUSTED {
         return Ok(());
     }

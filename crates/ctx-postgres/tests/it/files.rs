@@ -70,6 +70,46 @@ async fn the_outline_of_a_file_comes_with_its_text() {
 }
 
 #[tokio::test]
+async fn texts_come_in_pieces_that_take_little_time() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let text = |name: &str| format!("{name}\n{}", "a line like others\n".repeat(50_000));
+    let files = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
+    let all = files.iter().map(|it| (*it, text(it)));
+    store.ingest(texts(all)).await.unwrap();
+    let many: Vec<String> = (0..20).map(|it| format!("{it:02}.txt")).collect();
+    let all = many.iter().map(|it| (it.as_str(), text(it)));
+    store.ingest(texts(all)).await.unwrap();
+
+    let mut left: Vec<&str> = files
+        .iter()
+        .copied()
+        .chain(many.iter().map(|it| &**it))
+        .collect();
+    left.push("nowhere.txt");
+    let known = *blake3::hash(text("03.txt").as_bytes()).as_bytes();
+    let (mut read, mut rounds) = (0, 0);
+    while !left.is_empty() {
+        rounds += 1;
+        let found = store.texts(&left, &[known]).await.unwrap();
+        let (again, now): (Vec<_>, Vec<_>) = found.into_iter().partition(|it| it.is_left);
+        assert!(again.iter().all(|it| it.text.is_none()));
+        let bytes = now
+            .iter()
+            .filter_map(|it| it.text.as_ref())
+            .map(String::len);
+        assert!(bytes.sum::<usize>() < 10 << 20);
+        for file in &now {
+            assert_eq!(file.text.is_none(), file.path == "03.txt");
+            assert!(file.text.as_ref().is_none_or(|it| *it == text(&file.path)));
+        }
+        read += now.len();
+        left.retain(|it| again.iter().any(|file| file.path == **it));
+    }
+    assert_eq!((read, rounds), (25, 3));
+}
+
+#[tokio::test]
 async fn of_files_with_one_path_the_last_counts() {
     let fresh = fresh!();
     let store = fresh.owner("alice");

@@ -1,6 +1,6 @@
 //! The files of an owner as one request sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -145,20 +145,34 @@ impl View {
                 kept.insert(path, its);
             }
         }
-        if asked.is_empty() {
-            return;
-        }
-        let paths = asked.as_slice();
         let known: Vec<[u8; 32]> = kept.values().map(|it| it.hash).collect();
-        let found = self.runtime.block_on(self.store.texts(paths, &known));
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(cause = cause(&error), "files cannot be read");
-                self.seen().failure = Some((kind_of(&error), error.to_string()));
-                return;
-            }
-        };
+        while !asked.is_empty() {
+            let found = self.runtime.block_on(self.store.texts(&asked, &known));
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!(cause = cause(&error), "files cannot be read");
+                    self.seen().failure = Some((kind_of(&error), error.to_string()));
+                    return;
+                }
+            };
+            let (left, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|it| it.is_left);
+            let left: BTreeSet<String> = left.into_iter().map(|it| it.path).collect();
+            let (again, answered): (Vec<&str>, Vec<&str>) =
+                asked.into_iter().partition(|it| left.contains(*it));
+            self.take(&answered, found, &kept, began_at);
+            asked = again;
+        }
+    }
+
+    /// Takes what was `found` at `paths`, where texts that were known before are `kept`.
+    fn take(
+        &self,
+        paths: &[&str],
+        found: Vec<StoredText>,
+        kept: &BTreeMap<&str, Arc<Fetched>>,
+        began_at: u64,
+    ) {
         let mut files: BTreeMap<String, File> = paths
             .iter()
             .map(|&it| (it.to_owned(), File::None))
@@ -182,7 +196,7 @@ impl View {
                         })
                     })
                 }
-                None => known_as(&file, &kept, began_at),
+                None => known_as(&file, kept, began_at),
             };
             let Some(fetched) = fetched else { continue };
             let kept = Arc::clone(&fetched);
