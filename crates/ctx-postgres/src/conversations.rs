@@ -462,7 +462,8 @@ impl OwnedStore {
         Ok(rows.first().map(stored_message))
     }
 
-    /// The messages of `thread` after the one with number `after`, the oldest first.
+    /// The messages of `thread` after the one with number `after`, the oldest first: at most
+    /// `limit`, and none after the texts take more than `bytes` together.
     ///
     /// # Errors
     /// Those of the database.
@@ -471,12 +472,14 @@ impl OwnedStore {
         thread: &str,
         after: i64,
         limit: usize,
+        bytes: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let order = "number > $3 ORDER BY number";
-        self.messages_in(order, thread, after, limit).await
+        let order = ["number > $3", "number"];
+        self.messages_in(order, thread, after, limit, bytes).await
     }
 
-    /// The messages of `thread` before the one with number `before`, the latest first.
+    /// The messages of `thread` before the one with number `before`, the latest first, as many as
+    /// of [`OwnedStore::listed_messages`].
     ///
     /// # Errors
     /// Those of the database.
@@ -485,31 +488,38 @@ impl OwnedStore {
         thread: &str,
         before: Option<i64>,
         limit: usize,
+        bytes: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let (order, before) = (
-            "number < $3 ORDER BY number DESC",
-            before.unwrap_or(i64::MAX),
-        );
-        self.messages_in(order, thread, before, limit).await
+        let order = ["number < $3", "number DESC"];
+        let before = before.unwrap_or(i64::MAX);
+        self.messages_in(order, thread, before, limit, bytes).await
     }
 
-    /// At most `limit` messages of `thread` from `after` on in this order.
+    /// At most `limit` messages of `thread` from `after` on in this order, which end with the one
+    /// that makes them more than `bytes`.
     async fn messages_in(
         &self,
-        order: &'static str,
+        [rest, order]: [&'static str; 2],
         thread: &str,
         after: i64,
         limit: usize,
+        bytes: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
         if thread.contains('\0') {
             return Ok(Vec::new());
         }
+        // The lengths are known without the texts.
         let sql = format!(
-            "SELECT number, id, role, content, created_at * 1000 + milliseconds FROM ctx.messages
-             WHERE owner = $1 AND thread = $2 AND {order} LIMIT $4::int"
+            "SELECT number, id, role, content, at FROM (
+                 SELECT number, id, role, content, created_at * 1000 + milliseconds AS at,
+                     sum(octet_length(content)) OVER (ORDER BY {order}) - octet_length(content) AS before
+                 FROM ctx.messages WHERE owner = $1 AND thread = $2 AND {rest}
+                 ORDER BY {order} LIMIT $4::int
+             ) page WHERE before <= $5::bigint ORDER BY {order}"
         );
         let limit = self.limits().rows(limit);
-        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &after, &limit];
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let values: [&(dyn ToSql + Sync); 5] = [&self.owner(), &thread, &after, &limit, &bytes];
         let rows = self.read("list messages", &sql, &values).await?;
         Ok(rows.iter().map(stored_message).collect())
     }
@@ -584,29 +594,46 @@ impl OwnedStore {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    /// For each of `texts`, the latest receipt that contains it, if one of the latest `most` does.
+    /// For each of `texts`, the latest receipt that contains it, if one of the latest `most` of
+    /// `thread` does, or of those without a thread, which take at most `bytes` but for the last.
     /// O(bytes of these) for a text that none contains.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn contexts_with(
         &self,
+        thread: Option<&str>,
         texts: &[String],
         most: usize,
+        bytes: usize,
     ) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT latest.receipt FROM unnest($2::text[]) AS it (text)
-                   CROSS JOIN LATERAL (
-                       SELECT receipt FROM ctx.contexts WHERE owner = $1 AND strpos(receipt, it.text) > 0
-                       AND number > coalesce((
-                           SELECT number FROM ctx.contexts WHERE owner = $1 ORDER BY number DESC OFFSET $3::bigint LIMIT 1
-                       ), 0)
-                       ORDER BY number DESC LIMIT 1
-                   ) AS latest";
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        if thread.is_some_and(|it| it.contains('\0')) {
+            return Ok(Vec::new());
+        }
+        let of_thread = match thread {
+            Some(_) => "thread = $4",
+            None => "thread IS NULL AND $4::text IS NULL",
+        };
+        let sql = format!(
+            "SELECT latest.receipt FROM unnest($2::text[]) AS it (text)
+             CROSS JOIN LATERAL (
+                 SELECT receipt FROM ctx.contexts
+                 WHERE owner = $1 AND {of_thread} AND strpos(receipt, it.text) > 0
+                 AND number >= (
+                     SELECT min(number) FROM (
+                         SELECT number, sum(bytes) OVER (ORDER BY number DESC) - bytes AS before
+                         FROM ctx.contexts WHERE owner = $1 AND {of_thread}
+                         ORDER BY number DESC LIMIT $3::bigint
+                     ) AS latest WHERE before < $5::bigint
+                 )
+                 ORDER BY number DESC LIMIT 1
+             ) AS latest"
+        );
+        let [most, bytes] = [most, bytes].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
         let fits = |it: &&String| !it.is_empty() && !it.contains('\0');
         let texts: Vec<&String> = texts.iter().filter(fits).collect();
-        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &texts, &most];
-        let rows = self.read("look for contexts", sql, &values).await?;
+        let values: [&(dyn ToSql + Sync); 5] = [&self.owner(), &texts, &most, &thread, &bytes];
+        let rows = self.read("look for contexts", &sql, &values).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }

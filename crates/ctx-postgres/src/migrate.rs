@@ -12,7 +12,7 @@ use crate::error::said;
 use crate::transaction::Waiting;
 
 /// The steps, in order. A released step is never changed: every change is a further step.
-const STEPS: [&str; 20] = [
+const STEPS: [&str; 21] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -33,6 +33,7 @@ const STEPS: [&str; 20] = [
     include_str!("../migrations/0018_usage.sql"),
     include_str!("../migrations/0019_activity.sql"),
     include_str!("../migrations/0020_contexts.sql"),
+    include_str!("../migrations/0021_recall.sql"),
 ];
 
 /// The version that this program needs.

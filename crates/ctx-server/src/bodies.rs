@@ -53,6 +53,16 @@ impl Bodies {
         }
     }
 
+    /// Why `owner` has to wait before more is done for it: unread answers, which take their room
+    /// whether or not there is any, take more than there is.
+    pub(crate) fn full(&self, owner: &Owner) -> Option<Full> {
+        let held = self.held();
+        if held.owners.get(owner).is_some_and(|it| *it > self.share) {
+            return Some(Full::OwnBodies);
+        }
+        (held.all > self.all).then_some(Full::Bodies)
+    }
+
     /// How many bytes are reserved now.
     pub(crate) fn bytes(&self) -> usize {
         self.held().all
@@ -139,7 +149,10 @@ mod tests {
         assert_eq!(late.grow_to(25), Ok(()));
         // What is taken without asking counts, too.
         let mut answer = bodies.begin(&owner("f"));
+        assert_eq!(bodies.full(&owner("f")), None);
         answer.take(90);
+        assert_eq!(bodies.full(&owner("f")), Some(Full::OwnBodies));
+        assert_eq!(bodies.full(&owner("d")), Some(Full::Bodies));
         assert_eq!(bodies.begin(&owner("f")).grow_to(1), Err(Full::OwnBodies));
         assert_eq!(bodies.begin(&owner("d")).grow_to(1), Err(Full::Bodies));
         drop((rooms, late, answer));

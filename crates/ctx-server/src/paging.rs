@@ -80,6 +80,10 @@ impl Default for PageLimit {
     }
 }
 
+/// The most bytes of the texts of messages on one page, unless it is the first that has more: 200
+/// messages could have 200 MiB.
+pub(crate) const PAGE_BYTES: usize = 4 << 20;
+
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing<T, N = i64> {
@@ -92,9 +96,26 @@ pub struct Listing<T, N = i64> {
 impl<T, N: Clone> Listing<T, N> {
     /// The first `limit` of `rows`, each with its position. One row more than the limit shows that
     /// there is a next page.
-    pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
-        let is_more = rows.len() > limit.get();
-        rows.truncate(limit.get());
+    pub fn within(rows: Vec<(N, T)>, limit: PageLimit) -> Self {
+        Listing::within_bytes(rows, limit, |_| 0)
+    }
+
+    /// The first rows of these that are at most `limit`, and take at most 4 MiB, of which one has
+    /// `bytes`; the first one, whatever it has. A row more than that shows that there is a next
+    /// page.
+    pub(crate) fn within_bytes(
+        mut rows: Vec<(N, T)>,
+        limit: PageLimit,
+        bytes: impl Fn(&T) -> usize,
+    ) -> Self {
+        let mut all = 0;
+        let fitting = rows.iter().take_while(|(_, it)| {
+            all += bytes(it);
+            all <= PAGE_BYTES
+        });
+        let count = fitting.count().max(1).min(limit.get());
+        let is_more = rows.len() > count;
+        rows.truncate(count);
         let next = rows.last().filter(|_| is_more).map(|(at, _)| at.clone());
         Listing {
             items: rows.into_iter().map(|(_, it)| it).collect(),

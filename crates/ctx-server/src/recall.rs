@@ -4,9 +4,11 @@ use ctx_model::{Citation, LineSpan};
 use ctx_service::PartRef;
 use serde::Deserialize;
 
-/// The most receipts that are searched, latest first: reading all that may be stored would take
-/// seconds.
+/// The most receipts of a thread that are searched, latest first: reading all that may be stored
+/// would take seconds.
 pub(crate) const MOST_RECALLED: usize = 1_024;
+/// The bytes of receipts after which no earlier one is searched.
+pub(crate) const MOST_RECALLED_BYTES: usize = 16 << 20;
 
 /// Looks up labels in a series of receipts.
 pub(crate) struct Recalling<'a> {

@@ -34,14 +34,16 @@ pub(crate) enum Needs {
 /// Returns a slot for a request of `owner`.
 ///
 /// # Errors
-/// No slot is available.
+/// No slot is available, or unread answers take all the memory allowed for them.
 pub(crate) fn enter(
     app: &App,
     admission: &Arc<Admission>,
     owner: &Owner,
     doing: Doing,
 ) -> Result<Slot, Problem> {
-    admission.enter(owner, doing).map_err(|full| {
+    let room = app.bodies.full(owner).map_or(Ok(()), Err);
+    let slot = room.and_then(|()| admission.enter(owner, doing));
+    slot.map_err(|full| {
         app.meter.shed();
         refused(full, admission)
     })

@@ -102,7 +102,7 @@ async fn a_message_that_comes_again_changes_nothing() {
     }
     assert_eq!(add("t", "2", 4, 2).await, Added::Full);
     assert_eq!(add("t", "2", 4, 9).await, Added::Added);
-    let numbers = store.listed_messages("t", 0, 9).await.unwrap();
+    let numbers = store.listed_messages("t", 0, 9, usize::MAX).await.unwrap();
     let numbers: Vec<i64> = numbers.iter().map(|it| it.number).collect();
     assert_eq!(numbers, [1, 2]);
 }
@@ -143,7 +143,7 @@ async fn messages_that_come_at_once_are_numbered_without_a_gap() {
             "{added:?}"
         );
         let last = i64::try_from(listed.len() + count).unwrap();
-        listed = store.listed_messages("t", 0, 99).await.unwrap();
+        listed = store.listed_messages("t", 0, 99, usize::MAX).await.unwrap();
         let numbers: Vec<i64> = listed.iter().map(|it| it.number).collect();
         assert_eq!(numbers, (1..=last).collect::<Vec<_>>());
     }
@@ -436,6 +436,49 @@ async fn a_title_is_changed_and_removed_and_is_its_owners() {
             matches!(error, ctx_postgres::StoreError::Invalid { what, .. } if is_it(what)),
             "{error}"
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn texts_are_looked_for_in_the_latest_contexts_of_one_thread() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let long = crate::keeping(3_600, 1_000);
+    for (thread, id) in [(Some("t"), "a"), (Some("u"), "b"), (None, "c")] {
+        let begun = match thread {
+            Some(thread) => {
+                store.begin_thread(thread, None, &[], 1, 99).await.unwrap();
+                store.begun_thread(thread).await.unwrap()
+            }
+            None => None,
+        };
+        for number in 1..=2 {
+            let (id, receipt) = (format!("{id}{number}"), format!("[label] {id} {number}"));
+            let kept = store.keep_context(&id, &receipt, begun.as_ref(), long);
+            assert!(kept.await.unwrap());
+        }
+    }
+    let found = async |thread, text: &str, most, bytes| {
+        let texts = [text.to_owned()];
+        let found = store.contexts_with(thread, &texts, most, bytes);
+        found.await.unwrap()
+    };
+    assert_eq!(found(Some("t"), "[label]", 1, 99).await, ["[label] a 2"]);
+    assert_eq!(found(Some("u"), "[label]", 9, 99).await, ["[label] b 2"]);
+    assert_eq!(found(None, "[label]", 9, 99).await, ["[label] c 2"]);
+    // Each takes 11 bytes.
+    for (most, bytes, is_found) in [(2, 12, true), (1, 12, false), (2, 11, false)] {
+        let found = found(Some("t"), "a 1", most, bytes).await;
+        assert_eq!(found.len(), usize::from(is_found), "{most} {bytes}");
+    }
+    for (thread, text) in [
+        (Some("t"), "b 2"),
+        (None, "a 2"),
+        (Some(""), "c 2"),
+        (Some("t\0"), "a"),
+    ] {
+        let found = found(thread, text, 9, 99).await;
+        assert!(found.is_empty(), "{thread:?} {text}");
     }
 }
 

@@ -185,7 +185,8 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     )?;
     is_documented(store.opened(text, 5, 5).await)?;
     is_documented(store.begun_thread(text).await)?;
-    is_documented(store.contexts_with(&pinned, 9).await)?;
+    is_documented(store.contexts_with(None, &pinned, 9, 9_999).await)?;
+    is_documented(store.contexts_with(Some(text), &pinned, 9, 9_999).await)?;
     is_documented(store.forget_thread(text).await)?;
     is_documented(store.forget_context(text).await)?;
     is_invalid(

@@ -229,9 +229,13 @@ async fn of_files(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
 async fn of_threads(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> {
     let (thread, limit, number) = (&*it.texts[0], it.limit, it.number);
     let mut rows: Vec<Row> = each("messages", store.messages(thread, limit).await?).collect();
-    let listed = store.listed_messages(thread, number, limit).await?;
+    let listed = store
+        .listed_messages(thread, number, limit, usize::MAX)
+        .await?;
     rows.extend(each("listed messages", listed));
-    let latest = store.latest_messages(thread, Some(number), limit).await?;
+    let latest = store
+        .latest_messages(thread, Some(number), limit, usize::MAX)
+        .await?;
     rows.extend(each("latest messages", latest));
     for (thread, id) in [
         (thread, &*it.texts[it.texts.len() - 1]),
@@ -267,8 +271,10 @@ async fn of_contexts(store: &OwnedStore, it: &Question) -> PortResult<Vec<Row>> 
         .is_kept(id, crate::keeping(60, it.limit as u64))
         .await?;
     rows.extend(is_kept.then(|| ("is kept", id.to_owned())));
-    let with = store.contexts_with(&it.texts, 99).await?;
-    rows.extend(each("contexts with texts", with));
+    for thread in [None, Some(id)] {
+        let with = store.contexts_with(thread, &it.texts, 99, 9_999).await?;
+        rows.extend(each("contexts with texts", with));
+    }
     Ok(rows)
 }
 

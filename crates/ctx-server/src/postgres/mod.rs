@@ -35,7 +35,7 @@ use crate::cause::cause;
 use crate::checks;
 use crate::job::Job;
 use crate::paging::{
-    FilePage, Listing, MessageOrder, MessagePage, PageLimit, ThreadOrder, ThreadPage,
+    FilePage, Listing, MessageOrder, MessagePage, PAGE_BYTES, PageLimit, ThreadOrder, ThreadPage,
 };
 use crate::random::random_id;
 use crate::{Keeping, Owner, Quota, ServerError};
@@ -353,12 +353,18 @@ impl Backend for Postgres {
         let rows = match page.order {
             MessageOrder::Oldest => {
                 let after = page.after.unwrap_or(0);
-                store.listed_messages(thread, after, most).await
+                store.listed_messages(thread, after, most, PAGE_BYTES).await
             }
-            MessageOrder::Latest => store.latest_messages(thread, page.after, most).await,
+            MessageOrder::Latest => {
+                let before = page.after;
+                store
+                    .latest_messages(thread, before, most, PAGE_BYTES)
+                    .await
+            }
         };
-        let messages = rows.map_err(failed)?.into_iter().map(shown);
-        Ok(Listing::within(messages.collect(), page.limit))
+        let messages = rows.map_err(failed)?.into_iter().map(shown).collect();
+        let bytes = |it: &Message| it.content.len();
+        Ok(Listing::within_bytes(messages, page.limit, bytes))
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {

@@ -7,7 +7,7 @@ use ctx_postgres::OwnedStore;
 use ctx_retrieve::{PortError, PortResult};
 use ctx_service::{PartRef, Recall};
 
-use crate::recall::{MOST_RECALLED, Recalling, field};
+use crate::recall::{MOST_RECALLED, MOST_RECALLED_BYTES, Recalling, field};
 
 /// The receipts of one owner.
 pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
@@ -16,8 +16,11 @@ pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
 impl Recall for Receipts {
     async fn parts(&self, thread: &str, labels: &[String]) -> PortResult<Vec<Option<PartRef>>> {
         let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
-        let receipts = self.0.contexts_with(&fields, MOST_RECALLED).await;
-        let receipts = receipts.map_err(PortError::from)?;
+        let of = Some(thread).filter(|it| !it.is_empty());
+        let receipts = self
+            .0
+            .contexts_with(of, &fields, MOST_RECALLED, MOST_RECALLED_BYTES);
+        let receipts = receipts.await.map_err(PortError::from)?;
         let mut recalling = Recalling::new(thread, labels);
         for receipt in &receipts {
             recalling.look_into(receipt);

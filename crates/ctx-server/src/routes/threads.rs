@@ -224,7 +224,8 @@ pub(crate) async fn append(
     Ok(plain(status, message))
 }
 
-/// List the messages of a thread, oldest first, or latest first.
+/// List the messages of a thread, oldest first, or latest first. A page ends early, with a `next`,
+/// where its texts would take more than 4 MiB.
 #[utoipa::path(get, path = "/v1/threads/{id}/messages", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), MessagesQuery), responses(
     (status = 200, description = "One page of the list", body = Reply<Vec<Message>, ListMeta>),

@@ -391,6 +391,9 @@ fn answers_that_are_not_read_count_like_bodies() {
         "{refused:?}"
     );
     assert_eq!(built_status(&server, BOB), 200);
+    // What is only asked for has an answer, too.
+    server.get(ADA, "/v1/files").refused(503, "");
+    server.get(BOB, "/v1/files").data(200);
     drop(deaf);
     wait_until(|| held() == 0);
     server.post(ADA, "/v1/context/build", &wanted).data(200);

@@ -264,6 +264,11 @@ fn what_was_said_last_in_the_database_can_be_listed_first() {
 }
 
 #[test]
+fn a_page_of_large_messages_has_fewer() {
+    crate::routes::a_page_of_messages_has_few_bytes(&running!());
+}
+
+#[test]
 fn threads_have_their_messages_pages_and_pins() {
     let server = running!();
     let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});

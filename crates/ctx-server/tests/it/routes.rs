@@ -918,6 +918,35 @@ pub(crate) fn messages_are_listed_from_either_end(server: &Running) {
 }
 
 #[test]
+fn a_page_of_large_messages_has_fewer() {
+    a_page_of_messages_has_few_bytes(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn a_page_of_messages_has_few_bytes(server: &Running) {
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "large"}))
+        .data(201);
+    let path = "/v1/threads/large/messages";
+    // Of a million bytes each.
+    let sizes = [250_000, 250_000, 250_000, 250_000, 1, 250_000];
+    for size in sizes {
+        let message = json!({"role": "user", "content": "🌊".repeat(size)});
+        server.post(ADA, path, &message).data(201);
+    }
+    for (order, pages) in [("oldest", [5, 1]), ("latest", [5, 1])] {
+        let mut after = String::new();
+        for (number, count) in pages.into_iter().enumerate() {
+            let answer = server.get(ADA, &format!("{path}?order={order}{after}"));
+            assert_eq!(answer.data(200).as_array().unwrap().len(), count);
+            let next = answer.json()["meta"]["next"].clone();
+            assert_eq!(next.is_null(), number == 1, "{order}: {next}");
+            after = format!("&after={next}");
+        }
+    }
+}
+
+#[test]
 fn threads_are_listed_by_their_last_activity() {
     threads_are_listed_by_activity(&Running::embedded());
 }
