@@ -1,7 +1,8 @@
 //! `ctx mcp`: the context tools for agents.
 
 use std::net::SocketAddr;
-use std::path::{PathBuf, absolute};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::indexing;
 use crate::report;
 use crate::serve;
+use crate::settings::Settings;
 use crate::user_dirs;
 
 /// How often it checks whether the user wants to end.
@@ -26,7 +28,8 @@ pub(crate) const HELP: &str = "\
 Without --http, the server uses standard input and output, and is started by the client. Clients
 that declare roots can read only those; others can read --root. Over HTTP, roots must be inside
 --root, and requests need the header \"Authorization: Bearer TOKEN\". The token is made at each start,
-and printed once on standard output, after the address.
+and printed once on standard output, after the address. The settings of the index ([index] of
+ctx.toml, and their variables) apply as for `ctx query`.
 
 Examples:
   ctx mcp --root ~/src/project
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
         return install(args, root, client);
     }
     let named = args.index.clone();
-    let options = Options::new(&args.root).with_index_location(std::sync::Arc::new(move |root| {
+    let location = move |root: &Path| {
         let folder = match &named {
             Some(folder) => folder.join(user_dirs::name_of(root)),
             None => user_dirs::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
@@ -94,7 +97,14 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
         // If this fails, opening the index reports it.
         let _ = indexing::make_private(&folder);
         folder
-    }));
+    };
+    let settings = |root: &Path| match Settings::load(root) {
+        Ok(mut settings) => Ok(settings.served_index()),
+        Err(failure) => Err(failure.error.into()),
+    };
+    let options = Options::new(&args.root)
+        .with_index_location(Arc::new(location))
+        .with_index_settings(Arc::new(settings));
     let server = Server::new(options).map_err(|fault| failed(&fault))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

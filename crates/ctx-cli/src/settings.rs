@@ -191,6 +191,17 @@ impl Settings {
     /// The options of the index. Values that no source gives are left to the index, which remembers
     /// earlier flags.
     pub(crate) fn index(&mut self, flags: Indexed) -> index::Options {
+        self.index_with(flags, WAIT)
+    }
+
+    /// The same for a server that keeps the index open. Unless a source says so, it does not wait
+    /// for long, since its clients have deadlines of their own, and the index answers as it is.
+    pub(crate) fn served_index(&mut self) -> index::Options {
+        let wait = index::Options::default().patience;
+        self.index_with(Indexed::default(), wait)
+    }
+
+    fn index_with(&mut self, flags: Indexed, wait: Duration) -> index::Options {
         let kept = flags.kept();
         let mut options = index::Options::default();
         options.include_generated =
@@ -204,7 +215,7 @@ impl Settings {
             "wait",
             flags.wait.as_ref(),
             |it| it.index.wait.as_ref(),
-            WAIT,
+            wait,
         );
         options
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use ctx_assemble::AssembleError;
 use ctx_budget::{BudgetError, Pin};
+use ctx_format::{Slot, neutralise};
 use ctx_index::IndexError;
 use ctx_retrieve::TaskFailed;
 use ctx_service::ServiceError;
@@ -39,6 +40,11 @@ pub enum Fault {
     Source(Box<SourceError>),
     /// The index cannot be used.
     Index(Box<IndexError>),
+    /// The settings of an index are invalid, or cannot be read.
+    Settings(
+        /// The cause, which agents are told. Its concrete type may change at any time.
+        Box<dyn Error + Send + Sync>,
+    ),
     /// The search failed.
     Service(Box<ServiceError>),
     /// No context can be made of the chunks.
@@ -172,6 +178,13 @@ impl Fault {
             Fault::Refused { what, hint, .. } => words(what, hint),
             Fault::Source(error) => of_source(error),
             Fault::Index(error) => of_index(error),
+            Fault::Settings(error) => words(
+                format!(
+                    "read the settings of the index: {}",
+                    neutralise(&ctx_model::error_chain(&**error), Slot::Line)
+                ),
+                "the same call again once the settings are corrected",
+            ),
             Fault::Service(error) => words(ctx_model::error_chain(&**error), "the same call again"),
             Fault::Assemble(error) => of_assembly(error),
             Fault::Task(_) => words(
@@ -218,7 +231,7 @@ impl Error for Fault {
             Fault::Task(error) => Some(error),
             Fault::Root { source, .. } => Some(source),
             Fault::Install { source, .. } => Some(&**source),
-            Fault::Serve(error) => Some(&**error),
+            Fault::Settings(error) | Fault::Serve(error) => Some(&**error),
         }
     }
 }
@@ -229,10 +242,7 @@ pub(crate) fn echo(text: &str) -> String {
     if short.len() < text.len() {
         short.push('…');
     }
-    format!(
-        "\"{}\"",
-        ctx_format::neutralise(&short, ctx_format::Slot::Line)
-    )
+    format!("\"{}\"", neutralise(&short, Slot::Line))
 }
 
 impl From<SourceError> for Fault {

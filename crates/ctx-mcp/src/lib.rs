@@ -26,13 +26,14 @@ mod workspace;
 
 #[cfg(feature = "http")]
 pub use ctx_hosts::{ANY_HOST, HostsError};
+pub use ctx_index::Options as IndexOptions;
 pub use fault::{Fault, FaultKind, InstallAction};
 #[cfg(feature = "http")]
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
 /// The version of the protocol crate whose types [`Server::connection`] and [`tools`] return.
 pub use rmcp;
-pub use roots::IndexLocation;
+pub use roots::{IndexLocation, IndexSettings};
 pub use server::{Options, Server, serve_stdio};
 #[cfg(feature = "http")]
 pub use tokio_util::sync::CancellationToken;

@@ -1,6 +1,7 @@
 //! Which folders a client may read: those it declares as its roots, or else the server's own.
 
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,28 @@ const MOST: usize = 16;
 /// question about the folder, so that it may also create the place.
 pub type IndexLocation = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
+/// Returns the options of the index of a folder, given its canonical path. It is called before each
+/// update, so that changed settings take effect. Agents are told its errors.
+pub type IndexSettings =
+    Arc<dyn Fn(&Path) -> Result<ctx_index::Options, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+/// Where the index of a folder is, and which options it has.
+#[derive(Clone)]
+pub(crate) struct Indexing {
+    pub(crate) location: IndexLocation,
+    pub(crate) settings: IndexSettings,
+}
+
+impl Default for Indexing {
+    /// In `.ctx` in the folder, with the options that the index remembers.
+    fn default() -> Self {
+        Indexing {
+            location: Arc::new(default_index_location),
+            settings: Arc::new(|_| Ok(ctx_index::Options::default())),
+        }
+    }
+}
+
 /// Where the roots of a client may lie. A client that starts the server itself may choose any
 /// folder; one that connects to a socket may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +54,7 @@ pub(crate) enum AllowedRoots {
 /// The server's own folder, and those that clients declared.
 pub(crate) struct Roots {
     own: Arc<Folder>,
-    location: IndexLocation,
+    indexing: Indexing,
     /// Where the roots of any client may lie, whatever its transport.
     allowed: AllowedRoots,
     /// The opened folders, most recently used last.
@@ -46,15 +69,15 @@ impl Roots {
     pub(crate) fn new(
         own: &Path,
         allowed: AllowedRoots,
-        location: IndexLocation,
+        indexing: Indexing,
     ) -> Result<Self, Fault> {
         let path = own.canonicalize().map_err(|source| Fault::Root {
             root: own.to_owned(),
             source,
         })?;
         Ok(Roots {
-            own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&location))?),
-            location,
+            own: Arc::new(Folder::new(Root::open(path)?, indexing.clone())?),
+            indexing,
             allowed,
             opened: Mutex::default(),
         })
@@ -112,7 +135,7 @@ impl Roots {
         // Only names were compared, so a folder within the server's own is opened relative to its
         // handle.
         let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
-        let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.location)).ok()?);
+        let folder = Arc::new(Folder::new(root.ok()?, self.indexing.clone()).ok()?);
         if opened.len() >= OPEN {
             opened.pop_front();
         }
@@ -132,7 +155,7 @@ impl fmt::Debug for Roots {
 
 /// `.ctx` in the folder. It is readable by the user only and excluded from repositories, since it
 /// contains the texts of the files.
-pub(crate) fn default_index_location(root: &Path) -> PathBuf {
+fn default_index_location(root: &Path) -> PathBuf {
     let folder = root.join(".ctx");
     // If that fails, the index cannot be written either, which is reported.
     let _ = ctx_index::begin_in(&folder);
@@ -211,12 +234,8 @@ mod tests {
     #[test]
     fn of_many_folders_those_that_are_used_stay_open() {
         let folder = tempfile::tempdir().unwrap();
-        let roots = Roots::new(
-            folder.path(),
-            AllowedRoots::WithinOwn,
-            Arc::new(default_index_location),
-        )
-        .unwrap();
+        let roots =
+            Roots::new(folder.path(), AllowedRoots::WithinOwn, Indexing::default()).unwrap();
         let open = |number: usize| {
             let path = folder.path().join(format!("{number:03}"));
             std::fs::create_dir_all(&path).unwrap();

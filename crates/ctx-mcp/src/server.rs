@@ -32,7 +32,7 @@ use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
 use crate::resources;
-use crate::roots::{AllowedRoots, IndexLocation, Roots, default_index_location};
+use crate::roots::{AllowedRoots, IndexLocation, IndexSettings, Indexing, Roots};
 use crate::sent::Sent;
 use crate::stdio::Lines;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
@@ -74,6 +74,9 @@ pub struct Options {
     /// Where the index of a folder is kept; by default in `.ctx` within it. The command line uses
     /// the place where `ctx query` keeps it.
     pub index_location: IndexLocation,
+    /// Which files the index of a folder has; by default as it remembers. The command line uses the
+    /// settings of `ctx query`, so that both keep one index alike.
+    pub index_settings: IndexSettings,
     /// Whether the roots that a client declares must lie within [`root`](Options::root), whatever
     /// its transport. Over HTTP they must in any case, if the feature `http` is on to detect it. A
     /// client that starts the server itself may choose any folder; one that connects by another
@@ -87,9 +90,11 @@ pub struct Options {
 impl Options {
     /// Options for the folder `root`; clients may declare any other, unless they connect over HTTP.
     pub fn new(root: impl Into<PathBuf>) -> Self {
+        let Indexing { location, settings } = Indexing::default();
         Options {
             root: root.into(),
-            index_location: Arc::new(default_index_location),
+            index_location: location,
+            index_settings: settings,
             bounded: false,
             calls: CALLS,
         }
@@ -99,6 +104,13 @@ impl Options {
     #[must_use]
     pub fn with_index_location(mut self, location: IndexLocation) -> Self {
         self.index_location = location;
+        self
+    }
+
+    /// Sets the settings of indexes.
+    #[must_use]
+    pub fn with_index_settings(mut self, settings: IndexSettings) -> Self {
+        self.index_settings = settings;
         self
     }
 
@@ -154,8 +166,12 @@ impl Server {
         } else {
             AllowedRoots::Anywhere
         };
+        let indexing = Indexing {
+            location: options.index_location,
+            settings: options.index_settings,
+        };
         Ok(Server(Arc::new(Shared {
-            roots: Roots::new(&options.root, allowed, options.index_location)?,
+            roots: Roots::new(&options.root, allowed, indexing)?,
             sent: Mutex::default(),
             pending: Mutex::default(),
             turns: Turns::new(options.calls),

@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tracing::debug;
 
 use crate::fault::{Fault, FaultKind, echo};
-use crate::roots::IndexLocation;
+use crate::roots::Indexing;
 use crate::server::Call;
 
 /// An index that was brought up to date so shortly before is not looked at again.
@@ -31,7 +31,7 @@ pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
 /// One folder, opened once.
 pub(crate) struct Folder {
     root: Root,
-    location: IndexLocation,
+    indexing: Indexing,
     resolver: Arc<Resolver>,
     search: Mutex<Option<Search>>,
 }
@@ -39,6 +39,8 @@ pub(crate) struct Folder {
 #[derive(Clone, Debug)]
 struct Search {
     index: Arc<Index>,
+    /// The options that it was opened with.
+    options: ctx_index::Options,
     /// What was changed before, if the folder is in a git repository.
     changes: Option<Arc<GitChanges>>,
     service: Arc<Service>,
@@ -85,12 +87,12 @@ impl fmt::Debug for Folder {
 }
 
 impl Folder {
-    /// The folder `root`, whose path is canonical, with its index where `location` says.
-    pub(crate) fn new(root: Root, location: IndexLocation) -> Result<Self, Fault> {
+    /// The folder `root`, whose path is canonical, indexed as `indexing` says.
+    pub(crate) fn new(root: Root, indexing: Indexing) -> Result<Self, Fault> {
         let sources = Sources::new(root.try_clone()?, Limits::default());
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         Ok(Folder {
-            location,
+            indexing,
             root,
             resolver: Arc::new(resolver),
             search: Mutex::new(None),
@@ -131,17 +133,19 @@ impl Folder {
             });
         }
         let turn = call.turn().await?;
-        let (root, location, resolver) = (
+        let (root, indexing, resolver) = (
             self.root.try_clone()?,
-            Arc::clone(&self.location),
+            self.indexing.clone(),
             Arc::clone(&self.resolver),
         );
         let (found, report) = (search.take(), Arc::clone(&call.report));
         let cancel = call.cancel.clone();
         let work = move || -> Result<_, Fault> {
-            let found = match found {
+            let options = (indexing.settings)(root.path()).map_err(Fault::Settings)?;
+            // Other settings are rare, so that the index may be opened anew for them.
+            let found = match found.filter(|it| it.options == options) {
                 Some(found) => found,
-                None => open(root, &location, &resolver)?,
+                None => open(root, &indexing, options, &resolver)?,
             };
             let looked = up_to_date(&found, &report, &cancel);
             Ok((found, looked))
@@ -163,9 +167,14 @@ impl Folder {
     }
 }
 
-fn open(root: Root, location: &IndexLocation, resolver: &Resolver) -> Result<Search, Fault> {
-    let at = location(root.path());
-    let index = Index::open_in(root, &at, ctx_index::Options::default())?;
+fn open(
+    root: Root,
+    indexing: &Indexing,
+    options: ctx_index::Options,
+    resolver: &Resolver,
+) -> Result<Search, Fault> {
+    let at = (indexing.location)(root.path());
+    let index = Index::open_in(root, &at, options)?;
     if let Some(error) = index.rebuilt() {
         debug!(error = error_chain(error), "the index is begun anew");
     }
@@ -188,6 +197,7 @@ fn open(root: Root, location: &IndexLocation, resolver: &Resolver) -> Result<Sea
     let service = Service::new(retriever, resolver).for_project(index.root());
     Ok(Search {
         index,
+        options,
         changes,
         service: Arc::new(service),
         looked: None,
@@ -545,6 +555,37 @@ mod tests {
         let answer = service.answer(question, &options, &build, &control).await;
         let shown = answer.unwrap().built.context;
         assert!(shown.contains("fn drain()"), "{shown}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn settings_are_read_before_each_update() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["a.rs", "a.pb.go"] {
+            fs::write(root.path().join(name), "fn apple() {}").unwrap();
+        }
+        let given = Arc::new(std::sync::Mutex::new(Some(false)));
+        let read = Arc::clone(&given);
+        let settings = move |_: &Path| {
+            let generated = *read.lock().unwrap();
+            let generated = generated.ok_or("ctx.toml:2: no\nsuch key")?;
+            Ok(ctx_index::Options::default().with_generated(Some(generated)))
+        };
+        let options = Options::new(root.path()).with_index_settings(Arc::new(settings));
+        let server = Server::new(options).unwrap();
+        let call = Call::of(&server, CancellationToken::new());
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        for (generated, files) in [(false, 1), (true, 2), (false, 1)] {
+            *given.lock().unwrap() = Some(generated);
+            let ready = folder.ready(&call, Instant::now(), Since::Came).await;
+            assert_eq!(ready.unwrap().index.status().unwrap().files, files);
+        }
+        *given.lock().unwrap() = None;
+        let refused = folder.ready(&call, Instant::now(), Since::Came).await;
+        let said = refused.unwrap_err().to_string();
+        assert_eq!(
+            said,
+            r"read the settings of the index: ctx.toml:2: no\u{a}such key"
+        );
     }
 
     #[tokio::test(flavor = "multi_thread")]

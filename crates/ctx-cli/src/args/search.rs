@@ -90,7 +90,7 @@ Examples:
   mkdir .ctx && ctx index --rebuild";
 
 /// What is indexed.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Index")]
 pub(crate) struct Indexed {
     /// Index generated and vendored files too; remembered with the index
