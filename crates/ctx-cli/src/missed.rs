@@ -191,15 +191,16 @@ impl Named {
                 } else {
                     (shown(at), "that folder")
                 };
-                let why = match why {
-                    LeftOut::Ignored { file, rule } => {
-                        format!("the rule {rule} in {} excludes {what}", shown(file))
-                    }
-                    _ => format!("{what} is hidden"),
-                };
                 let line = at.to_string_lossy().replace('\\', "/");
                 let then = format!("; the line !/{line} at the end of .ctxignore includes {it}");
-                (why, then)
+                match why {
+                    LeftOut::Git => (format!("{what} is git's own"), String::new()),
+                    LeftOut::Ignored { file, rule } => {
+                        let file = shown(file);
+                        (format!("the rule {rule} in {file} excludes {what}"), then)
+                    }
+                    _ => (format!("{what} is hidden"), then),
+                }
             }
             Why::Unread => ("it cannot be read".to_owned(), String::new()),
         };

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::{Dir, FileType};
 
-use self::rules::Rules;
+use self::rules::{GIT, Rules};
 use crate::root::LONGEST_PATH;
 use crate::{Root, Stamp};
 
@@ -86,8 +86,9 @@ ctx_model::setters! {
 pub enum Ignoring {
     /// Names that `.ctxignore`, `.ignore`, `.gitignore` or git's `info/exclude` match (the stronger
     /// first) in this folder and those above it; and names that begin with a dot, unless a rule
-    /// includes them. The `.gitignore` of a folder above counts only within the repository. The
-    /// user's global git rules do not count: they would make one tree differ between two machines.
+    /// includes them; `.git` in any case. Rules of git count only within the repository of their
+    /// folder; those of a folder above this one, only if both are in one repository. The user's
+    /// global git rules do not count: they would make one tree differ between two machines.
     #[default]
     AsRulesSay,
     /// None: nothing is left out.
@@ -98,6 +99,8 @@ pub enum Ignoring {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeftOut {
+    /// It is the `.git` of a repository, which no rule includes.
+    Git,
     /// Its name begins with a dot.
     Hidden,
     /// A line of an ignore file matches it.
@@ -347,6 +350,9 @@ impl Root {
             let has = |name: &str| dir.symlink_metadata(name).is_ok();
             rules = rules::within(self, &at, &above.join(&at), rules, &has, &mut faults);
             at.push(name);
+            if name == GIT {
+                return Some((at, LeftOut::Git));
+            }
             let is_folder = at != path;
             let rule = rules.as_deref();
             let rule = rule.and_then(|it| it.deciding(&above.join(&at), is_folder));
@@ -509,6 +515,9 @@ impl Walk<'_> {
     fn is_left_out(&self, rules: Option<&Rules>, path: &Path, kind: EntryKind) -> bool {
         if self.options.ignoring == Ignoring::Nothing {
             return false;
+        }
+        if path.ends_with(GIT) {
+            return true;
         }
         let is_folder = kind == EntryKind::Folder;
         let rule = rules.and_then(|it| it.deciding(&self.above.join(path), is_folder));

@@ -14,6 +14,8 @@ use crate::{Root, SourceError};
 
 /// The names of ignore files, strongest first; git's `info/exclude` comes after them.
 const NAMES: [&str; 3] = [".ctxignore", ".ignore", ".gitignore"];
+/// The name of the folder, or file, by which git knows the top of a repository.
+pub(super) const GIT: &str = ".git";
 /// The path of that within a git folder.
 const EXCLUDE: &str = "info/exclude";
 const KINDS: usize = NAMES.len() + 1;
@@ -39,6 +41,8 @@ pub(super) struct Rules {
     outer: Option<Arc<Rules>>,
     /// In the order of [`NAMES`], then git's `info/exclude`.
     own: [Gitignore; KINDS],
+    /// Whether the folder has a `.git`: beyond it git's rules are another repository's.
+    is_repository: bool,
     size: Size,
 }
 
@@ -56,6 +60,7 @@ impl Rules {
             let mut rules = Some(self);
             while let Some(it) = rules {
                 match it.own[kind].matched(path, is_folder) {
+                    Match::None if kind >= OF_GIT && it.is_repository => return None,
                     Match::None => rules = it.outer.as_deref(),
                     Match::Ignore(rule) | Match::Whitelist(rule) => return Some(rule),
                 }
@@ -77,7 +82,8 @@ pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Ru
         let Ok(root) = Root::open(folder) else {
             continue;
         };
-        let has = |name: &str| !is_beyond || !is_of_git(name);
+        let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        let has = |name: &str| !(is_beyond && is_of_git(name)) && is_there(name);
         let here = Here {
             root: &root,
             folder: Path::new(""),
@@ -89,10 +95,10 @@ pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Ru
 }
 
 /// The folders above the canonical `path`, the outermost first, and whether each is beyond the
-/// repository, so that its git files have no effect.
+/// repository, so that its git files have no effect. Without a repository all of them are.
 fn folders_above(path: &Path) -> Vec<(&Path, bool)> {
     let repository = path.ancestors().find(|it| is_repository(it));
-    let is_beyond = |folder: &Path| repository.is_some_and(|it| !folder.starts_with(it));
+    let is_beyond = |folder: &Path| repository.is_none_or(|it| !folder.starts_with(it));
     let above = path.ancestors().skip(1);
     let mut folders: Vec<_> = above.map(|it| (it, is_beyond(it))).collect();
     folders.reverse();
@@ -100,12 +106,12 @@ fn folders_above(path: &Path) -> Vec<(&Path, bool)> {
 }
 
 fn is_repository(folder: &Path) -> bool {
-    folder.join(".git").symlink_metadata().is_ok()
+    folder.join(GIT).symlink_metadata().is_ok()
 }
 
 /// Whether a file or folder of this name is git's.
 fn is_of_git(name: &str) -> bool {
-    name == ".git" || NAMES[OF_GIT..].contains(&name)
+    name == GIT || NAMES[OF_GIT..].contains(&name)
 }
 
 /// The ignore files that count below `root` and lie in none of the walked `folders`, whether or not
@@ -136,8 +142,8 @@ pub(super) fn elsewhere<'f>(
 
 /// The path of the `info/exclude` of the repository at `folder`.
 fn exclude_of(folder: &Path) -> PathBuf {
-    let git = folder.join(".git");
-    let pointer = Root::open(folder).and_then(|it| it.read(".git", MOST_POINTER));
+    let git = folder.join(GIT);
+    let pointer = Root::open(folder).and_then(|it| it.read(GIT, MOST_POINTER));
     let common = pointer.ok().and_then(|it| worktree(folder, &it));
     common.map_or(git, |it| it.path().to_owned()).join(EXCLUDE)
 }
@@ -185,20 +191,26 @@ impl Here<'_> {
                 own[kind] = self.heed(name, bytes, at, &mut size, faults);
             }
         }
-        if has(".git") {
+        if has(GIT) {
             let bytes = self.exclude();
             own[KINDS - 1] = self.heed(".git/info/exclude", bytes, at, &mut size, faults);
         }
-        if own.iter().all(Option::is_none) {
+        let is_repository = has(GIT);
+        if own.iter().all(Option::is_none) && !is_repository {
             return outer;
         }
         let own = own.map(|it| it.unwrap_or_else(Gitignore::empty));
-        Some(Arc::new(Rules { outer, own, size }))
+        Some(Arc::new(Rules {
+            outer,
+            own,
+            is_repository,
+            size,
+        }))
     }
 
     /// Reads the `info/exclude` of this repository.
     fn exclude(&self) -> Result<Vec<u8>, SourceError> {
-        match self.root.read(self.folder.join(".git"), MOST_POINTER) {
+        match self.root.read(self.folder.join(GIT), MOST_POINTER) {
             Ok(pointer) => {
                 let common = worktree(&self.root.path().join(self.folder), &pointer);
                 common.map_or(Ok(Vec::new()), |it| it.read(EXCLUDE, MOST_BYTES))
@@ -207,7 +219,7 @@ impl Here<'_> {
                 what: "a folder", ..
             }) => self
                 .root
-                .read(self.folder.join(".git").join(EXCLUDE), MOST_BYTES),
+                .read(self.folder.join(GIT).join(EXCLUDE), MOST_BYTES),
             Err(error) => Err(error),
         }
     }
@@ -330,7 +342,7 @@ fn worktree(folder: &Path, pointer: &[u8]) -> Option<Root> {
     let root = Root::open(&own).ok()?;
     let read = |name: &str| line(&root.read(name, MOST_POINTER).ok()?);
     let back = own.join(read("gitdir")?).canonicalize().ok()?;
-    if back != folder.join(".git").canonicalize().ok()? {
+    if back != folder.join(GIT).canonicalize().ok()? {
         return None;
     }
     Root::open(own.join(read("commondir")?)).ok()

@@ -157,11 +157,67 @@ fn folders_above_have_a_say_and_git_only_within_its_repository() {
     ];
     let all = folder(files);
     let root = all.path().join("b/root");
-    finds(&root, &["z"]);
+    let without_those_of_git = ["anchored", "c", "d/e", "top", "z"];
+    finds(&root, &without_those_of_git);
     fs::create_dir(all.path().join("b/.git")).unwrap();
     finds(&root, &["c", "top", "z"]);
+    fs::create_dir(all.path().join(".git")).unwrap();
+    finds(&root, &["c", "top", "z"]);
+    fs::remove_dir(all.path().join("b/.git")).unwrap();
+    finds(&root, &["z"]);
     fs::create_dir(root.join(".git")).unwrap();
-    finds(&root, &["anchored", "c", "d/e", "top", "z"]);
+    finds(&root, &without_those_of_git);
+}
+
+#[test]
+fn rules_of_git_end_where_another_repository_begins() {
+    let all = folder(&[
+        (".git/info/exclude", b"excluded\n"),
+        (".gitignore", b"lib/\nunwanted\n"),
+        (".ignore", b"by-ignore\n"),
+        ("a/excluded", b""),
+        ("a/lib/x", b""),
+        ("modules/bare/.git", b"gitdir: ../../.git/modules/bare\n"),
+        ("modules/bare/lib/x", b""),
+        ("modules/foo/.git/config", b""),
+        ("modules/foo/.gitignore", b"own\n"),
+        ("modules/foo/by-ignore", b""),
+        ("modules/foo/deep/own", b""),
+        ("modules/foo/excluded", b""),
+        ("modules/foo/lib/x", b""),
+        ("modules/unwanted/.git/config", b""),
+        ("modules/unwanted/y", b""),
+    ]);
+    let expected = [
+        "modules/bare/lib/x",
+        "modules/foo/excluded",
+        "modules/foo/lib/x",
+    ];
+    finds(all.path(), &expected);
+    let root = Root::open(all.path()).unwrap();
+    for path in expected {
+        assert_eq!(root.left_out(Path::new(path)), None, "{path}");
+    }
+    let (at, _) = root.left_out(Path::new("modules/unwanted/y")).unwrap();
+    assert_eq!(at, Path::new("modules/unwanted"));
+    finds(&all.path().join("modules/foo"), &["excluded", "lib/x"]);
+}
+
+#[test]
+fn no_rule_includes_what_is_gits_own() {
+    let all = folder(&[
+        (".ctxignore", b"!.*\n!.git\n"),
+        (".git/config", b""),
+        (".github/a", b""),
+        ("sub/.git", b"gitdir: elsewhere\n"),
+        ("sub/b", b""),
+    ]);
+    finds(all.path(), &[".ctxignore", ".github/a", "sub/b"]);
+    let root = Root::open(all.path()).unwrap();
+    for (path, at) in [(".git/config", ".git"), ("sub/.git", "sub/.git")] {
+        let told = root.left_out(Path::new(path));
+        assert_eq!(told, Some((at.into(), LeftOut::Git)));
+    }
 }
 
 #[test]
