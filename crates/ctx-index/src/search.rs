@@ -364,12 +364,6 @@ fn read_part(
     Ok(part)
 }
 
-fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
-    let holds = |line| hit.span.contains_line(line);
-    let is_called = |name: &String| hit.name.as_ref() == Some(name);
-    !hit.is_file() && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
-}
-
 #[async_trait]
 impl FileSearch for Index {
     async fn passages(&self, wanted: &TextQuery) -> PortResult<Vec<Hit>> {
@@ -412,7 +406,7 @@ impl FileSearch for Index {
         for (path, queries) in of_file {
             let all = self.answer(self.all(self.fields.path, path))?;
             for at in queries {
-                let found = all.iter().filter(|part| is_wanted(part, &wanted[at]));
+                let found = all.iter().filter(|part| wanted[at].is_met_by(part));
                 let found = found.take(limit);
                 parts[at] = found.map(|it| Hit::new(Arc::clone(it), 1.0)).collect();
             }

@@ -165,7 +165,7 @@ impl OwnedStore {
         wanted: &[PartQuery],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
-        let is_whole = |it: &PartQuery| it.line.is_none() && it.name.is_none();
+        let is_whole = |it: &PartQuery| *it == PartQuery::new(&it.path);
         if wanted
             .iter()
             .all(|it| is_whole(it) && !it.path.contains('\0'))
@@ -175,12 +175,14 @@ impl OwnedStore {
         }
         let sql = format!(
             "SELECT {COLUMNS}, 1::double precision, q.number, f.hash
-             FROM unnest($2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS q (path, line, name, number)
+             FROM unnest($2::text[], $3::int[], $4::int[], $5::int[], $6::text[]) WITH ORDINALITY
+                 AS q (path, line, since, until, name, number)
              CROSS JOIN LATERAL (
                  SELECT * FROM ctx.parts WHERE owner = $1 AND path = q.path COLLATE \"C\"
                      AND (q.line IS NULL OR (first <= q.line AND q.line <= last))
+                     AND (q.since IS NULL OR (first <= q.until AND q.since <= last))
                      AND (q.name IS NULL OR name = q.name)
-                 ORDER BY first LIMIT $5::int
+                 ORDER BY first LIMIT $7::int
              ) p
              JOIN ctx.files f ON f.owner = $1 AND f.path = p.path
              ORDER BY q.number, p.first"
@@ -195,10 +197,22 @@ impl OwnedStore {
         for wanted in each.batches() {
             let paths: Vec<&str> = wanted.iter().map(|it| it.path.as_str()).collect();
             let names: Vec<Option<&str>> = wanted.iter().map(|it| it.name.as_deref()).collect();
-            let line = |it: &PartQuery| it.line.map(|it| i32::try_from(it).unwrap_or(i32::MAX));
-            let lines: Vec<Option<i32>> = wanted.iter().map(line).collect();
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-                [&self.owner(), &paths, &lines, &names, &limit];
+            let line = |it: u32| i32::try_from(it).unwrap_or(i32::MAX);
+            let numbers = |of: fn(&PartQuery) -> Option<u32>| -> Vec<Option<i32>> {
+                wanted.iter().map(|it| of(it).map(line)).collect()
+            };
+            let lines = numbers(|it| it.line);
+            let since = numbers(|it| it.span.map(LineSpan::start));
+            let until = numbers(|it| it.span.map(LineSpan::end));
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 7] = [
+                &self.owner(),
+                &paths,
+                &lines,
+                &since,
+                &until,
+                &names,
+                &limit,
+            ];
             let rows = self.read("read parts of files", &sql, &values).await?;
             let noted = |row: &Row| Some(self.noted_hit(hit(row)?, hash(row, 11)));
             each.take(&rows, 10, noted);

@@ -89,10 +89,8 @@ impl FileSearch for Notes {
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         let of = |wanted: &PartQuery| {
             let parts = self.files.get(&wanted.path).into_iter().flatten();
-            let parts = parts.map(|(part, _)| part).filter(|part| {
-                let lines = part.span.start()..=part.span.end();
-                wanted.line.is_none_or(|line| lines.contains(&line)) && wanted.name.is_none()
-            });
+            let parts = parts.map(|(part, _)| part);
+            let parts = parts.filter(|part| wanted.is_met_by(part));
             let hits = parts.map(|part| Hit::new(Arc::clone(part), 1.0));
             hits.take(limit).collect()
         };

@@ -183,7 +183,7 @@ pub enum Field {
     Text,
 }
 
-/// Which parts of a file are wanted: all, or those that contain a line, have a name, or both.
+/// Which parts of a file are wanted: all, or those that meet each of the conditions given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct PartQuery {
@@ -191,6 +191,8 @@ pub struct PartQuery {
     pub path: String,
     /// A line that they contain.
     pub line: Option<u32>,
+    /// Lines of which they contain at least one.
+    pub span: Option<LineSpan>,
     /// Their name, matched exactly.
     pub name: Option<String>,
 }
@@ -201,6 +203,7 @@ impl PartQuery {
         PartQuery {
             path: path.into(),
             line: None,
+            span: None,
             name: None,
         }
     }
@@ -212,11 +215,29 @@ impl PartQuery {
         self
     }
 
+    /// Only those that contain a line of `span`.
+    #[must_use]
+    pub fn overlapping(mut self, span: LineSpan) -> Self {
+        self.span = Some(span);
+        self
+    }
+
     /// Only those with this `name`.
     #[must_use]
     pub fn called(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
+    }
+
+    /// Whether `part` is one of them; a part that represents a whole file is not.
+    pub fn is_met_by(&self, part: &Part) -> bool {
+        let lines = part.span;
+        let overlaps = |it: LineSpan| it.start() <= lines.end() && lines.start() <= it.end();
+        !part.is_file()
+            && self.path == part.path
+            && self.line.is_none_or(|it| lines.contains_line(it))
+            && self.span.is_none_or(overlaps)
+            && (self.name.is_none() || self.name == part.name)
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ctx_model::LineSpan;
 use ctx_rank::Query;
 
-use super::{WIDE, of_each, unique};
-use crate::ports::{FileSearch, Hit, PartQuery, PortResult, Semantic, nearest_of};
+use super::{WIDE, by_question, unique};
+use crate::ports::{FileSearch, Hit, Near, PartQuery, PortResult, Semantic, nearest_of};
 
 /// The most locations that are looked up.
 const NEAR: usize = 200;
@@ -21,15 +21,18 @@ pub(crate) async fn semantic(
     query: &Query,
 ) -> PortResult<Vec<Hit>> {
     let near = nearest_of(nearest.nearest(query, NEAR).await?, NEAR);
-    let paths = unique(near.iter().map(|it| &it.path));
-    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let at = |it: &Near| match it.span {
+        Some(span) => PartQuery::new(&it.path).overlapping(span),
+        None => PartQuery::new(&it.path),
+    };
+    let all: Vec<PartQuery> = near.iter().map(at).collect();
+    let wanted = unique(all.iter());
     let answers = search.parts_of(&wanted, WIDE).await?;
-    let parts = of_each("files", &wanted, answers)?.into_iter();
-    let parts: BTreeMap<&str, Vec<Hit>> = paths.iter().map(String::as_str).zip(parts).collect();
+    let parts = by_question("locations", &wanted, answers)?;
     let mut found: BTreeMap<(&str, u32, u32), Hit> = BTreeMap::new();
-    for (rank, it) in (1_u32..).zip(&near) {
+    for (rank, (it, at)) in (1_u32..).zip(near.iter().zip(&all)) {
         let worth = (1.0 + SLOW) / (f64::from(rank) + SLOW);
-        for part in parts.get(it.path.as_str()).into_iter().flatten() {
+        for part in parts.get(at).into_iter().flatten() {
             let score = worth * it.span.map_or(1.0, |span| common(part.span, span));
             let (path, first, last) = part.key();
             let best = found.entry((path, first, last));

@@ -210,6 +210,29 @@ async fn a_touched_location_is_the_first_of_its_names_that_the_file_defines() {
 }
 
 #[tokio::test]
+async fn touched_and_near_parts_are_found_anywhere_in_a_long_file() {
+    let names: Vec<String> = (0..1_000).map(|it| format!("step_{it}")).collect();
+    let part = |(at, name): (u32, &'static str)| ("src/long.py", 10 * at + 1, "function", name, "");
+    let names = names.into_iter().map(|it| &*it.leak());
+    let parts: Vec<_> = (0_u32..).zip(names).map(part).collect();
+    let start = 10 * 900 + 1;
+    let mut store = Store::of(&parts);
+    store.touched = vec![touched("src/long.py", &["step_900"], 1.0)];
+    let mut options = options();
+    options.strategies = vec![Strategy::Changes];
+    let touched = ask(store, "it stops half way", &options).await;
+    options.strategies = vec![Strategy::Semantic];
+    let near = vec![location("src/long.py", start, start + 2, 1.0)];
+    let retriever = Retriever::new(Arc::new(Store::of(&parts))).with_semantic(Arc::new(near));
+    let query = Arc::new(Query::analyse("it stops half way"));
+    let near = retriever.retrieve(&query, &options).await;
+    for found in [touched, near].map(|it| it.found) {
+        let starts: Vec<u32> = found.iter().map(|it| it.part.span.start()).collect();
+        assert_eq!(starts, [start]);
+    }
+}
+
+#[tokio::test]
 async fn changes_do_not_count_without_a_port_for_them() {
     let question = Arc::new(Query::analyse("connection pool"));
     let retrieved = Retriever::new(Arc::new(library()));

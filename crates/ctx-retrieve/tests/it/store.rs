@@ -200,11 +200,7 @@ impl FileSearch for Store {
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> PortResult<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
         let of = |query: &PartQuery| {
-            let is_there = |hit: &Part, _: &str| {
-                let is_at = query.line.is_none_or(|line| hit.span.contains_line(line));
-                let is_called = query.name.is_none() || query.name == hit.name;
-                is_one(hit.path == query.path && is_at && is_called)
-            };
+            let is_there = |hit: &Part, _: &str| is_one(query.is_met_by(hit));
             self.best(is_there, limit)
         };
         Ok(self.given("parts_of", wanted.iter().map(of).collect()))

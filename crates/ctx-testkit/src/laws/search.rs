@@ -125,7 +125,9 @@ async fn part_requests<S: FileSearch + ?Sized>(store: &S, found: &[Hit]) {
     }
     let whole = paths.iter().map(PartQuery::new);
     let first = |it: &Hit| PartQuery::new(&it.path).at(it.span.start());
-    let wanted: Vec<PartQuery> = whole.chain(found.iter().map(first)).collect();
+    let around = |it: &Hit| PartQuery::new(&it.path).overlapping(it.span);
+    let narrow = found.iter().flat_map(|it| [first(it), around(it)]);
+    let wanted: Vec<PartQuery> = whole.chain(narrow).collect();
     let lists = store.parts_of(&wanted, FEW).await.expect("parts");
     assert_eq!(lists.len(), wanted.len(), "one list for each file");
     for (query, list) in wanted.iter().zip(&lists) {
@@ -143,11 +145,8 @@ fn are_paths(list: &[String], limit: usize) {
 #[track_caller]
 fn are_parts(list: &[Hit], query: &PartQuery) {
     assert!(list.len() <= FEW, "{} parts of {FEW}", list.len());
-    let is_of = |it: &Hit| {
-        let lines = it.span.start()..=it.span.end();
-        it.path == query.path && query.line.is_none_or(|line| lines.contains(&line))
-    };
-    assert!(list.iter().all(is_of), "not {query:?}: {list:?}");
+    let is_met_by = |it: &Hit| query.is_met_by(it);
+    assert!(list.iter().all(is_met_by), "not {query:?}: {list:?}");
     let start = |it: &Hit| Part::key(it).1;
     assert!(list.is_sorted_by_key(start), "by lines: {list:?}");
 }

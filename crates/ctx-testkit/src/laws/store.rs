@@ -30,7 +30,7 @@ pub use self::unchanged::unchanged;
 pub use self::votes::votes;
 use super::search::file_search;
 
-use ctx_model::{PartKind, SymbolKind, UnixSeconds};
+use ctx_model::{LineSpan, PartKind, SymbolKind, UnixSeconds};
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
     Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Threads,
@@ -435,6 +435,15 @@ async fn part_requests<S: Ports + ?Sized>(store: &S) {
         text_of(part);
     }
     assert_eq!(parts_of(&file(), 1).await.len(), 1);
+    // The limit counts only what is asked for.
+    let last = &parts[parts.len() - 1..];
+    let end = last[0].span.end();
+    for first in [last[0].span.start(), end] {
+        let span = LineSpan::new(first, end.saturating_add(9)).expect("lines");
+        assert_eq!(parts_of(&file().overlapping(span), 1).await, last);
+    }
+    let all = LineSpan::new(1, end).expect("lines");
+    assert_eq!(parts_of(&file().overlapping(all), 10).await, parts);
     for query in [
         file().at(5),
         file().called("load_config"),
