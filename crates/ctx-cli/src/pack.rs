@@ -137,8 +137,10 @@ fn chunk(file: &Found, content: Content) -> Read {
     let relevance = Relevance::new(rank.relevance()).unwrap_or(Relevance::ONE);
     let mut chunk = Chunk::new(file.shown.clone(), text, relevance)
         .with_kind(kind)
-        .with_path(file.shown.clone())
         .with_span(span);
+    if !file.is_standard_input() {
+        chunk = chunk.with_path(file.shown.clone());
+    }
     chunk.language = language.map(str::to_owned);
     chunk.origin = if file.named {
         Origin::Reference

@@ -25,6 +25,13 @@ pub(crate) struct Found {
     pub(crate) root: Option<usize>,
 }
 
+impl Found {
+    /// Whether it is standard input, which is no file that could be looked at again.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        self.root.is_none() && self.path == Path::new("-")
+    }
+}
+
 /// A skipped path, and why: a stable word and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {

@@ -2,16 +2,14 @@
 //! and settings.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use ctx_testkit::git::Repository;
 use serde_json::{Value, json};
 
-use crate::run::{Folder, Ran, command};
+use crate::run::{Folder, Ran, command, feed};
 
 const PARSER: &[u8] = b"/// Reads one token after the other.\npub struct Parser;\n\nimpl Parser {\n    /// The next token, if there is one.\n    pub fn next_token(&mut self) -> Option<u8> {\n        None\n    }\n}\n";
 pub(crate) const BUDGET: &[u8] = b"//! Budgets.\n\n/// Whether `cost` fits into the budget.\npub fn fits(cost: u32, budget: u32) -> bool {\n    cost <= budget\n}\n";
@@ -168,18 +166,6 @@ fn another_search_has_a_say() {
     ] {
         asked.run(args).fails(code, &[why]);
     }
-}
-
-/// What `command` does with `input`.
-fn feed(mut command: Command, input: &[u8]) -> Ran {
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let output = thread::scope(|scope| {
-        // The program may end before it has read everything.
-        scope.spawn(move || drop(stdin.write_all(input)));
-        child.wait_with_output().unwrap()
-    });
-    Ran::of(output)
 }
 
 const TAKE: &str = "pub fn take() -> u32 {\n    1\n}\n";

@@ -208,7 +208,12 @@ pub(crate) fn ctx<S: AsRef<OsStr>>(
     args: impl IntoIterator<Item = S>,
     input: impl AsRef<[u8]>,
 ) -> Ran {
-    let mut child = command(args)
+    feed(command(args), input)
+}
+
+/// Runs `command` on `input`.
+pub(crate) fn feed(mut command: Command, input: impl AsRef<[u8]>) -> Ran {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

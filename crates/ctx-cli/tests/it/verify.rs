@@ -59,6 +59,24 @@ fn a_good_receipt_holds_in_every_format() {
 }
 
 #[test]
+fn standard_input_is_no_file_that_a_receipt_is_compared_with() {
+    let folder = Folder::of([("src/a.rs", A)]);
+    for format in ["markdown", "xml", "json", "plain"] {
+        let mut pack = run::command(["pack", "src", "-", "--json", "-f", format, "--sources"]);
+        pack.current_dir(folder.path());
+        let receipt = run::feed(pack, "diff --git a/a.rs b/a.rs\n+    two();\n").json();
+        let cited = receipt["citations"].as_array().unwrap().iter();
+        let cited = cited.filter(|it| it["filePath"].is_null()).count();
+        assert_eq!(cited, 1, "{receipt}");
+        assert!(receipt["context"].as_str().unwrap().contains("stdin"));
+        let ran = verify(&folder, &receipt);
+        ran.ok();
+        let told = "1 citation compared, 1 skipped: no lines of a file";
+        assert!(ran.stdout.contains(told), "{ran:?}");
+    }
+}
+
+#[test]
 fn the_verdict_is_the_same_where_nobody_reads_it() {
     let (folder, mut receipt) = packed("markdown");
     for (is_good, code) in [(true, 0), (false, 6)] {
