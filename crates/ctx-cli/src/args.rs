@@ -291,7 +291,8 @@ pub(crate) struct AssembleArgs {
 /// Whether secrets are shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SecretFlags {
-    /// Show secrets unmasked, and files of keys and settings such as .env
+    /// Show secrets unmasked, and files of keys and settings; hidden ones, such as .env, if they are
+    /// named
     #[arg(long)]
     keep_secrets: bool,
 }

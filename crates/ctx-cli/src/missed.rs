@@ -184,7 +184,7 @@ impl Named {
     fn detail(&self, settings: &Settings) -> String {
         let path = shown(&self.path);
         let (why, then) = match &self.why {
-            Why::Skipped(reason) => (skipped::why(*reason, settings), remedy(*reason).to_owned()),
+            Why::Skipped(reason) => (skipped::why(*reason, settings), remedy(*reason, &path)),
             Why::LeftOut(at, why) => {
                 let (what, it) = if *at == self.path {
                     ("it".to_owned(), "it")
@@ -208,13 +208,15 @@ impl Named {
     }
 }
 
-/// What to do about it, to be appended to the reason.
-fn remedy(reason: Reason) -> &'static str {
-    match reason {
+/// What to do about the file at `path`, to be appended to the reason.
+fn remedy(reason: Reason, path: &str) -> String {
+    let remedy = match reason {
         Reason::TooLarge => "; a larger --max-file-size includes it",
-        Reason::Secret => "; `ctx pack --keep-secrets` shows it",
+        // A hidden one is not packed unless it is named.
+        Reason::Secret => return format!("; `ctx pack {path} --keep-secrets` shows it"),
         Reason::NoText => "; convert it to text to have it searched",
         Reason::Link => "; name the file that it leads to",
         _ => "",
-    }
+    };
+    remedy.to_owned()
 }

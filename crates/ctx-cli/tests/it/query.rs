@@ -2079,11 +2079,13 @@ fn why_a_file_that_a_question_names_is_not_searched_is_told() {
         ),
         (
             "why is `.env` there",
-            ".env is not searched: its name says that it holds secrets; `ctx pack --keep-secrets` shows it",
+            ".env is not searched: its name says that it holds secrets; `ctx pack .env --keep-secrets` shows it",
         ),
     ] {
         assert_eq!(told(question), [expected]);
     }
+    let shown = asked.run(&["pack", ".env", "--keep-secrets"]);
+    assert!(shown.ok().starts_with("### .env"), "{shown:?}");
     assert!(told("does the cost fit in src/budget.rs?").is_empty());
     asked.root.write(".ctxignore", b"!/.github\n");
     assert!(told("what does .github/workflows/ci.yml do").is_empty());
