@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ctx::model::{CounterName, Format, Selection, Tokens};
 use ctx::retrieve::{PartKind, Strategy};
+use ctx::source::Limits;
 
 use crate::{args, options};
 
@@ -129,10 +130,16 @@ impl Value for u8 {
     }
 }
 
-/// A size in bytes.
+/// The size of the largest file that is indexed, in bytes.
 impl Value for u64 {
     fn read(word: &str) -> Result<Self, String> {
-        args::size(word)
+        let size = args::size(word)?;
+        // Larger files are not read to be shown, nor is a larger size remembered.
+        let most = Limits::default().file_bytes;
+        if size > most {
+            return Err(format!("give at most {}M", most >> 20));
+        }
+        Ok(size)
     }
 
     fn tell(&self) -> String {
@@ -270,6 +277,10 @@ mod tests {
         assert!(whole.ends_with("section, lines"), "{whole}");
         assert!(Tokens::read("0").is_err());
         assert!(usize::read("0").is_err());
+        assert_eq!(u64::read("64M"), Ok(64 << 20));
+        for size in ["0", "65M", "67108865", "1G"] {
+            assert!(u64::read(size).is_err(), "{size}");
+        }
         for seconds in ["NaN", "-1", "inf", "1e9", "1m", ""] {
             assert!(Duration::read(seconds).is_err(), "{seconds}");
         }

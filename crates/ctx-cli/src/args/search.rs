@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ctx::index::StoredOptions;
 
-use super::{Output, SecretFlags, size};
+use super::{Output, SecretFlags};
 use crate::options::OptionFlags;
 use crate::values::{Kinds, Strategies, Value as _};
 
@@ -99,9 +99,9 @@ pub(crate) struct Indexed {
     /// Skip generated and vendored files; remembered with the index [default]
     #[arg(long, overrides_with = "include_generated")]
     pub(crate) no_include_generated: bool,
-    /// Skip files larger than this, in bytes or with K, M or G; remembered with the index [default:
-    /// 1M]
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+    /// Skip files larger than this, in bytes or with K or M, at most 64M; remembered with the index
+    /// [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = u64::read, allow_hyphen_values = true)]
     pub(crate) max_file_size: Option<u64>,
     /// Wait at most this many seconds for another process that writes the index [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = Duration::read, allow_negative_numbers = true)]

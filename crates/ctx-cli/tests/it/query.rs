@@ -1637,6 +1637,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         (["--limit", "many"], "whole number"),
         (["--max-file-size", "9Q"], "not a size"),
         (["--max-file-size", "0"], "0 would skip every file"),
+        (["--max-file-size", "65M"], "give at most 64M"),
         (["--wait", "soon"], "seconds"),
         (["--wait", "-1"], "seconds"),
     ] {
