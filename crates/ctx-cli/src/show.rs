@@ -43,6 +43,12 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
         report.note(&format!("shown without an outline: {fallback}"));
     }
     let span = place.span(&source)?;
+    let (first, last) = (span.start(), span.end().min(source.line_count()));
+    let is_outside = |it: &&u32| !(first..=last).contains(*it);
+    if let Some(outside) = args.matches.iter().find(is_outside) {
+        let message = format!("--match {outside} is none of the lines {first}-{last}");
+        return Err(Failure::input(message).with_hint("give lines of the part that is shown"));
+    }
     if let Part::Symbol(name) = &place.part
         && let others = source.outline().others(name)
         && !others.is_empty()

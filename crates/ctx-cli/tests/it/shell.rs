@@ -86,6 +86,16 @@ fn flags_that_have_no_say_are_refused() {
     }
     let excerpt = ["show", "a.rs", "--match", "1", "--rendition", "excerpt"];
     assert_eq!(folder.run(excerpt).ok(), "fn a() {}\n");
+    folder.write("b.rs", "fn b() {\n    1;\n}\n\nfn c() {\n    2;\n}\n");
+    for (place, line) in [
+        ("b.rs", "8"),
+        ("b.rs", "0"),
+        ("b.rs#c", "2"),
+        ("b.rs:5-9", "9"),
+    ] {
+        let args = ["show", place, "--match", line, "--rendition", "excerpt"];
+        folder.run(args).fails(3, &["--match", line]);
+    }
     let config = ["mcp", "--index", "kept", "--install", "cursor"];
     let kept = folder.path().canonicalize().unwrap().join("kept");
     let (config, kept) = (folder.run(config), kept.to_string_lossy().into_owned());
