@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ctx::assemble::Cancel;
 use ctx::syntax::{Direction, Edge, Graph};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::args::RelationsArgs;
 use crate::emit;
@@ -42,23 +42,49 @@ pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Resu
             ),
         );
     }
-    let told: Vec<NodeWire> = found
-        .iter()
-        .map(|&id| NodeWire::of(&graph, id, args))
-        .collect();
+    let symbols = Symbols {
+        graph: &graph,
+        ids: &found,
+        args,
+    };
     if args.json {
-        return emit::json(&Wire { symbols: told });
+        return emit::json(&Wire { symbols });
     }
-    let mut text = String::new();
-    for node in &told {
+    for node in symbols.nodes() {
+        if cancel.is_cancelled() {
+            return Err(Failure::cancelled());
+        }
+        let mut text = String::new();
         node.write(&mut text);
+        emit::text(&text)?;
     }
-    emit::text(&text)
+    Ok(())
 }
 
 #[derive(Serialize)]
-struct Wire {
-    symbols: Vec<NodeWire>,
+struct Wire<'g> {
+    symbols: Symbols<'g>,
+}
+
+/// The symbols of the name. Each may reach all symbols there are, so that only one at a time is in
+/// memory with what it reaches.
+struct Symbols<'g> {
+    graph: &'g Graph<'g>,
+    ids: &'g [usize],
+    args: &'g RelationsArgs,
+}
+
+impl Symbols<'_> {
+    fn nodes(&self) -> impl Iterator<Item = NodeWire> {
+        let ids = self.ids.iter();
+        ids.map(|&id| NodeWire::of(self.graph, id, self.args))
+    }
+}
+
+impl Serialize for Symbols<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.nodes())
+    }
 }
 
 #[derive(Serialize)]

@@ -444,6 +444,22 @@ fn many_small_files_are_no_matter() {
 }
 
 #[test]
+fn names_of_many_symbols_that_reach_all_others_are_no_matter() {
+    let tree = Tree::new();
+    let plain = tree.run(&["relations", "plain_function"]).peak;
+    let same = "fn same() {}\n".repeat(400);
+    let others: String = (0..2_000).map(|it| format!("fn f{it}() {{}}\n")).collect();
+    tree.root.write("many.rs", same + &others);
+    for format in [&[][..], &["--json"]] {
+        let ended = tree.run(&[&["relations", "same", "--depth", "2"], format].concat());
+        assert_eq!(ended.code, Some(0), "{format:?}");
+        assert_eq!(ended.said.matches("f1999").count(), 400, "{format:?}");
+        let grown = ended.peak.saturating_sub(plain);
+        assert!(grown < MOST_GROWTH, "{format:?}: {grown} KiB more");
+    }
+}
+
+#[test]
 fn ignore_files_that_are_none_are_named() {
     let told = ["put a plain file in its place"; 4];
     for name in [".gitignore", ".ignore", ".ctxignore"] {
