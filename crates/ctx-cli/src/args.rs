@@ -291,8 +291,7 @@ pub(crate) struct AssembleArgs {
 /// Whether secrets are shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SecretFlags {
-    /// Show secrets unmasked, and files of keys and settings; hidden ones, such as .env, if they are
-    /// named
+    /// Show secrets unmasked, and files of keys and settings; hidden ones, such as .env, if named
     #[arg(long)]
     keep_secrets: bool,
 }
