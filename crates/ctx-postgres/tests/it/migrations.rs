@@ -18,7 +18,7 @@ async fn migrating_twice_is_migrating_once() {
         .await
         .unwrap();
     let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, (1..=20).collect::<Vec<i32>>());
+    assert_eq!(versions, (1..=21).collect::<Vec<i32>>());
 }
 
 #[tokio::test]
