@@ -121,19 +121,17 @@ impl OwnedStore {
         }
         let known: Vec<&[u8]> = known.iter().map(<[u8; 32]>::as_slice).collect();
         // How long a text is, is known without it.
-        let sql = "SELECT path, hash, CASE WHEN before < $4 THEN content END, CASE WHEN before < $4 THEN outline END,
-                       before >= $4
+        let sql = "SELECT path, hash, CASE WHEN is_sent THEN content END, CASE WHEN is_sent THEN outline END,
+                       NOT (is_known OR is_sent)
                    FROM (
-                       SELECT path, hash, content, outline, sum(bytes) OVER (ORDER BY path) - bytes AS before
+                       SELECT *, NOT is_known AND sum(bytes) OVER (ORDER BY path) - bytes < $4 AS is_sent
                        FROM (
-                           SELECT *, octet_length(content) + coalesce(octet_length(outline), 0) AS bytes
-                           FROM ctx.files WHERE owner = $1 AND path = ANY ($2) AND hash <> ALL ($3)
-                       ) unknown
-                   ) sent
-                   UNION ALL
-                   SELECT path, hash, NULL, NULL, false
-                   FROM ctx.files WHERE owner = $1 AND path = ANY ($2) AND hash = ANY ($3)
-                   ORDER BY path";
+                           SELECT path, hash, content, outline, hash = ANY ($3) AS is_known,
+                               CASE WHEN hash = ANY ($3) THEN 0
+                               ELSE octet_length(content) + coalesce(octet_length(outline), 0) END AS bytes
+                           FROM ctx.files WHERE owner = $1 AND path = ANY ($2)
+                       ) found
+                   ) files ORDER BY path";
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &paths, &known, &SENT_BYTES];
         let rows = self.read("read files", sql, &values).await?;
         let text = |row: &Row| StoredText {
