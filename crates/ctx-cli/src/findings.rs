@@ -74,6 +74,7 @@ struct Asked<'a> {
     phrases: &'a [String],
     options: &'a [String],
     terms_left_out: usize,
+    frames_left_out: usize,
     bytes_left_out: usize,
 }
 
@@ -340,6 +341,7 @@ impl<'a> Asked<'a> {
             phrases: &query.mentions.phrases,
             options: &query.mentions.options,
             terms_left_out: query.terms_left_out,
+            frames_left_out: query.frames_left_out,
             bytes_left_out: query.bytes_left_out,
         }
     }

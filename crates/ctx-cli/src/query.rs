@@ -221,6 +221,12 @@ fn check(question: &str) -> Result<(), Failure> {
             emit::grouped(read as u64),
         ));
     }
+    if query.frames_left_out > 0 {
+        report::warning(&format!(
+            "the stack traces are too long: {} calls between the first and the last are ignored",
+            emit::grouped(query.frames_left_out as u64),
+        ));
+    }
     if !query.is_empty() {
         return Ok(());
     }

@@ -37,7 +37,9 @@ pub use keywords::{Keywords, chunk_names};
 pub use mentions::{FileMention, file_before_text, lines_beside};
 pub use names::Name;
 pub use project::FRONT_FILES;
-pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Mentions, Query, Region, Term};
+pub use query::{
+    MOST_BYTES, MOST_FRAMES, MOST_MENTIONS, MOST_TERMS, Mentions, Query, Region, Term,
+};
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{

@@ -1,6 +1,6 @@
 //! Takes a question apart: what it asks for and mentions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::failures::Failures;
@@ -13,8 +13,8 @@ use crate::mentions::{
 use crate::names::{Name, may_be_name, names_in, option_of};
 use crate::runners::{Failed, failed};
 use crate::traces::{
-    Frame, Traced, function_before_location, is_call, is_location_of_call, is_of_path_alone,
-    message_after_call, panic_message, recovered_function, traced,
+    Frame, Traced, function_before_location, is_call, is_call_of_ruby, is_location_of_call,
+    is_of_path_alone, message_after_call, panic_message, recovered_function, traced,
 };
 use crate::versions::{Listing, listing};
 use crate::words::{Analyzer, Part, composed, is_of_word, says_nothing};
@@ -23,8 +23,11 @@ use crate::words::{Analyzer, Part, composed, is_of_word, says_nothing};
 pub const MOST_BYTES: usize = 256 << 10;
 /// The most terms that are kept, the heaviest ones.
 pub const MOST_TERMS: usize = 128;
-/// The most names, files, frames and phrases that are kept, the first of each.
+/// The most names, files and phrases that are kept, the first of each.
 pub const MOST_MENTIONS: usize = 128;
+/// The most calls of stack traces that are kept: half of them the first, half the last. A trace
+/// begins or ends with the call that failed, depending on the language.
+pub const MOST_FRAMES: usize = 48;
 
 /// The most words of a question of one line that counts as typed spontaneously.
 const FEW_WORDS: usize = 24;
@@ -119,7 +122,7 @@ impl Term {
 }
 
 /// What a question names. Each list has its items once, in the order of the question, and at most
-/// [`MOST_MENTIONS`] of them.
+/// [`MOST_MENTIONS`] of them; of calls, at most [`MOST_FRAMES`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Mentions {
@@ -189,6 +192,8 @@ pub struct Query {
     pub code: Vec<String>,
     /// The number of terms beyond the limit.
     pub terms_left_out: usize,
+    /// The number of calls of stack traces beyond the limit, between the first and the last ones.
+    pub frames_left_out: usize,
     /// The number of bytes beyond the limit.
     pub bytes_left_out: usize,
     /// The names, without extensions, of the files that answer a question about the project, if it
@@ -653,6 +658,15 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
+/// Reduces `list` to its first and last items, at most `most` in all. Returns the number of those
+/// dropped between them.
+fn drop_middle<T>(list: &mut Vec<T>, most: usize) -> usize {
+    let dropped = list.len().saturating_sub(most);
+    let first = list.len().min(most) / 2;
+    list.drain(first..first + dropped);
+    dropped
+}
+
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -662,6 +676,8 @@ struct Reader {
     query: Query,
     analyzer: Analyzer,
     weights: BTreeMap<String, f64>,
+    /// The calls that are known.
+    frames: BTreeSet<Frame>,
     /// Whether it is a typed question.
     is_typed: bool,
     /// The stop words of its language.
@@ -699,7 +715,7 @@ impl Reader {
         let region = self.about(line, region);
         // Text and code alternate between backticks; an unclosed backtick is text.
         let mut pieces: Vec<&str> = line.split('`').collect();
-        if pieces.len().is_multiple_of(2) || panic.is_some() {
+        if pieces.len().is_multiple_of(2) || panic.is_some() || is_call_of_ruby(line) {
             pieces = vec![line];
         }
         if pieces.len() == 1 {
@@ -790,7 +806,7 @@ impl Reader {
         if let Some(mut frame) = self.recovered.take() {
             let function = recovered_function(line);
             frame.function = function.map(str::to_owned);
-            keep(&mut self.query.mentions.frames, frame);
+            self.keep_frame(frame);
             if function.is_some() {
                 return self.says(line, Region::Trace);
             }
@@ -849,7 +865,15 @@ impl Reader {
             }
             None => self.says(line, Region::Trace),
         }
-        keep(&mut self.query.mentions.frames, frame);
+        self.keep_frame(frame);
+    }
+
+    /// Keeps `frame`, if it is new. [`Reader::finish`] drops those beyond the limit, as the last
+    /// ones are not known before.
+    fn keep_frame(&mut self, frame: Frame) {
+        if self.frames.insert(frame.clone()) {
+            self.query.mentions.frames.push(frame);
+        }
     }
 
     /// Keeps the test that `line` of a runner reports as failed; whether it reports one. A title of
@@ -1024,11 +1048,12 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Query {
-        let mut query = self.query;
-        if let Some(frame) = self.recovered {
-            keep(&mut query.mentions.frames, frame);
+    fn finish(mut self) -> Query {
+        if let Some(frame) = self.recovered.take() {
+            self.keep_frame(frame);
         }
+        let mut query = self.query;
+        query.frames_left_out = drop_middle(&mut query.mentions.frames, MOST_FRAMES);
         let (terms, left_out) = heaviest(self.weights);
         query.terms = terms;
         query.terms_left_out = left_out;

@@ -3,7 +3,7 @@
 use crate::mentions::{leading_number, whole_number, with_line, without_drive};
 
 /// One call of a stack trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Frame {
     /// The path of the file, if given.
@@ -186,6 +186,12 @@ fn ruby(text: &str) -> Option<Frame> {
         line: Some(line),
         function: Some(name.to_owned()),
     })
+}
+
+/// Whether `line` is a call of Ruby, which until 3.4 quoted names by a backtick and an apostrophe,
+/// in messages, too.
+pub(crate) fn is_call_of_ruby(line: &str) -> bool {
+    line.len() <= MOST_FRAME_BYTES && ruby(line.trim()).is_some()
 }
 
 /// The rest of a line after its call: the error message that Ruby appends to the first call.

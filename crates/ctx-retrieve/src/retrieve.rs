@@ -77,8 +77,8 @@ pub struct Retrieved {
     pub reports: Vec<Report>,
     /// The number of matching parts beyond the limit, below the least score, or of another kind.
     pub left_out: usize,
-    /// For the first calls of stack traces, in the order of [`ctx_rank::Mentions::frames`], the
-    /// parts that each may refer to. Empty if the strategy `places` was not used.
+    /// For each call of stack traces, in the order of [`ctx_rank::Mentions::frames`], the parts
+    /// that it may refer to. Empty if the strategy `places` was not used.
     pub traced: Vec<Vec<Arc<Part>>>,
     /// The lines that the question names, by file: those of mentioned files, and of calls that were
     /// found where the trace says. For a line that no part holds, the nearest ones of the parts

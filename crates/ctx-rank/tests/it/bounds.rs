@@ -1,6 +1,6 @@
 //! Questions that are too long, or adversarial.
 
-use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Snippets};
+use ctx_rank::{Corpus, MOST_BYTES, MOST_FRAMES, MOST_MENTIONS, MOST_TERMS, Query, Snippets};
 use ctx_testkit::laws::linear;
 
 #[test]
@@ -45,11 +45,29 @@ fn mentions_are_bounded() {
     let counts = [
         query.mentions.names.len(),
         query.mentions.files.len(),
-        query.mentions.frames.len(),
         query.mentions.phrases.len(),
         query.code.len(),
     ];
-    assert_eq!(counts, [MOST_MENTIONS; 5]);
+    assert_eq!(counts, [MOST_MENTIONS; 4]);
+    assert_eq!(query.mentions.frames.len(), MOST_FRAMES);
+}
+
+#[test]
+fn the_first_and_the_last_calls_are_kept_and_the_others_counted() {
+    let call = |n: usize| format!("  File \"b{n}.py\", line 3, in f\n");
+    let trace = |calls: usize| (0..calls).map(call).collect::<String>();
+    // Calls that are known count once.
+    let text = format!("It fails\n{}{}", trace(200), trace(200));
+    let query = Query::analyse(&text);
+    let paths = query.mentions.frames.iter().map(|it| it.path.clone());
+    let kept = (0..MOST_FRAMES / 2).chain(200 - MOST_FRAMES / 2..200);
+    let kept: Vec<_> = kept.map(|n| Some(format!("b{n}.py"))).collect();
+    assert_eq!(paths.collect::<Vec<_>>(), kept);
+    assert_eq!(query.frames_left_out, 200 - MOST_FRAMES);
+
+    let query = Query::analyse(&format!("It fails\n{}", trace(MOST_FRAMES)));
+    assert_eq!(query.mentions.frames.len(), MOST_FRAMES);
+    assert_eq!(query.frames_left_out, 0);
 }
 
 #[test]

@@ -929,6 +929,21 @@ fn frames_of_ruby() {
 }
 
 #[test]
+fn a_call_of_ruby_with_a_message_in_backticks_is_one_line() {
+    let line = "app/models/user.rb:42:in `name': undefined method `upcase' for nil:NilClass (NoMethodError)";
+    for report in [
+        line.to_owned(),
+        format!("It fails\n\n{line}\n\tfrom app/main.rb:7:in `<main>'\n"),
+    ] {
+        assert_eq!(frames(&report)[0], "app/models/user.rb:42 name");
+        let query = Query::analyse(&report);
+        assert!(query.mentions.files.is_empty() && query.mentions.phrases.is_empty());
+        assert_eq!(names_of(&query)[0], "name");
+        assert!(weight(&query, "upcas") > 0.0);
+    }
+}
+
+#[test]
 fn the_message_of_a_ruby_error_is_asked_for() {
     let line = "lib/pool.rb:42:in 'Pool#take': connection refused upstream (RuntimeError)";
     for text in [

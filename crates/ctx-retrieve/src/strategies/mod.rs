@@ -37,7 +37,7 @@ const WIDE: usize = 400;
 const NAMES: usize = 48;
 /// A name with more definitions than this means none of them in particular.
 const MOST_DEFINITIONS: usize = 40;
-/// The most mentions that are looked up.
+/// The most mentions of files that are looked up.
 const MENTIONS: usize = 48;
 /// A path suffix that more files have than this means none of them.
 const MOST_FILES: usize = 4;

@@ -15,7 +15,7 @@ use crate::ports::{FileSearch, Hit, Part, PartQuery, PortResult};
 /// What the mentions of a question are found to be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
-    /// For each frame that is looked up, the parts that it may refer to.
+    /// For each frame, the parts that it may refer to.
     pub(crate) traced: Vec<Vec<Arc<Part>>>,
     /// The mentioned lines, or the nearest that a part has, by file.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
@@ -84,7 +84,7 @@ async fn written(
     named: &OnceLock<Named>,
 ) -> PortResult<Vec<Hit>> {
     let mentions = &query.mentions.files[..query.mentions.files.len().min(MENTIONS)];
-    let frames = &query.mentions.frames[..query.mentions.frames.len().min(MENTIONS)];
+    let frames = &query.mentions.frames;
     let of_mentions = mentions.iter().map(|it| &it.path);
     let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
     let paths = unique(of_mentions.chain(of_frames));
@@ -141,7 +141,7 @@ async fn written(
     let beyond = mentions.iter().filter_map(|it| told.beyond(it, longest));
     let mut missed: Vec<Warning> = beyond.collect();
     if lines.is_empty() && traced.iter().all(Vec::is_empty) {
-        missed.extend(no_call(frames));
+        missed.extend(no_call(query));
     }
     // Set once per question.
     let _ = named.set(Named {
@@ -357,17 +357,19 @@ fn nearest_line(part: &Part, line: u32) -> u32 {
     line.clamp(part.span.start(), part.span.end())
 }
 
-/// The warning if none of `frames` is found and there are any.
-fn no_call(frames: &[Frame]) -> Option<Warning> {
-    let told = frames
-        .iter()
-        .filter_map(|it| it.path.as_ref().or(it.function.as_ref()));
-    let told = unique(told);
+/// The warning if no call of `query` is found and it has any.
+fn no_call(query: &Query) -> Option<Warning> {
+    let frames = query.mentions.frames.iter();
+    let told = unique(frames.filter_map(|it| it.path.as_ref().or(it.function.as_ref())));
     if told.is_empty() {
         return None;
     }
+    let others = match query.frames_left_out {
+        0 => String::new(),
+        count => format!("; {count} calls between the first and the last were not looked up"),
+    };
     let detail = format!(
-        "no call of the stack trace is found here: {}",
+        "no call of the stack trace is found here: {}{others}",
         join_first(&told, MOST_NAMED)
     );
     Some(Warning::new(WarningCode::NoSuchCall, detail))
@@ -531,8 +533,8 @@ fn ends(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The last name in a function: `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, skipping anonymous
-/// parts: `f.func1.2` of Go, `f::{{closure}}` of Rust. `None` if it is in angle brackets:
-/// `<module>`, `C.<init>`, `f.<locals>.<lambda>`.
+/// parts: `f.func1.2` of Go, `f::{{closure}}` of Rust; without its types (`f[T]` of .NET). `None`
+/// if it is in angle brackets: `<module>`, `C.<init>`, `f.<locals>.<lambda>`.
 fn last_name(function: &str) -> Option<String> {
     let is_nameless = |it: &str| {
         let number = it.strip_prefix("func").unwrap_or(it);
@@ -545,13 +547,22 @@ fn last_name(function: &str) -> Option<String> {
     if last.starts_with('<') {
         return None;
     }
-    Some(parts.find(|it| !is_nameless(it)).unwrap_or(last).to_owned())
+    let name = parts.find(|it| !is_nameless(it)).unwrap_or(last);
+    Some(without_types(name).to_owned())
 }
 
-/// What is before the last name in `function`: `Pool` of `Acme.Pool.Take`.
+/// What is before the last name in `function`: `Pool` of `Acme.Pool.Take`, also if it is generic
+/// (``Acme.Pool`1.Take``) or nested (`Acme.Outer+Pool.Take`).
 fn qualifier(function: &str) -> Option<String> {
     let (within, _) = function.rsplit_once('.')?;
-    within.rsplit('.').next().map(str::to_owned)
+    let last = within.rsplit(['.', '+']).next();
+    last.map(|it| without_types(it).to_owned())
+}
+
+/// `name` without its parameters of types, as .NET writes them: `f[T]`, ``Pool`1``. `[]` is a name.
+fn without_types(name: &str) -> &str {
+    let bare = name.split(['[', '`']).next();
+    bare.filter(|it| !it.is_empty()).unwrap_or(name)
 }
 
 /// The files that each of `paths`, from another machine, may refer to: those with the longest

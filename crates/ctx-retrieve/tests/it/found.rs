@@ -633,7 +633,11 @@ async fn a_call_without_a_file_is_found_by_its_name_and_type() {
     for (frame, is_found) in [
         ("./server(take+0x1d)[0x55d0]", true),
         ("   at Acme.Pool.take(Int32 n)", true),
+        ("   at Acme.Pool`1.take(Int32 n)", true),
+        ("   at Acme.Outer+Pool.take(Int32 n)", true),
+        ("   at Acme.Pool.take[T](T item)", true),
         ("   at Acme.Other.take(Int32 n)", false),
+        ("   at Acme.Pool+Other.take(Int32 n)", false),
     ] {
         let report = format!("It broke\n\n{frame}\n");
         let retrieved = ask(store(), &report, &options).await;
@@ -661,6 +665,28 @@ async fn that_no_call_of_a_trace_is_found_is_told_once() {
     let named = format!("{report}\nsee src/proxy.py:41\n");
     assert!(details(&ask(library(), &named, &options()).await).is_empty());
     assert!(details(&ask(library(), "it fails", &options()).await).is_empty());
+}
+
+#[tokio::test]
+async fn the_last_call_of_a_long_trace_is_looked_up() {
+    let call = |at: usize| format!("  File \"/venv/lib/f{at}.py\", line 3, in gone\n");
+    let calls = (0..200).map(call).collect::<String>();
+    let crash = "  File \"/home/me/src/proxy.py\", line 41, in tunnel\n";
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let report = format!("It fails\n{calls}{crash}ValueError: why\n");
+    let retrieved = ask(library(), &report, &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+    assert_eq!(retrieved.traced.last().map(Vec::len), Some(1));
+    assert!(retrieved.warnings.is_empty());
+    // Of a trace without such a call it is told that some were not looked up.
+    let report = format!("It fails\n{calls}ValueError: why\n");
+    let retrieved = ask(library(), &report, &options).await;
+    assert_eq!(
+        retrieved.warnings[0].detail,
+        "no call of the stack trace is found here: /venv/lib/f0.py, /venv/lib/f1.py, \
+         /venv/lib/f2.py and 45 more; 152 calls between the first and the last were not looked up"
+    );
 }
 
 #[tokio::test]
