@@ -1114,7 +1114,8 @@ fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
     (terms, left_out)
 }
 
-/// Whether a heading or a label announces versions, machines or settings.
+/// Whether a heading or a label announces versions, machines or settings. A word with a dot or a
+/// backslash in it, or a slash before it, is a name of code or a path: `System.IO.IOException`.
 fn is_about_setting(text: &str) -> bool {
     const WORDS: [&str; 13] = [
         "environment",
@@ -1132,8 +1133,13 @@ fn is_about_setting(text: &str) -> bool {
         "desktop",
     ];
     let lower = text.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| WORDS.contains(&word))
+    let is_around = |c: char| !c.is_alphanumeric() && c != '/';
+    let words = lower
+        .split_whitespace()
+        .map(|it| it.trim_matches(is_around));
+    let plain = words.filter(|it| !it.contains(['.', '\\']) && !it.starts_with('/'));
+    let mut parts = plain.flat_map(|it| it.split(|c: char| !c.is_alphanumeric()));
+    parts.any(|it| WORDS.contains(&it))
 }
 
 /// The texts between double quotation marks in `line`.

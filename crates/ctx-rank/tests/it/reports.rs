@@ -1296,6 +1296,22 @@ fn settings_weigh_less_than_text() {
         let prose = weight(&Query::analyse("title\nzlib"), "zlib");
         assert!(0.0 < setting && setting < prose, "{text}");
     }
+    // Names of code and paths have such words in them.
+    for text in [
+        "title\nSystem.InvalidOperationException: zlib",
+        "title\nextensions/git/src/api.ts:12:5 - error TS2345: zlib",
+        "title\nsrc/version.rs:3:5: error: zlib",
+        "title\nos.listdir: zlib",
+        "title\n/usr/bin/python: zlib",
+        "title\nSystem.IO.Pipes:\nzlib",
+    ] {
+        let prose = weight(&Query::analyse("title\nzlib"), "zlib");
+        assert_eq!(weight(&Query::analyse(text), "zlib"), prose, "{text}");
+    }
+    for text in ["title\nOS/Arch: zlib", "title\n- **OS**: zlib"] {
+        let prose = weight(&Query::analyse("title\nzlib"), "zlib");
+        assert!(weight(&Query::analyse(text), "zlib") < prose, "{text}");
+    }
     // The next heading ends it.
     let text = "title\n## Environment\nzlib\n## What happens\nproxy";
     let query = Query::analyse(text);
