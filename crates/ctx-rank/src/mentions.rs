@@ -57,15 +57,57 @@ const NAMED: &[&str] = &[
     "cjs", "csv", "cts", "jsonl", "kts", "mts", "ndjson", "sass", "tsv",
 ];
 
+/// Extensions of files that questions name by a line of them; without one, such a word is mostly
+/// something else. None of them is also a top-level domain: `example.org:443` is no line. Sorted.
+const LINED: &[&str] = &[
+    "asciidoc", "bats", "clj", "cljs", "cmake", "csx", "erl", "fs", "gemspec", "graphql", "groovy",
+    "htm", "hxx", "inl", "ipp", "jl", "jsonc", "less", "log", "markdown", "nix", "phtml", "rake",
+    "sbt", "sol", "zon", "zsh",
+];
+
+/// Names without an extension, in lower case, of files that tools report lines of.
+const BARE: &[&str] = &[
+    "brewfile",
+    "containerfile",
+    "dockerfile",
+    "gemfile",
+    "jenkinsfile",
+    "justfile",
+    "makefile",
+    "podfile",
+    "procfile",
+    "rakefile",
+    "vagrantfile",
+];
+
+/// Whether questions name files with this `extension`, in lower case; `has_line` if a line follows.
+pub(crate) fn is_named(extension: &str, has_line: bool) -> bool {
+    is_written(extension)
+        || NAMED.binary_search(&extension).is_ok()
+        || has_line && LINED.binary_search(&extension).is_ok()
+}
+
 /// Whether files with this `extension`, in lower case, are written by hand.
 pub(crate) fn is_written(extension: &str) -> bool {
     EXTENSIONS.binary_search(&extension).is_ok()
 }
 
-/// The file that `word` names, by a known extension. A link to a file on a code host names that
-/// file. A leading `@`, by which agents and editors mark files, is dropped.
+/// The file that `word` names, by a known extension or, with a line, a known name. A link to a file
+/// on a code host names that file. A leading `@`, by which agents and editors mark files, is
+/// dropped.
 pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
-    let word = word
+    mention_with(word, "")
+}
+
+/// Like [`mention_of`], for one of the [words of a line](words_in): names below a folder may have
+/// brackets and `$` in them, as routes of web frameworks do.
+fn mention_in_line(word: &str) -> Option<FileMention> {
+    mention_with(word, "[]()=$")
+}
+
+/// The file that `word` names; names below a folder may have `signs` in them.
+fn mention_with(word: &str, signs: &str) -> Option<FileMention> {
+    let word = before_text(word)
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches('*');
     let (word, is_link) = match word.split_once("://") {
@@ -81,19 +123,20 @@ pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
     let path = path.strip_prefix('@').unwrap_or(&path);
     let path = path.trim_start_matches("./").trim_start_matches("../");
     let name = path.rsplit('/').next().unwrap_or(path);
-    let (stem, extension) = name.rsplit_once('.')?;
-    let extension = extension.to_lowercase();
-    // Reports name logs that are elsewhere, but seldom a line of one.
-    let is_line_of_log = extension == "log" && lines.is_some();
-    let is_known =
-        is_written(&extension) || NAMED.binary_search(&&*extension).is_ok() || is_line_of_log;
+    let (stem, is_known) = match name.rsplit_once('.') {
+        // Reports name logs that are elsewhere, but seldom a line of one.
+        Some((stem, it)) => (stem, is_named(&it.to_lowercase(), lines.is_some())),
+        None => (name, lines.is_some() && is_bare(name)),
+    };
     let is_name = |c: char| is_of_word(c) || "_-./+@~ ".contains(c);
+    let (first, below) = path.split_once('/').unwrap_or((path, ""));
     // `console.c` cannot be told from a file, and is taken for one; with a single letter before the
     // dot, as in `e.c`, it is not.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
     (is_path
         && !stem.is_empty()
-        && path.chars().all(is_name)
+        && first.chars().all(is_name)
+        && below.chars().all(|c| is_name(c) || signs.contains(c))
         && (is_link || !path.starts_with("//")))
     .then(|| FileMention {
         path: path.trim_start_matches('/').to_owned(),
@@ -101,6 +144,11 @@ pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
         end: lines.and_then(|it| it.1),
         name: None,
     })
+}
+
+/// Whether `name` is one of [`BARE`], in any case.
+fn is_bare(name: &str) -> bool {
+    BARE.iter().any(|it| it.eq_ignore_ascii_case(name))
 }
 
 /// The file and the definition in it that `word` names: `tests/a.py::TestA::test_b`, as pytest
@@ -139,10 +187,10 @@ pub(crate) fn mentions_among(word: &str) -> Vec<FileMention> {
         is_unspaced(c) || is_sign
     };
     if word.is_ascii() || !word.contains(is_of_other) {
-        return mention_of(word).into_iter().collect();
+        return mention_in_line(word).into_iter().collect();
     }
-    let pieces = word.split(is_of_other).filter_map(mention_of);
-    pieces.chain(mention_of(word)).collect()
+    let pieces = word.split(is_of_other).filter_map(mention_in_line);
+    pieces.chain(mention_in_line(word)).collect()
 }
 
 impl FileMention {
@@ -153,8 +201,8 @@ impl FileMention {
     }
 }
 
-/// The longest name that [`file_before_text`] looks for, in bytes: no path of a [`FileMention`] is
-/// longer, and lines may follow it.
+/// The longest name of a file that is looked for in a longer text, in bytes: no path of a
+/// [`FileMention`] is longer, and lines may follow it.
 const LONGEST_FILE: usize = 400 + "#L4294967295-L4294967295".len();
 
 /// The name of a file, with its lines, that `word` begins with, where text in a script without
@@ -182,13 +230,9 @@ pub fn file_before_text(word: &str) -> Option<&str> {
 /// The byte range in `piece` of the line numbers, with the sign before them, of the first file that
 /// has any.
 pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
-    let mut at = 0;
-    piece.split_inclusive(is_between).find_map(|word| {
-        let start = at;
-        at += word.len();
-        let word = word.strip_suffix(is_between).unwrap_or(word);
-        mention_of(word)?.line?;
-        let trimmed = word.trim_end_matches(['.', ':', '!', '?', '*']);
+    words_in(piece).find_map(|(start, word)| {
+        mention_in_line(word)?.line?;
+        let trimmed = before_text(word).trim_end_matches(['.', ':', '!', '?', '*']);
         let (path, _) = with_lines(trimmed);
         let lines = &trimmed[path.len()..];
         let end = lines.find(is_unspaced).unwrap_or(lines.len());
@@ -199,13 +243,9 @@ pub(crate) fn lines_in(piece: &str) -> Option<Range<usize>> {
 /// Where in `piece`, a word with what stands around it, the first file stands that it names with a
 /// line: `a.rs:3`, `a.ts(3,5)`.
 pub(crate) fn line_mention_in(piece: &str) -> Option<Range<usize>> {
-    let mut at = 0;
-    piece.split_inclusive(is_between).find_map(|word| {
-        let start = at;
-        at += word.len();
-        let word = word.strip_suffix(is_between).unwrap_or(word);
-        let mention = mention_of(word)?;
-        let end = start + word.len();
+    words_in(piece).find_map(|(start, word)| {
+        let mention = mention_in_line(word)?;
+        let end = start + before_text(word).len();
         if mention.line.is_some() {
             return Some(start..end);
         }
@@ -246,6 +286,48 @@ pub(crate) fn path_of_link(piece: &str) -> Option<String> {
 /// Whether `c` separates words of a line, and never belongs to the name of a file.
 pub(crate) fn is_between(c: char) -> bool {
     c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)
+}
+
+/// The words of `line`, each with its start. The path of a file in which names of folders or files
+/// are in brackets, as in the routes of web frameworks (`app/[slug]/page.tsx`), is one word.
+/// O(bytes).
+pub(crate) fn words_in(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        let rest = line.get(start..).filter(|it| !it.is_empty())?;
+        let word = &rest[..rest.find(is_between).unwrap_or(rest.len())];
+        let word = bracketed(rest, word.len()).unwrap_or(word);
+        at += word.len();
+        at += line[at..].chars().next().map_or(0, char::len_utf8);
+        Some((start, word))
+    })
+}
+
+/// The path of a file that `text` begins with, if there are names in brackets in it, the first of
+/// them at `at`.
+fn bracketed(text: &str, at: usize) -> Option<&str> {
+    let near = &text[..text.floor_char_boundary(LONGEST_FILE)];
+    let mut end = at;
+    while near.get(..end)?.ends_with(['/', '\\', ']', ')'])
+        && let Some(length) = name_in_brackets(&near[end..])
+    {
+        end += length;
+        end += near[end..].find(is_between).unwrap_or(near.len() - end);
+    }
+    let path = &near[..end];
+    (end > at && mention_in_line(path).is_some()).then_some(path)
+}
+
+/// The length of the name in brackets that `text` begins with: `[slug]`, `[[...path]]`, `(shop)`.
+fn name_in_brackets(text: &str) -> Option<usize> {
+    let (open, close) = [("[[", "]]"), ("[", "]"), ("(", ")")]
+        .into_iter()
+        .find(|it| text.starts_with(it.0))?;
+    let is_of_name = |c: char| is_of_word(c) || "_-.=$".contains(c);
+    let name = text[open.len()..].split(|c| !is_of_name(c)).next()?;
+    let length = open.len() + name.len();
+    (!name.is_empty() && text[length..].starts_with(close)).then_some(length + close.len())
 }
 
 /// `\a\b.rs` of `C:\a\b.rs`.
@@ -373,6 +455,7 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
         Some((_, address)) => linked(address)?.split(['?', '#']).next()?,
         None => word,
     };
+    let word = &word.replace('\\', "/");
     let path = word
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches(['*', '.', '/']);
@@ -394,7 +477,9 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
 /// `test_*.py` and `crates/*/Cargo.toml`. `*this.rs*` and `**this.rs` are emphasis in Markdown, not
 /// patterns.
 pub(crate) fn pattern_of(word: &str) -> Option<String> {
-    let pattern = word.trim_end_matches(['.', ':', '!', '?']);
+    // A backslash before a pattern is an escape for a shell.
+    let pattern = word.trim_start_matches('\\').replace('\\', "/");
+    let pattern = pattern.trim_end_matches(['.', ':', '!', '?']);
     let is_stressed = pattern.starts_with('*') && pattern.ends_with('*');
     let is_of_name = |c: char| is_of_word(c) || "_-.+@*".contains(c);
     let is_name = |it: &str| it == "**" || !it.contains("**") && it.chars().all(is_of_name);
@@ -443,6 +528,32 @@ fn with_lines(word: &str) -> (&str, Option<(u32, Option<u32>)>) {
     (rest, lines)
 }
 
+/// The place that `word` begins with, if text follows its colon at once, as `grep -n` and traces
+/// print it: `a.rs:202` of `a.rs:202:pub`, `a.cs` of `a.cs:line`, which .NET prints before the
+/// number. Otherwise `word`. O(bytes).
+pub(crate) fn before_text(word: &str) -> &str {
+    let dots = word.match_indices('.').map(|(at, _)| at);
+    let mut ends = dots.filter_map(|dot| {
+        let name = &word[dot + 1..];
+        let is_other = |c: char| !c.is_ascii_alphanumeric();
+        let (extension, mut rest) = name.split_at(name.find(is_other)?);
+        let is_file = || is_named(&extension.to_lowercase(), true);
+        if rest == ":line" {
+            return is_file().then_some(word.len() - rest.len());
+        }
+        let mut is_line = false;
+        while let Some(number) = rest.strip_prefix(':')
+            && number.starts_with(|c: char| c.is_ascii_digit())
+        {
+            rest = behind_digits(number);
+            is_line = true;
+        }
+        let is_text = is_line && rest.len() > 1 && rest.starts_with(':');
+        (is_text && is_file()).then_some(word.len() - rest.len())
+    });
+    ends.next().map_or(word, |end| &word[..end])
+}
+
 /// The line at the start of `text`, and the last line of a range that is not reversed: `12-40`,
 /// `12-L40`, `12C5-L40C9`.
 fn leading_lines(text: &str) -> Option<(u32, Option<u32>)> {
@@ -471,6 +582,6 @@ mod tests {
 
     #[test]
     fn extensions_are_sorted() {
-        assert!(EXTENSIONS.is_sorted() && NAMED.is_sorted());
+        assert!([EXTENSIONS, NAMED, LINED].iter().all(|it| it.is_sorted()));
     }
 }

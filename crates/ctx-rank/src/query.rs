@@ -7,8 +7,8 @@ use crate::failures::Failures;
 use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    FileMention, definition_of, folder_of, is_between, line_mention_in, lines_beside, lines_in,
-    may_be_file_name, mention_of, mentions_among, path_of_link, pattern_of,
+    FileMention, before_text, definition_of, folder_of, is_between, line_mention_in, lines_beside,
+    lines_in, may_be_file_name, mention_of, mentions_among, path_of_link, pattern_of, words_in,
 };
 use crate::names::{Name, may_be_name, names_in, option_of};
 use crate::runners::{Failed, failed};
@@ -917,11 +917,8 @@ impl Reader {
         let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
         let line = without_label(line);
         let line = line.as_ref();
-        let mut at = 0;
-        for word in line.split_inclusive(is_between) {
-            let start = at;
-            at += word.len();
-            let word = word.strip_suffix(is_between).unwrap_or(word);
+        for (start, word) in words_in(line) {
+            let word = before_text(word);
             let pattern = pattern_of(word).filter(|_| self.is_typed && is_text);
             let is_pattern = pattern.is_some();
             if let Some(pattern) = pattern {
@@ -951,6 +948,8 @@ impl Reader {
             }
             if !names_file
                 && is_text
+                // Reports have more names and escapes with backslashes than folders.
+                && (self.is_typed || !word.contains('\\'))
                 && let Some(folder) = folder_of(word)
             {
                 // The folder itself may have this name: `@scope/package`.

@@ -480,6 +480,79 @@ fn a_file_may_be_named_with_a_sign_before_it() {
 }
 
 #[test]
+fn text_may_follow_the_line_of_a_file_at_once() {
+    for (text, expected) in [
+        (
+            "crates/ctx-rank/src/query.rs:202:pub fn analyse(text: &str) -> Query {",
+            ("crates/ctx-rank/src/query.rs", 202),
+        ),
+        ("src/a.py:12:def foo():", ("src/a.py", 12)),
+        ("src/a.py:12:5:def foo():", ("src/a.py", 12)),
+        ("error at app/x.rb:42:in 'f'", ("app/x.rb", 42)),
+        (
+            "X: bad at Pool.Take() in C:\\src\\Pool.cs:line 42",
+            ("src/Pool.cs", 42),
+        ),
+        (
+            "https://github.com/o/r/blob/main/src/a.py:12:def",
+            ("src/a.py", 12),
+        ),
+    ] {
+        files(text, &[expected]);
+        files(&format!("It fails\n```\n{text}\n```\n"), &[expected]);
+    }
+    // What follows is text like any other, and the words of the place are those of one.
+    let query = Query::analyse("It fails\n\nsrc/widget.py:1400:gadget");
+    assert!(weight(&query, "widget") < weight(&query, "gadget"));
+    let query = Query::analyse("src/widget.py:1400:gadget");
+    assert!(weight(&query, "1400") == 0.0 && weight(&query, "gadget") > 0.0);
+    for none in [
+        "example.com:443:x",
+        "12:30:in",
+        "localhost:8080:x",
+        "https://git.example.rs:3000/o/r",
+    ] {
+        files(none, &[]);
+    }
+    files("src/a.py:line", &[("src/a.py", 0)]);
+}
+
+#[test]
+fn names_in_brackets_belong_to_the_path_of_a_route() {
+    for (text, expected) in [
+        (
+            "why does app/blog/[slug]/page.tsx:12 fail",
+            ("app/blog/[slug]/page.tsx", 12),
+        ),
+        (
+            "see (app/(shop)/[[...path]]/page.tsx).",
+            ("app/(shop)/[[...path]]/page.tsx", 0),
+        ),
+        (
+            "app/(.)(.)photo/[id].tsx(12,5): error TS2345: no",
+            ("app/(.)(.)photo/[id].tsx", 12),
+        ),
+        (
+            "src/routes/[id=integer]/+page.svelte, line 3",
+            ("src/routes/[id=integer]/+page.svelte", 3),
+        ),
+        ("`app/routes/$id.tsx:12`", ("app/routes/$id.tsx", 12)),
+        ("app\\[slug]\\page.tsx:12", ("app/[slug]/page.tsx", 12)),
+        // Links and calls.
+        ("[x](docs/guide.md#L5)", ("docs/guide.md", 5)),
+        ("[docs/guide.md](docs/guide.md)", ("docs/guide.md", 0)),
+        ("open(src/a.rs)", ("src/a.rs", 0)),
+        ("/(src/a.rs)", ("src/a.rs", 0)),
+    ] {
+        files(text, &[expected]);
+        files(&format!("It fails\n\n{text}\n"), &[expected]);
+    }
+    for none in ["$a.tsx", "a[0].tsx", "a/[b]", "a/[b](c)"] {
+        files(none, &[]);
+    }
+}
+
+#[test]
 fn several_lines_of_a_file_are_named_by_the_first_and_the_last() {
     for (text, expected) in [
         ("src/a.rs:10-500", (10, Some(500))),
@@ -769,6 +842,18 @@ fn folders_are_paths_of_two_names_or_with_a_slash_behind() {
 }
 
 #[test]
+fn folders_and_patterns_may_be_written_as_windows_does() {
+    let folders = |text: &str| Query::analyse(text).mentions.folders;
+    assert_eq!(folders("what is in src\\handlers\\"), ["src/handlers"]);
+    assert_eq!(folders("what does src\\handlers do"), ["src/handlers"]);
+    // In reports these are mostly names of classes and escapes.
+    assert!(folders("It fails\n\nApp\\Models of a\\nb").is_empty());
+    let patterns = |text: &str| Query::analyse(text).mentions.patterns;
+    assert_eq!(patterns("which src\\*.cs are there"), ["src/*.cs"]);
+    assert_eq!(patterns("find \\*.cs"), ["*.cs"]);
+}
+
+#[test]
 fn files_may_be_named_without_an_extension() {
     for (text, expected) in [
         ("README", &["README"][..]),
@@ -1014,6 +1099,22 @@ fn lines_of_modules_tables_and_logs_are_mentions() {
     );
     files("Events.JSONL#L7", &[("Events.JSONL", 7)]);
     files("what failed at server.log:13001", &[("server.log", 13_001)]);
+    files("lib/tasks/db.rake:9", &[("lib/tasks/db.rake", 9)]);
+    files("src/core.clj:12:5", &[("src/core.clj", 12)]);
+    files("Makefile:30: *** missing separator", &[("Makefile", 30)]);
+    files("docker/Dockerfile:12", &[("docker/Dockerfile", 12)]);
+    // A host and its port, a time, and words of code are none.
+    for none in [
+        "localhost:8080",
+        "example.com:443",
+        "www.example.org:443",
+        "10.0.0.1:80",
+        "12:30",
+        "foo.bar:3",
+        "core.clj and Makefile",
+    ] {
+        files(none, &[]);
+    }
     // Only a line of a log is asked for.
     files("the whole output is in /tmp/build-325.log", &[]);
     files("console.log and this.catalog:3", &[]);
