@@ -88,7 +88,14 @@ async fn written(
     let of_mentions = mentions.iter().map(|it| &it.path);
     let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
     let paths = unique(of_mentions.chain(of_frames));
-    let files = files_at(search, &paths).await?;
+    // Reports mention files of other projects, but seldom lines of them; the name alone of a file
+    // is looked up by `called`.
+    let is_typed = query.typed.is_some();
+    let is_meant = |it: &&FileMention| it.is_part() || is_typed && it.path.contains('/');
+    let of_mentions = mentions.iter().filter(is_meant).map(|it| &it.path);
+    let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
+    let meant = of_mentions.chain(of_frames).collect();
+    let files = files_at(search, &paths, &meant).await?;
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
     let of_frame = |it: &Frame| Readings::of(it, it.path.as_ref().map_or(&[][..], at));
     let readings: Vec<Readings> = frames.iter().map(of_frame).collect();
@@ -115,7 +122,7 @@ async fn written(
         files: &files,
         parts: &parts,
         whole: BTreeMap::new(),
-        is_typed: query.typed.is_some(),
+        is_typed,
     };
     let unheld = readings.iter().zip(&mut found_in_files);
     let unheld: Vec<_> = unheld.filter(|it| it.1.is_empty()).collect();
@@ -566,12 +573,15 @@ fn without_types(name: &str) -> &str {
 }
 
 /// The files that each of `paths`, from another machine, may refer to: those with the longest
-/// common suffix.
+/// common suffix. If these are too many, one of the `meant` paths refers to the file at exactly
+/// that path.
 async fn files_at(
     search: &dyn FileSearch,
     paths: &[String],
+    meant: &BTreeSet<&String>,
 ) -> PortResult<BTreeMap<String, Vec<String>>> {
     let mut files = BTreeMap::new();
+    let mut exact: Vec<(String, String)> = Vec::new();
     let end = |path: &String| (path.clone(), path.trim_start_matches('/').to_owned());
     let mut open: Vec<(String, String)> = paths.iter().map(end).collect();
     while !open.is_empty() {
@@ -585,12 +595,22 @@ async fn files_at(
                     end.split_once('/')
                         .map(|(_, rest)| (path.clone(), rest.to_owned())),
                 ),
-                // A name that many files have means none of them.
-                found if found.len() > MOST_FILES => {}
+                // A name that many files have means none of them, but that of the whole path.
+                found if found.len() > MOST_FILES => {
+                    if meant.contains(path) && path.trim_start_matches("./") == end {
+                        exact.push((path.clone(), end.clone()));
+                    }
+                }
                 found => drop(files.insert(path.clone(), found.to_vec())),
             }
         }
         open = longer;
+    }
+    let ends: Vec<PartQuery> = exact.iter().map(|(_, end)| PartQuery::new(end)).collect();
+    if !ends.is_empty() {
+        let parts = of_each("files", &ends, search.parts_of(&ends, 1).await?)?;
+        let there = exact.into_iter().zip(parts).filter(|it| !it.1.is_empty());
+        files.extend(there.map(|((path, end), _)| (path, vec![end])));
     }
     Ok(files)
 }

@@ -1615,3 +1615,42 @@ async fn that_a_pattern_may_fit_more_files_is_told() {
     assert_eq!(told(110, asks_more).await, limited(many));
     assert_eq!(told(90, asks_more).await, []);
 }
+
+#[tokio::test]
+async fn of_a_path_that_many_files_end_with_the_whole_path_is_meant() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let store = |root: Option<&'static str>| {
+        let ends = root.map_or("src/lib.rs", |it| it);
+        let others = (0..9).map(|at| format!("crates/c{at}/{ends}"));
+        let others: Vec<String> = others.collect();
+        let parts = others.iter().map(String::as_str).chain(root);
+        let parts: Vec<_> = parts.map(|it| (it, 10, "lines", "", "pass")).collect();
+        Store::of(&parts)
+    };
+    for (question, root) in [
+        ("what does src/lib.rs:12 do", "src/lib.rs"),
+        ("what does src/lib.rs do", "src/lib.rs"),
+        ("It fails\n\n./main.go:12:2: undefined: foo", "main.go"),
+        ("It fails\n\nCargo.toml:12: no", "Cargo.toml"),
+        ("It fails\n    at ./src/main.rs:12:5\n", "src/main.rs"),
+    ] {
+        let retrieved = ask(store(Some(root)), question, &options).await;
+        assert_eq!(paths(&retrieved), [root], "{question}");
+    }
+    for question in [
+        // None is there, or that of another project is meant.
+        "what does src/lib.rs:12 do",
+        "It fails\n    at /home/me/.cargo/x-1.0/src/lib.rs:12:5\n",
+    ] {
+        let others = store(None);
+        assert!(paths(&ask(others, question, &options).await).is_empty());
+    }
+    for question in [
+        "It fails\n    at /home/me/.cargo/x-1.0/src/lib.rs:12:5\n",
+        "It fails\n\nmy src/lib.rs is empty",
+    ] {
+        let retrieved = ask(store(Some("src/lib.rs")), question, &options).await;
+        assert!(paths(&retrieved).is_empty(), "{question}");
+    }
+}
