@@ -175,6 +175,7 @@ pub(crate) fn definition_of(word: &str) -> Option<FileMention> {
         last,
         within: names.next().map(str::to_owned),
         region: Region::Title,
+        may_be_file: false,
     });
     Some(mention)
 }

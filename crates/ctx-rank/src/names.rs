@@ -1,6 +1,6 @@
 //! Identifiers in a text.
 
-use crate::mentions::is_written;
+use crate::mentions::{is_named, is_written};
 use crate::query::Region;
 use crate::words::{is_unspaced, says_nothing, sub_words};
 
@@ -19,6 +19,9 @@ pub struct Name {
     pub within: Option<String>,
     /// The most significant region where it occurs.
     pub region: Region,
+    /// Whether it is written as the name of a file is, too: `config.yaml`, `Response.json`. Then it
+    /// means only what is defined within its scope.
+    pub may_be_file: bool,
 }
 
 /// Stop words that are never names.
@@ -65,6 +68,7 @@ impl Name {
             last: text.to_owned(),
             within: None,
             region: Region::Title,
+            may_be_file: false,
         }
     }
 }
@@ -111,13 +115,13 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             || last.trim_matches('_').contains('_')
             || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
         let is_data = at - start > MOST_NAME_BYTES;
+        let is_path = is_of_path(line, start, at);
+        // In `a.ts(12,5)`, the brackets have a line.
+        let has_arguments = is_called && !(is_path && has_digit(line, at + 1));
         let is_marked = || {
             let is_all = region == Region::InlineCode && at - start == length;
             let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
-            let is_path = is_of_path(line, start, at);
-            // In `a.ts(12,5)`, the brackets have a line.
-            let is_line = is_path && has_digit(line, at + 1);
-            is_called && !is_line || stands_alone && !is_path
+            has_arguments || stands_alone && !is_path
         };
         let is_word = is_common(last) && !(is_typed && is_marked());
         if (is_code || stands_out) && !is_word && !is_data && !looks_like_a_site(&segments) {
@@ -126,6 +130,7 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
                 last: last.to_owned(),
                 within: segments.iter().rev().nth(1).map(|&it| it.to_owned()),
                 region,
+                may_be_file: !has_arguments && has_extension(&line[start..at]),
             });
         }
     }
@@ -164,6 +169,12 @@ fn is_of_path(line: &str, start: usize, end: usize) -> bool {
     let extension = text.rsplit_once('.').map_or("", |(_, it)| it);
     let is_beside_slash = line[..start].ends_with(['/', '\\', '@']) || line[end..].starts_with('/');
     is_beside_slash || is_written(extension) || extension == "io"
+}
+
+/// Whether `name` ends with the extension of a file.
+fn has_extension(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, it)| it.to_lowercase());
+    extension.is_some_and(|it| is_named(&it, false))
 }
 
 fn starts_name(c: char) -> bool {

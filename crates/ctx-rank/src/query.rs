@@ -895,6 +895,7 @@ impl Reader {
             last: last.to_owned(),
             within: suites.last().map(|&it| it.to_owned()),
             region: region.min(Region::InlineCode),
+            may_be_file: false,
         };
         match path.or_else(|| self.failed_in.clone()) {
             Some(path) => keep(
@@ -981,7 +982,10 @@ impl Reader {
                 .iter_mut()
                 .find(|it| it.text == name.text)
             {
-                Some(known) => known.region = known.region.min(name.region),
+                Some(known) => {
+                    known.region = known.region.min(name.region);
+                    known.may_be_file &= name.may_be_file;
+                }
                 None => keep(&mut self.query.mentions.names, name),
             }
         }

@@ -33,12 +33,9 @@ struct Cue {
 impl Query {
     /// Whether it asks for the [users](crate::Intent::Users) of its names.
     pub(crate) fn asks_for_users(&self) -> bool {
-        let mut names: Vec<&str> = self
-            .mentions
-            .names
-            .iter()
-            .map(|it| it.last.as_str())
-            .collect();
+        // Who reads a file is written in no outline.
+        let names = self.mentions.names.iter().filter(|it| !it.may_be_file);
+        let mut names: Vec<&str> = names.map(|it| it.last.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         (1..=MOST_NAMES).contains(&names.len()) && cue(&self.lower()).is_some()

@@ -2287,3 +2287,30 @@ fn the_mark_of_a_reference_alone_is_no_folder() {
         assert_eq!(Query::analyse(text).mentions.folders, folders, "{text}");
     }
 }
+
+#[test]
+fn a_name_may_be_that_of_a_file() {
+    let of = |text: &str| -> Vec<(String, bool)> {
+        let names = Query::analyse(text).mentions.names.into_iter();
+        names.map(|it| (it.text, it.may_be_file)).collect()
+    };
+    for (text, name, may_be_file) in [
+        ("where is config.yaml loaded", "config.yaml", true),
+        ("what does Response.json return", "Response.json", true),
+        ("what does Response.json() return", "Response.json", false),
+        (
+            "why does `app.config.json(12,5)` fail",
+            "app.config.json",
+            true,
+        ),
+        ("It fails\n\nr.json, or r.json()\n\nr.json", "r.json", false),
+        ("where is Session.send", "Session.send", false),
+    ] {
+        let found = of(text);
+        assert!(found.contains(&(name.to_owned(), may_be_file)), "{found:?}");
+    }
+    let asks = |text: &str| Query::analyse(text).asks_for(Intent::Users);
+    assert!(!asks("where is config.json used?"));
+    assert!(asks("where is load_config used?"));
+    assert!(asks("where is Response.json() used?"));
+}

@@ -53,13 +53,13 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
         let has_exact = exactly.contains(&true);
         let is_meant = query.typed.is_some() && has_exact;
         let is_many = hits.len() > MOST_DEFINITIONS;
-        if is_many && !is_meant && !is_all {
+        if is_many && !is_meant && !is_all || name.may_be_file && !has_exact {
             continue;
         }
         let count = exactly.iter().filter(|&&it| it || !has_exact).count();
         for (hit, is_exact) in hits.iter().zip(exactly) {
             let share = match (has_exact, is_exact) {
-                (true, false) if is_many => continue,
+                (true, false) if is_many || name.may_be_file => continue,
                 (true, false) => 0.2,
                 _ if name.is_common() => plainness(hit),
                 _ => 1.0,

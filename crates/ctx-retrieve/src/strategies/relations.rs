@@ -22,7 +22,8 @@ pub(crate) async fn users(
     relations: &dyn Relations,
     query: &Query,
 ) -> PortResult<Vec<Hit>> {
-    let names = unique(query.mentions.names.iter().map(|it| &it.last));
+    let names = query.mentions.names.iter().filter(|it| !it.may_be_file);
+    let names = unique(names.map(|it| &it.last));
     let (definitions, users) = tokio::try_join!(
         search.definitions(&names, MOST_DEFINITIONS + 1),
         relations.users_of(&names, ASKED_USERS)

@@ -16,12 +16,9 @@ const MISTYPED: usize = 8;
 
 /// Finds names similar to those in the question that nothing has; for files, with all their parts.
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
-    let names = query
-        .mentions
-        .names
-        .iter()
-        .take(NAMES / 2)
-        .map(|it| &it.last);
+    let names = query.mentions.names.iter().take(NAMES / 2);
+    // Of a file, its own name is compared.
+    let names = names.filter(|it| !it.may_be_file).map(|it| &it.last);
     let mut unknown = unique(names.filter(|it| it.len() > SHORT));
     let definitions = search.definitions(&unknown, 1).await?;
     let mut definitions = of_each("names", &unknown, definitions)?.into_iter();

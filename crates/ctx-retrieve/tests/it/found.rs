@@ -1654,3 +1654,33 @@ async fn of_a_path_that_many_files_end_with_the_whole_path_is_meant() {
         assert!(paths(&retrieved).is_empty(), "{question}");
     }
 }
+
+#[tokio::test]
+async fn the_name_of_a_file_is_no_name_of_what_is_defined() {
+    let mut store = Store::of(&[
+        ("src/app.py", 1, "function", "json", "pass"),
+        ("src/requests.py", 20, "method", "json", "pass"),
+        ("src/users.py", 1, "function", "read", "pass"),
+    ]);
+    store.parts[1].0.qualified_name = Some("Response.json".to_owned());
+    store.parts[2].0.refers_to = vec!["json".to_owned()];
+    let store = Arc::new(store);
+    let find = async |question: &str, strategies: &[Strategy]| {
+        let retriever = Retriever::over(Arc::clone(&store));
+        let mut options = options();
+        options.strategies = strategies.to_vec();
+        let query = Arc::new(Query::analyse(question));
+        let answer = retriever.retrieve(&query, &options).await;
+        let found = paths(&answer).into_iter().map(str::to_owned);
+        found.collect::<Vec<_>>()
+    };
+    let users = [Strategy::Names, Strategy::Relations];
+    assert!(find("where is config.json used?", &users).await.is_empty());
+    let names = [Strategy::Names];
+    assert!(find("what is in config.json", &names).await.is_empty());
+    let found = find("what does Response.json return", &names).await;
+    assert_eq!(found, ["src/requests.py"]);
+    // A call is none of a file.
+    let found = find("what does Other.json() return", &names).await;
+    assert_eq!(found.len(), 2);
+}
