@@ -17,7 +17,7 @@ use crate::traces::{
     is_of_path_alone, message_after_call, panic_message, recovered_function, traced,
 };
 use crate::versions::{Listing, listing};
-use crate::words::{Analyzer, Part, composed, is_of_word, says_nothing};
+use crate::words::{Analyzer, Part, composed, is_of_word, is_unspaced, says_nothing};
 
 /// The most bytes of a question that are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -283,12 +283,29 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
+    /// Whether a [typed](Query::typed) question is a single word, or a single file. In a script
+    /// without spaces, what has no space has several words if it has more than eight characters of
+    /// that script, or others beside them (`config.py在哪里`).
+    pub fn is_one_word(&self) -> bool {
+        const FEW_CHARACTERS: usize = 8;
+        let mut words = self.words();
+        let (Some(one), None) = (words.next(), words.next()) else {
+            return false;
+        };
+        let (unspaced, others): (Vec<char>, Vec<char>) = one
+            .chars()
+            .filter(|&it| is_of_word(it))
+            .partition(|&it| is_unspaced(it));
+        unspaced.is_empty()
+            || unspaced.len() <= FEW_CHARACTERS && others.is_empty()
+            || mention_of(one).is_some()
+    }
+
     /// The name of several parts that is all of a [typed](Query::typed) question, as settings have
     /// them: `max-retries`, `MAX_RETRIES`. Where it is defined or read, it is written letter by
     /// letter.
     pub fn setting(&self) -> Option<&str> {
-        let mut words = self.words();
-        let one = words.next().filter(|_| words.next().is_none())?;
+        let one = self.words().next().filter(|_| self.is_one_word())?;
         let is_part = |it: &str| !it.is_empty() && it.chars().all(char::is_alphanumeric);
         let is_name = one.contains(['-', '_']) && one.split(['-', '_']).all(is_part);
         (is_name && one.contains(char::is_alphabetic)).then_some(one)

@@ -144,11 +144,14 @@ impl Weights {
             *self.strategy_mut(Strategy::Places) *= of_report(query);
             return;
         }
-        let is_alone = query.words().nth(1).is_none();
-        if !query.mentions.files.is_empty() {
+        let names_one = if query.mentions.files.is_empty() {
+            // In a script without spaces, files may have the names of whole sentences.
+            query.words().nth(1).is_none() && may_name_files(query)
+        } else {
+            let is_alone = query.is_one_word();
             *self.strategy_mut(Strategy::Similar) *= if is_alone { ALONE } else { TYPED };
-        }
-        let names_one = is_alone && (!query.mentions.files.is_empty() || may_name_files(query));
+            is_alone
+        };
         if names_part(query) {
             *self.strategy_mut(Strategy::Places) *= TYPED_LINE;
         } else if names_one || query.asks_for(Intent::Patterns) {
@@ -164,7 +167,7 @@ impl Weights {
             self.documents = 0.0;
         }
         self.changelogs = query.asks_for(Intent::Changes);
-        let is_alone = query.words().nth(1).is_none();
+        let is_alone = query.is_one_word();
         let mut others = Role::ALL.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         let asks_for_place =
@@ -221,8 +224,7 @@ fn index_of(role: Role) -> usize {
 
 /// Whether a typed question is a single name that is a stop word or has less than three bytes.
 fn is_common_name(query: &Query) -> bool {
-    let is_alone = query.typed.is_some() && query.words().nth(1).is_none();
-    is_alone && matches!(&query.mentions.names[..], [name] if name.is_common())
+    query.is_one_word() && matches!(&query.mentions.names[..], [name] if name.is_common())
 }
 
 fn names_part(query: &Query) -> bool {

@@ -2314,3 +2314,24 @@ fn a_name_may_be_that_of_a_file() {
     assert!(asks("where is load_config used?"));
     assert!(asks("where is Response.json() used?"));
 }
+
+#[test]
+fn a_question_in_a_script_without_spaces_may_have_several_words() {
+    for (text, is_one) in [
+        ("config.py", true),
+        ("max-retries", true),
+        ("设置", true),
+        ("docs/安装说明.md", true),
+        ("安装说明.md", true),
+        ("config.py在哪里被读取？", false),
+        ("max_retries在哪里设置", false),
+        ("设置文件在哪里被读取", false),
+        ("two words", false),
+        ("", false),
+        ("two\nlines", false),
+    ] {
+        assert_eq!(Query::analyse(text).is_one_word(), is_one, "{text}");
+    }
+    assert_eq!(Query::analyse("max_retries").setting(), Some("max_retries"));
+    assert_eq!(Query::analyse("max_retries在哪里设置").setting(), None);
+}

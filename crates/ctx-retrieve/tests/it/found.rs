@@ -1684,3 +1684,13 @@ async fn the_name_of_a_file_is_no_name_of_what_is_defined() {
     let found = find("what does Other.json() return", &names).await;
     assert_eq!(found.len(), 2);
 }
+
+#[tokio::test]
+async fn a_file_beside_text_without_spaces_is_not_all_of_a_question() {
+    let store = Store::of(&[
+        ("src/config.py", 1, "lines", "", "pass"),
+        ("src/reader.py", 1, "lines", "", "config.py在哪里被读取"),
+    ]);
+    let retrieved = ask(store, "config.py在哪里被读取？", &Options::default()).await;
+    assert_eq!(paths(&retrieved)[0], "src/reader.py");
+}
