@@ -13,6 +13,7 @@
 (declaration declarator: (array_declarator declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)]) @outer.constant)
 (declaration declarator: (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)]))) @outer.constant)
 (declaration declarator: (init_declarator declarator: [(identifier) @name (qualified_identifier scope: (_) @within name: (identifier) @name) (pointer_declarator declarator: [(identifier) @name (pointer_declarator declarator: (identifier) @name) (array_declarator declarator: (identifier) @name)]) (reference_declarator (identifier) @name) (array_declarator declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)]) (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)])))]) @outer.constant)
+(template_declaration (declaration declarator: [(identifier) @name (init_declarator declarator: [(identifier) @name (qualified_identifier scope: (_) @within name: (identifier) @name)])]) @outer.constant)
 (class_specifier name: (_) @name body: (_)) @def.class
 (struct_specifier name: (_) @name body: (_)) @def.struct
 (union_specifier name: (_) @name body: (_)) @def.struct
@@ -34,3 +35,7 @@
 (call_expression function: (field_expression field: (_) @ref.call))
 (call_expression function: (qualified_identifier name: (_) @ref.call))
 (type_identifier) @ref.type
+; What is written before a definition.
+(template_declaration (_) @wrapped .) @wrapper
+(friend_declaration [(declaration) (function_definition)] @wrapped) @wrapper
+(linkage_specification body: [(declaration) (function_definition)] @wrapped) @wrapper

@@ -57,6 +57,10 @@ enum Role {
     Within,
     Head,
     Body,
+    /// What is written around a definition, with it.
+    Wrapper,
+    /// The definition in a wrapper.
+    Wrapped,
     Doc,
     Import,
     Module,
@@ -70,12 +74,23 @@ enum Role {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) definitions: Vec<Definition>,
+    pub(crate) wrappers: Vec<Wrapper>,
     /// Bytes and rows of strings that document the definition around them.
     pub(crate) docs: Vec<(Range<usize>, Range<usize>)>,
     pub(crate) imports: Vec<Import>,
     pub(crate) references: Vec<RawReference>,
     /// Rows, ascending, that hold nothing but comments, attributes and decorators.
     pub(crate) comment_rows: Vec<Range<usize>>,
+}
+
+/// A node that belongs to the definition in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrapper {
+    pub(crate) bytes: Range<usize>,
+    /// End exclusive.
+    pub(crate) rows: Range<usize>,
+    /// The bytes of the definition.
+    pub(crate) wrapped: Range<usize>,
 }
 
 #[derive(Debug)]
@@ -94,6 +109,8 @@ pub(crate) struct Definition {
     pub(crate) bytes: Range<usize>,
     /// End exclusive.
     pub(crate) rows: Range<usize>,
+    /// The row where it begins without what is written around it.
+    pub(crate) own_row: usize,
     /// The rows of the signature, if the query captures it.
     pub(crate) head: Option<Range<usize>>,
     pub(crate) body: Option<Body>,
@@ -282,6 +299,7 @@ impl Grammar {
         let (mut is_title, mut head) = (false, None);
         let mut body: Option<Body> = None;
         let (mut import, mut module) = (None, None);
+        let (mut wrapper, mut wrapped) = (None, None);
         let settings = &self.settings[found.pattern];
         let mut within = Vec::new();
         let mut parts: Vec<&str> = settings.before.as_deref().into_iter().collect();
@@ -305,6 +323,8 @@ impl Grammar {
                     let its = Body::of(node, text);
                     body.get_or_insert_with(|| its.clone()).unite(&its);
                 }
+                Role::Wrapper => wrapper = Some(node),
+                Role::Wrapped => wrapped = Some(node),
                 Role::Import => import = Some(node),
                 Role::Module => module = Some(node),
                 Role::Reference(kind) if let Some(names) = settings.names => {
@@ -327,8 +347,16 @@ impl Grammar {
                 pattern: found.pattern,
                 bytes: node.byte_range(),
                 rows: rows_of(node),
+                own_row: node.start_position().row,
                 head: head.map(rows_of),
                 body,
+            });
+        }
+        if let (Some(node), Some(wrapped)) = (wrapper, wrapped) {
+            reading.wrappers.push(Wrapper {
+                bytes: node.byte_range(),
+                rows: rows_of(node),
+                wrapped: wrapped.byte_range(),
             });
         }
         if let (Some(node), Some(module)) = (import, module) {
@@ -352,6 +380,8 @@ fn role(name: &str) -> Option<Role> {
         "within" => Role::Within,
         "head" => Role::Head,
         "body" => Role::Body,
+        "wrapper" => Role::Wrapper,
+        "wrapped" => Role::Wrapped,
         "doc" => Role::Doc,
         "import" => Role::Import,
         "module" => Role::Module,

@@ -191,6 +191,7 @@ fn sections(text: &str, lines: &[&str], headings: &[Heading<'_>]) -> Vec<Definit
             } else {
                 at(rows.end)
             },
+            own_row: rows.start,
             rows,
             head: Some(heading.rows.clone()),
             body: body(lines, own),

@@ -1,10 +1,12 @@
 //! Outlines: what a file defines, imports and refers to.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ctx_model::{LineSpan, SymbolKind};
 
-use crate::grammar::{Body, Definition, Grammar, Reading};
+use crate::grammar::{Body, Definition, Grammar, Reading, Wrapper};
 use crate::{Language, Limits, headings, pieces};
 
 /// A definition.
@@ -246,12 +248,14 @@ const LONGEST: usize = 1024;
 
 fn build(text: &str, reading: Reading, language: Language) -> Outline {
     let Reading {
-        definitions,
+        mut definitions,
+        wrappers,
         docs,
         imports,
         references,
         comment_rows,
     } = reading;
+    widen(&mut definitions, wrappers);
     let definitions = once_each(definitions);
     let lines = pieces::lines(text);
     let mut nesting = Nesting {
@@ -291,10 +295,18 @@ struct Nesting<'t> {
     comments: Comments,
     language: Language,
     symbols: Vec<Symbol>,
-    /// The head of each symbol, if its grammar says what that is.
-    heads: Vec<Option<LineSpan>>,
+    /// The head of each symbol.
+    heads: Vec<Head>,
     /// The symbols around the next definition, the outermost first.
     open: Vec<usize>,
+}
+
+/// Where the signature of a symbol may end.
+struct Head {
+    /// The signature, if the query captures it.
+    captured: Option<LineSpan>,
+    /// The line where the symbol begins without what is written around it.
+    own_start: u32,
 }
 
 /// Whether functions in a definition of this kind are its methods.
@@ -371,7 +383,11 @@ impl Nesting<'_> {
             name: definition.name,
             bytes: definition.bytes,
         };
-        self.heads.push(definition.head.as_ref().and_then(span_of));
+        let own = span_of(&(definition.own_row..definition.own_row + 1));
+        self.heads.push(Head {
+            captured: definition.head.as_ref().and_then(span_of),
+            own_start: own.unwrap_or(span).start(),
+        });
         self.open.push(self.symbols.len());
         self.symbols.push(symbol);
     }
@@ -404,6 +420,27 @@ fn qualified(outer: Option<&str>, within: &[String], name: &str, language: Langu
         qualified.push_str(separator);
     }
     qualified + name
+}
+
+/// Extends definitions to cover what is written around them. O(n log n) for n wrappers and
+/// definitions.
+fn widen(definitions: &mut [Definition], mut wrappers: Vec<Wrapper>) {
+    let place = |bytes: &Range<usize>| (bytes.start, Reverse(bytes.end));
+    wrappers.sort_by_key(|it| place(&it.bytes));
+    // The outermost wrapper of each node that has one.
+    let mut outermost: BTreeMap<(usize, usize), Wrapper> = BTreeMap::new();
+    let key = |bytes: &Range<usize>| (bytes.start, bytes.end);
+    for wrapper in wrappers {
+        let wrapped = key(&wrapper.wrapped);
+        let around = outermost.get(&key(&wrapper.bytes)).cloned();
+        outermost.insert(wrapped, around.unwrap_or(wrapper));
+    }
+    for definition in definitions {
+        if let Some(wrapper) = outermost.get(&key(&definition.bytes)) {
+            definition.bytes = wrapper.bytes.clone();
+            definition.rows = wrapper.rows.clone();
+        }
+    }
 }
 
 /// Sorts definitions by their beginnings, the outer first, and names of one node in order. If
@@ -457,9 +494,9 @@ fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
 
 /// Limits signatures: to the head, if the query captures one; of symbols that contain others, to
 /// the lines before the first of them.
-fn narrow_signatures(symbols: &mut [Symbol], heads: &[Option<LineSpan>], lines: &[&str]) {
-    for index in 0..symbols.len() {
-        if let Some(head) = heads[index] {
+fn narrow_signatures(symbols: &mut [Symbol], heads: &[Head], lines: &[&str]) {
+    for (index, head) in heads.iter().enumerate() {
+        if let Some(head) = head.captured {
             let span = symbols[index].span;
             let head = LineSpan::new(span.start(), head.end().max(span.start()));
             symbols[index].signature = head.unwrap_or(span);
@@ -469,13 +506,13 @@ fn narrow_signatures(symbols: &mut [Symbol], heads: &[Option<LineSpan>], lines: 
             .get(index + 1)
             .filter(|next| next.parent == Some(index))
             .map(|next| next.span_with_doc().start());
-        narrow_signature(&mut symbols[index], inner, lines);
+        narrow_signature(&mut symbols[index], head.own_start, inner, lines);
     }
 }
 
 /// Limits the signature of a symbol that contains others to its first lines, up to the bracket that
-/// opens it, and to the lines before `inner`, where the first of them begins.
-fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
+/// opens it after `own_start`, and to the lines before `inner`, where the first of them begins.
+fn narrow_signature(symbol: &mut Symbol, own_start: u32, inner: Option<u32>, lines: &[&str]) {
     use SymbolKind::{Class, Enum, Impl, Interface, Module, Section, Struct};
     if symbol.body.is_some()
         || !matches!(
@@ -495,7 +532,9 @@ fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
             || line.ends_with("where")
     };
     let end = inner.map_or(end, |inner| end.min(inner.saturating_sub(1)));
-    let last = (start..=end.min(start + 8)).find(opens).unwrap_or(start);
+    let last = (own_start..=end.min(own_start + 8))
+        .find(opens)
+        .unwrap_or(own_start);
     symbol.signature = LineSpan::new(start, last).unwrap_or(symbol.span);
 }
 

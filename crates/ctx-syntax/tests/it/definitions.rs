@@ -671,6 +671,73 @@ fn a_definition_with_a_qualified_name_is_found_by_its_own_name() {
 }
 
 #[test]
+#[cfg(feature = "cpp")]
+fn what_is_written_around_a_definition_is_a_part_of_it() {
+    let text = "\
+/// Returns the larger.
+template <typename T>
+T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+// Holds items.
+template <typename T,
+          std::size_t N>
+requires std::copyable<T>
+class Stack {
+  // Takes the last.
+  template <typename U>
+  U pop();
+  // Hashes it.
+  template <typename H>
+  friend H hash(H h, const Stack& it) {
+    return h;
+  }
+};
+
+// Of two parameters.
+template <typename T>
+template <typename U>
+U Stack<T>::pop() {
+  return U();
+}
+
+// Always.
+template <typename T>
+inline constexpr bool always = true;
+
+// For others.
+extern \"C\"
+void run(int a) {
+  run(a);
+}
+";
+    let source = Source::new("a.cpp", text, &Limits::default());
+    let symbols = source.outline().symbols.iter();
+    let found: Vec<String> = symbols
+        .map(|it| {
+            let (whole, signature) = (it.span_with_doc(), it.signature);
+            format!("{} {} {whole} {signature}", it.kind, it.name)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "function larger 1-5 2-3",
+            "class Stack 7-20 8-11",
+            "method pop 12-14 13-14",
+            "method hash 15-19 16-17",
+            "function pop 22-27 23-25",
+            "constant always 29-31 30-31",
+            "function run 33-37 34-35",
+        ]
+    );
+    let pieces = ctx_syntax::pieces(&ctx_syntax::lines(text), source.outline());
+    let spans: Vec<String> = pieces.iter().map(|it| it.span.to_string()).collect();
+    assert_eq!(spans, ["1-5", "7-20", "22-27", "29-31", "33-37"]);
+}
+
+#[test]
 #[cfg(feature = "elixir")]
 fn documentation_attributes_of_a_function_are_its_documentation() {
     let text = "defmodule P do\n  @limit 3\n  @doc \"Its size.\"\n  @spec size(t) :: any\n  def size(p), do: p\nend\n";
