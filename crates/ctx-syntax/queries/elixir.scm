@@ -3,9 +3,9 @@
 (call target: (identifier) @_word (arguments . [(call target: (identifier) @name) (identifier) @name (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")]) (do_block) @body (#any-of? @_word "defmacro" "defmacrop" "defguard" "defguardp")) @def.macro
 (call target: (identifier) @_word (arguments . [(call target: (identifier) @name) (identifier) @name (binary_operator left: [(call target: (identifier) @name) (identifier) @name] operator: "when")]) (#any-of? @_word "defmacro" "defmacrop" "defguard" "defguardp")) @def.macro
 (call target: (identifier) @_word (arguments . (string (quoted_content) @title)) (do_block) @body (#eq? @_word "test")) @def.function
-(call target: (identifier) @_word (arguments (alias) @name) (do_block) (#eq? @_word "defmodule")) @def.module
-(call target: (identifier) @_word (arguments (alias) @name) (do_block) (#eq? @_word "defprotocol")) @def.interface
-(call target: (identifier) @_word (arguments . (alias) @name) (do_block) (#eq? @_word "defimpl")) @def.impl
+(call target: (identifier) @_word (arguments (alias) @qualified) (do_block) (#eq? @_word "defmodule")) @def.module
+(call target: (identifier) @_word (arguments (alias) @qualified) (do_block) (#eq? @_word "defprotocol")) @def.interface
+(call target: (identifier) @_word (arguments . (alias) @qualified) (do_block) (#eq? @_word "defimpl")) @def.impl
 (call target: (identifier) @_word (arguments (list [(atom) @symbol @def.field (keywords (pair key: (keyword) @symbol) @def.field)])) (#any-of? @_word "defstruct" "defexception"))
 (call target: (identifier) @_word (arguments (keywords (pair key: (keyword) @symbol) @def.field)) (#any-of? @_word "defstruct" "defexception"))
 (call target: (identifier) @_word (arguments . (atom) @symbol) (#any-of? @_word "field" "belongs_to" "has_many" "has_one" "many_to_many" "embeds_one" "embeds_many")) @outer.field

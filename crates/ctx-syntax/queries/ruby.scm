@@ -1,5 +1,5 @@
-(class name: (_) @name) @def.class
-(module name: (_) @name) @def.module
+(class name: (_) @qualified) @def.class
+(module name: (_) @qualified) @def.module
 (method name: (_) @name body: (_)? @body) @def.method
 (singleton_method name: (_) @name body: (_)? @body) @def.method
 (assignment left: (constant) @name) @def.constant

@@ -4,7 +4,7 @@
 (union_item name: (_) @name) @def.struct
 (enum_item name: (_) @name) @def.enum
 (trait_item name: (_) @name) @def.interface
-(impl_item type: (_) @name) @def.impl
+(impl_item type: (_) @qualified) @def.impl
 (mod_item name: (_) @name body: (_)) @def.module
 (type_item name: (_) @name) @def.type
 (associated_type name: (_) @name) @def.type

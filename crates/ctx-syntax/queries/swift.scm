@@ -1,7 +1,7 @@
 (class_declaration declaration_kind: "struct" name: (_) @name) @def.struct
 (class_declaration declaration_kind: "enum" name: (_) @name) @def.enum
-(class_declaration declaration_kind: "extension" name: (_) @name) @def.impl
-(class_declaration name: (_) @name) @def.class
+(class_declaration declaration_kind: "extension" name: (_) @qualified) @def.impl
+(class_declaration name: (_) @qualified) @def.class
 (protocol_declaration name: (_) @name) @def.interface
 (function_declaration name: [(simple_identifier) (custom_operator)] @name body: (_) @body) @def.function
 (function_declaration name: ["==" "!=" "<" ">" "<=" ">=" "+" "-" "*" "/" "%"] @name body: (_) @body) @def.function

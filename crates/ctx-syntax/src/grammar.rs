@@ -14,7 +14,7 @@ use crate::outline::{Fallback, Import, RawReference, ReferenceKind, span_of};
 use crate::patterns::{Pattern, Patterns, Root};
 use crate::table::{Deepest, ROWS};
 use crate::work::Work;
-use crate::{Language, Limits, macros};
+use crate::{Language, Limits, macros, qualified};
 
 /// The longest title of a test that is taken, in bytes.
 const LONGEST_TITLE: usize = 1_024;
@@ -49,6 +49,8 @@ enum Role {
     Name,
     /// A name that is written with signs that do not belong to it.
     Symbol,
+    /// A name that is written with its scopes.
+    Qualified,
     /// A title of a test, which stands for a name.
     Title,
     /// A name before the name of the definition, and a part of it.
@@ -317,7 +319,15 @@ impl Grammar {
                     name = Some((node, unescaped(unquoted(&text[node.byte_range()]))));
                 }
                 Role::Part => parts.push(unquoted(&text[node.byte_range()])),
-                Role::Within => within.push(one_line(&text[node.byte_range()])),
+                Role::Within => {
+                    let names = qualified::names(&text[node.byte_range()], self.separator);
+                    within.extend(names.into_iter().map(one_line));
+                }
+                Role::Qualified => {
+                    let mut names = qualified::names(&text[node.byte_range()], self.separator);
+                    name = names.pop().map(|it| (node, it.into()));
+                    within.extend(names.into_iter().map(one_line));
+                }
                 Role::Head => head = Some(node),
                 Role::Body => {
                     let its = Body::of(node, text);
@@ -375,6 +385,7 @@ fn role(name: &str) -> Option<Role> {
     Some(match name {
         "name" => Role::Name,
         "symbol" => Role::Symbol,
+        "qualified" => Role::Qualified,
         "title" => Role::Title,
         "part" => Role::Part,
         "within" => Role::Within,

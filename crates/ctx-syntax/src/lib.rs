@@ -16,6 +16,7 @@ mod pattern_parser;
 mod patterns;
 mod pieces;
 mod places;
+mod qualified;
 mod relations;
 mod rendition;
 mod runs;

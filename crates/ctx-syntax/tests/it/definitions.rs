@@ -671,6 +671,55 @@ fn a_definition_with_a_qualified_name_is_found_by_its_own_name() {
 }
 
 #[test]
+fn a_name_is_stored_without_its_scope_and_type_arguments() {
+    let texts: [(&str, &str, &[&str]); 5] = [
+        (
+            "a.rb",
+            "class Api::V1::User\n  def f; end\nend\nmodule ::Top\nend\n",
+            &["User Api::V1::User", "f Api::V1::User::f", "Top Top"],
+        ),
+        (
+            "a.ex",
+            "defmodule App.User do\n  def f, do: 1\nend\ndefimpl App.Shape, for: A do\nend\n",
+            &["User App.User", "f App.User.f", "Shape App.Shape"],
+        ),
+        (
+            "a.swift",
+            "extension Request.Body {\n  func f() {}\n}\n",
+            &["Body Request.Body", "f Request.Body.f"],
+        ),
+        (
+            "a.rs",
+            "impl<T> Stack<T> {\n    fn f() {}\n}\nimpl A for b::C<'_> {}\nimpl A for &[b::C] {}\n",
+            &["Stack Stack", "f Stack::f", "C b::C", "&[b::C] &[b::C]"],
+        ),
+        (
+            "a.cpp",
+            "struct A::Impl {\n  int x;\n};\ntemplate <>\nclass std::hash<A> {\n};\ntemplate <typename T>\nstruct Box<T*> {\n};\ntemplate <typename T>\nT Stack<T>::Node::pop() {\n  return T();\n}\ntemplate <>\nvoid f<int>() {\n}\ntemplate <>\nint a::g<int>() {\n}\n",
+            &[
+                "Impl A::Impl",
+                "x A::Impl::x",
+                "hash std::hash",
+                "Box Box",
+                "pop Stack::Node::pop",
+                "f f",
+                "g a::g",
+            ],
+        ),
+    ];
+    for (path, text, expected) in texts {
+        let source = Source::new(path, text, &Limits::default());
+        if source.language().is_some_and(Language::has_grammar) {
+            let symbols = source.outline().symbols.iter();
+            let found: Vec<String> = symbols
+                .map(|it| format!("{} {}", it.name, it.qualified_name))
+                .collect();
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+}
+
+#[test]
 #[cfg(feature = "cpp")]
 fn what_is_written_around_a_definition_is_a_part_of_it() {
     let text = "\
