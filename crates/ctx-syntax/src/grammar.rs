@@ -213,10 +213,15 @@ impl Grammar {
             bear(text, deepest)?;
         }
         let mut work = Work::new(limits);
-        let mut tree = self.parse(text, &mut work)?;
+        let plain = self
+            .has_macros
+            .then(|| macros::without_those_before_access(text));
+        let plain = plain.flatten();
+        let parsed = plain.as_deref().unwrap_or(text);
+        let mut tree = self.parse(parsed, &mut work)?;
         if self.has_macros
             && tree.root_node().has_error()
-            && let Some(blanked) = macros::blanked(text)
+            && let Some(blanked) = macros::blanked(parsed)
         {
             let without = self.parse(&blanked, &mut work)?;
             let errors = |it: &Tree| (it.root_node().is_error(), errors(it));

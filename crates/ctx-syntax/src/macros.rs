@@ -18,6 +18,24 @@ pub(crate) fn blanked(text: &str) -> Option<String> {
     };
     let mut ranges = reader.macros();
     reader.conditions(&mut ranges);
+    blank(text, ranges)
+}
+
+/// Replaces macros before an access word (`Q_OBJECT public:`) in `text` by spaces; `None` if there
+/// are none. The grammar reads both as a field and its type, which need not be an error. O(bytes).
+pub(crate) fn without_those_before_access(text: &str) -> Option<String> {
+    if !ACCESS.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let tokens = Placed::all(text);
+    let reader = Reader {
+        text,
+        tokens: &tokens,
+    };
+    blank(text, reader.macros_before_access())
+}
+
+fn blank(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
     if ranges.is_empty() {
         return None;
     }
@@ -71,6 +89,9 @@ impl<'t> Placed<'t> {
         all
     }
 }
+
+/// Words before a `:` that say who may use the members after it.
+const ACCESS: [&str; 3] = ["public", "protected", "private"];
 
 /// Words that are neither the name of a declaration nor a user-defined type before it.
 const KEYWORDS: &[&[u8]] = &[
@@ -144,6 +165,47 @@ impl<'t> Reader<'_, 't> {
         found
     }
 
+    /// Macros where a member may begin, one or more before an access word.
+    fn macros_before_access(&self) -> Vec<Range<usize>> {
+        let count = self.tokens.len();
+        // Whether nothing but macros precedes an access word from each token on.
+        let mut leads = vec![false; count + 1];
+        for at in (0..count).rev() {
+            leads[at] = self.is_access(at) || is_macro(self.token(at)) && leads[self.behind(at)];
+        }
+        let mut found = Vec::new();
+        let (mut at, mut last) = (0, Token::Begin);
+        while at < count {
+            let begins = matches!(last, Token::Begin | Token::Sign(b'{' | b'}' | b';' | b':'));
+            if begins && leads[at] && is_macro(self.token(at)) {
+                let behind = self.behind(at);
+                found.push(self.tokens[at].bytes.start..self.tokens[behind - 1].bytes.end);
+                at = behind;
+            } else {
+                last = self.token(at);
+                at += 1;
+            }
+        }
+        found
+    }
+
+    /// Whether an access word is at `at`: `public:`, or `public slots:`.
+    fn is_access(&self, at: usize) -> bool {
+        let colon = Token::Sign(b':');
+        let is_word = |it: &&str| self.token(at) == Token::Word(it.as_bytes());
+        ACCESS.iter().any(|it| is_word(&it))
+            && match self.token(at + 1) {
+                Token::Word(_) => self.token(at + 2) == colon,
+                next => next == colon,
+            }
+    }
+
+    /// Where the macro at `at` ends, with its arguments.
+    fn behind(&self, at: usize) -> usize {
+        let next = self.tokens.get(at + 1);
+        next.and_then(|it| it.closed).unwrap_or(at) + 1
+    }
+
     /// Blanks conditions that begin in the middle of a declaration or an expression, except for
     /// their first branch.
     fn conditions(&self, ranges: &mut Vec<Range<usize>>) {
@@ -193,10 +255,7 @@ impl<'t> Reader<'_, 't> {
         if !is_macro(self.token(at)) {
             return None;
         }
-        let behind = match self.tokens.get(at + 1)?.closed {
-            Some(close) => close + 1,
-            None => at + 1,
-        };
+        let behind = self.behind(at);
         let before = last.map_or(Token::Begin, |it| self.token(it));
         let is_one = match before {
             Token::Word(b"class" | b"struct" | b"union") => self.is_named_type(before, behind),
@@ -297,16 +356,18 @@ mod tests {
             words in prop::collection::vec(
                 prop::sample::select(vec![
                     "A_B", "class ", "a ", "(", ")", "{", ";", ":", ",", "\n#if A\n", "\n#else\n", "\n#endif\n", "\"", "/*",
-                    "*/", "// \\\n", "é", "'", "const ", "\\", "*", "=", "::", "#", "\r\n",
+                    "*/", "// \\\n", "é", "'", "const ", "public", "\\", "*", "=", "::", "#", "\r\n",
                 ]),
                 0..40,
             ),
         ) {
             let text = words.concat();
-            let after = blanked(&text).unwrap_or_else(|| text.clone());
-            prop_assert_eq!(after.len(), text.len());
-            let is_kept = |(was, is): (u8, u8)| was == is || (is == b' ' && was != b'\n');
-            prop_assert!(text.bytes().zip(after.bytes()).all(is_kept));
+            for after in [blanked(&text), without_those_before_access(&text)] {
+                let after = after.unwrap_or_else(|| text.clone());
+                prop_assert_eq!(after.len(), text.len());
+                let is_kept = |(was, is): (u8, u8)| was == is || (is == b' ' && was != b'\n');
+                prop_assert!(text.bytes().zip(after.bytes()).all(is_kept));
+            }
         }
     }
 
@@ -337,6 +398,41 @@ mod tests {
         reads("EXPORT const A* a(void);", "const A* a(void);");
         reads("; EXPORT std::string a();", "; std::string a();");
         reads("static FORCE_INLINE void a();", "static void a();");
+    }
+
+    #[track_caller]
+    fn reads_access(text: &str, expected: &str) {
+        let blanked = without_those_before_access(text).unwrap_or_else(|| text.to_owned());
+        assert_eq!(blanked.len(), text.len());
+        let words: Vec<&str> = blanked.split_whitespace().collect();
+        assert_eq!(words.join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn macros_before_an_access_word_are_blanked() {
+        reads_access(
+            "class A { Q_OBJECT public: A(); };",
+            "class A { public: A(); };",
+        );
+        reads_access(
+            "class A { Q_OBJECT Q_PROPERTY(int a READ b(c)) public slots: d(); };",
+            "class A { public slots: d(); };",
+        );
+        reads_access("int a; FOO() private:", "int a; private:");
+        reads_access("void a() {} FOO private:", "void a() {} private:");
+        reads_access("private: FOO protected:", "private: protected:");
+        for text in [
+            "class A { Q_OBJECT int a; public: };",
+            "class A { Q_OBJECT Q_PROPERTY(int a) B(); public: };",
+            "class A : FOO public B {};",
+            "class A : FOO public ::B {};",
+            "int FOO(a) public:",
+            "x = FOO public:",
+            "{ FOO public",
+            "{ FOO(a public:",
+        ] {
+            reads_access(text, text);
+        }
     }
 
     #[test]

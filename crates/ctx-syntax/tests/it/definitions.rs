@@ -219,6 +219,20 @@ const SAMPLES: &[Sample] = &[
             ("n::last", Constant),
         ],
     ),
+    // Macros before access words, with which the grammar finds no error.
+    (
+        "a.hpp",
+        "class A : public QObject {\n  Q_OBJECT\npublic:\n  A();\n  void load();\n};\nclass B : public QObject {\n  Q_OBJECT\n  Q_PROPERTY(int x READ x WRITE setX)\npublic:\n  explicit B(QObject *parent = nullptr);\npublic slots:\n  void setX(int x);\nprivate:\n  int x_;\n};\n",
+        &[
+            ("A", Class),
+            ("A::A", Method),
+            ("A::load", Method),
+            ("B", Class),
+            ("B::B", Method),
+            ("B::setX", Method),
+            ("B::x_", Field),
+        ],
+    ),
     (
         "a.rb",
         "$all = 1\nGeo::LIMIT = 1\nY ||= 2\nclass P\n  attr_accessor :x, \"y\"\n  has_many :parts\n  scope :big, -> { where(a: 1) }\n  define_method(:area) { 1 }\n  alias_method :size, :area\n  alias width area\n  @@count = 0\n  def f\n    @local = 1\n  end\nend\ntask :build do\nend\n",
