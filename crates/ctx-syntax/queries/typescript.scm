@@ -33,7 +33,9 @@
 (module (statement_block (export_statement [(lexical_declaration (variable_declarator name: (identifier) @name) @def.constant) (variable_declaration (variable_declarator name: (identifier) @name) @def.constant)])))
 (ambient_declaration [(lexical_declaration (variable_declarator name: (identifier) @name) @def.constant) (variable_declaration (variable_declarator name: (identifier) @name) @def.constant)])
 (ambient_declaration (statement_block [(lexical_declaration (variable_declarator name: (identifier) @name) @def.constant) (variable_declaration (variable_declarator name: (identifier) @name) @def.constant)]))
-; What is assigned to a member, as modules of CommonJS have it.
+; What a module of CommonJS is, and what is assigned to a member of it.
+(program (expression_statement (assignment_expression left: (_) @_word right: [(function_expression name: (_) @name body: (_) @body) (generator_function name: (_) @name body: (_) @body) (assignment_expression right: (function_expression name: (_) @name body: (_) @body))]) @def.function) (#any-of? @_word "exports" "module.exports"))
+(program (expression_statement (assignment_expression left: (_) @_word right: [(class name: (_) @name) (assignment_expression right: (class name: (_) @name))]) @def.class) (#any-of? @_word "exports" "module.exports"))
 (program (expression_statement (assignment_expression left: (member_expression object: (_) @_word property: (property_identifier) @name) right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @def.function) (#any-of? @_word "exports" "module.exports"))
 (program (expression_statement (assignment_expression left: (member_expression object: [(identifier) @within (member_expression object: (identifier) @within)] property: (property_identifier) @name) right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @def.function) (#not-eq? @name "exports") (#not-eq? @within "exports"))
 (program (expression_statement (assignment_expression left: (member_expression object: (_) @_word property: (property_identifier) @name)) @def.constant) (#any-of? @_word "exports" "module.exports"))

@@ -654,6 +654,39 @@ fn a_title_of_one_word_is_no_definition_of_what_it_names() {
     assert_eq!(paths, ["session.js"]);
 }
 
+#[test]
+fn what_a_module_of_common_js_is_has_a_name() {
+    let text = "\
+module.exports = function make(options) {
+  return options;
+};
+exports = module.exports = function compress(options) {
+  return options;
+};
+module.exports = class Server extends Base {
+  listen() {}
+};
+module.exports = function () {};
+other = function inner() {};
+";
+    for path in ["a.js", "a.ts"] {
+        let source = Source::new(path, text, &Limits::default());
+        let symbols = source.outline().symbols.iter();
+        let found: Vec<_> = symbols
+            .map(|it| (it.qualified_name.as_str(), it.kind, it.span.to_string()))
+            .collect();
+        if source.language().is_some_and(Language::has_grammar) {
+            let expected = [
+                ("make", Function, "1-3"),
+                ("compress", Function, "4-6"),
+                ("Server", Class, "7-9"),
+                ("Server.listen", Method, "8-8"),
+            ];
+            assert_eq!(found, expected.map(|it| (it.0, it.1, it.2.to_owned())));
+        }
+    }
+}
+
 /// What is defined in each part of `text`, as the index asks for it.
 #[cfg(any(feature = "javascript", feature = "cpp"))]
 fn defined(path: &str, text: &str) -> Vec<Vec<String>> {
