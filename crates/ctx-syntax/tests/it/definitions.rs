@@ -768,6 +768,36 @@ fn a_name_is_stored_without_its_scope_and_type_arguments() {
 
 #[test]
 #[cfg(feature = "cpp")]
+fn tests_of_google_test_are_definitions_by_their_names() {
+    let text = "\
+// Takes the last.
+TEST(Stack, Pop) {
+  stack.Pop();
+}
+TEST_F(n::StackTest, IsEmptyAtFirst) {
+}
+TYPED_TEST(Stack, Push) {}
+TEST(Alone) {}
+";
+    let source = Source::new("a.cpp", text, &Limits::default());
+    let symbols = &source.outline().symbols;
+    let found: Vec<_> = symbols
+        .iter()
+        .map(|it| (it.qualified_name.as_str(), it.span_with_doc().to_string()))
+        .collect();
+    let expected = [
+        ("Stack::Pop", "1-4"),
+        ("n::StackTest::IsEmptyAtFirst", "5-6"),
+        ("Stack::Push", "7-7"),
+        ("Alone", "8-8"),
+    ];
+    assert_eq!(found, expected.map(|it| (it.0, it.1.to_owned())));
+    assert!(symbols.iter().all(|it| it.is_title && it.kind == Function));
+    assert_eq!(symbols[0].body, LineSpan::new(3, 3).ok());
+}
+
+#[test]
+#[cfg(feature = "cpp")]
 fn what_is_written_around_a_definition_is_a_part_of_it() {
     let text = "\
 /// Returns the larger.
