@@ -9,6 +9,9 @@
 (constructor_declaration name: (_) @name body: (_)? @body) @def.method
 (local_function_statement name: (_) @name body: (_)? @body) @def.function
 (operator_declaration operator: _ @name body: (_)? @body) @def.method
+(conversion_operator_declaration "operator" @name body: (_)? @body) @def.method
+(destructor_declaration name: (_) @name body: (_)? @body) @def.method
+(indexer_declaration "this" @name) @def.field
 (property_declaration name: (_) @name) @def.field
 (event_declaration name: (_) @name) @def.field
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def.field

@@ -4,6 +4,7 @@
 (object_declaration name: (_) @name) @def.class
 (companion_object name: (identifier) @name) @def.class
 (function_declaration name: (_) @name (function_body)? @body) @def.function
+(secondary_constructor "constructor" @name (block)? @body) @def.method
 (source_file (property_declaration (variable_declaration (identifier) @name)) @def.constant)
 (source_file (property_declaration (multi_variable_declaration (variable_declaration (identifier) @name))) @def.constant)
 (class_body (property_declaration (variable_declaration . (identifier) @name)) @def.field)

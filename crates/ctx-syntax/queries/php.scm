@@ -12,6 +12,7 @@
 (program (expression_statement (function_call_expression function: (name) @_word arguments: (arguments . (argument (string (string_content) @name)))) @def.constant) (#eq? @_word "define"))
 (program (expression_statement (assignment_expression left: (variable_name) @name) @def.constant))
 (namespace_use_declaration (namespace_use_clause (_) @module)) @import
+(namespace_use_declaration (namespace_name) @module body: (namespace_use_group (namespace_use_clause . (_) @module))) @import
 (base_clause (name) @ref.extends)
 (class_interface_clause (name) @ref.extends)
 (function_call_expression function: (name) @ref.call)

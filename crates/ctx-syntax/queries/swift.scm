@@ -3,9 +3,10 @@
 (class_declaration declaration_kind: "extension" name: (_) @qualified) @def.impl
 (class_declaration name: (_) @qualified) @def.class
 (protocol_declaration name: (_) @name) @def.interface
-(function_declaration name: [(simple_identifier) (custom_operator)] @name body: (_) @body) @def.function
-(function_declaration name: ["==" "!=" "<" ">" "<=" ">=" "+" "-" "*" "/" "%"] @name body: (_) @body) @def.function
-(protocol_function_declaration name: (simple_identifier) @name) @def.method
+(function_declaration name: [(simple_identifier) (custom_operator) (bang)] @name body: (_) @body) @def.function
+(function_declaration name: ["==" "!=" "===" "!==" "<" ">" "<=" ">=" "+" "-" "*" "/" "%" "+=" "-=" "*=" "/=" "%=" "++" "--" "&" "|" "^" "<<" ">>" "~"] @name body: (_) @body) @def.function
+(protocol_function_declaration name: [(simple_identifier) (custom_operator) (bang)] @name) @def.method
+(protocol_function_declaration name: ["==" "!=" "===" "!==" "<" ">" "<=" ">=" "+" "-" "*" "/" "%" "+=" "-=" "*=" "/=" "%=" "++" "--" "&" "|" "^" "<<" ">>" "~"] @name) @def.method
 (init_declaration "init" @name body: (_)? @body) @def.method
 (deinit_declaration "deinit" @name body: (_) @body) @def.method
 (subscript_declaration "subscript" @name) @def.method

@@ -305,7 +305,8 @@ impl Grammar {
         let mut name: Option<(Node<'_>, Cow<'_, str>)> = None;
         let (mut is_title, mut head) = (false, None);
         let mut body: Option<Body> = None;
-        let (mut import, mut module) = (None, None);
+        let mut import = None;
+        let mut modules: Vec<&str> = Vec::new();
         let (mut wrapper, mut wrapped) = (None, None);
         let settings = &self.settings[found.pattern];
         let mut within = Vec::new();
@@ -341,7 +342,7 @@ impl Grammar {
                 Role::Wrapper => wrapper = Some(node),
                 Role::Wrapped => wrapped = Some(node),
                 Role::Import => import = Some(node),
-                Role::Module => module = Some(node),
+                Role::Module => modules.push(&text[node.byte_range()]),
                 Role::Reference(kind) if let Some(names) = settings.names => {
                     let name = names_at(&text[node.start_byte()..], self.separator, names);
                     let its = name.and_then(|name| reference(kind, node, name));
@@ -374,8 +375,10 @@ impl Grammar {
                 wrapped: wrapped.byte_range(),
             });
         }
-        if let (Some(node), Some(module)) = (import, module) {
-            let module = one_line(&text[module.byte_range()]);
+        if let Some(node) = import
+            && !modules.is_empty()
+        {
+            let module = one_line(&modules.join(self.separator));
             reading
                 .imports
                 .extend(span_of(&rows_of(node)).map(|span| Import {

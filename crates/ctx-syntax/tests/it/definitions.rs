@@ -161,7 +161,7 @@ const SAMPLES: &[Sample] = &[
     ),
     (
         "a.cpp",
-        "namespace geo {\nconstexpr auto kName = \"x\";\nstatic std::vector<int> all{1};\nint *last, &first = *last;\nenum class E { A, B = 2 };\nnamespace fs = std::filesystem;\ntypedef int (*callback)(int);\nclass P {\n  ~P();\n  int *get() const;\n  const int &at() const { return x_; }\n  int *x_, y_[2];\n};\n}\nP::~P() {}\nint P::count = 3;\nvoid geo::P::run() { int local = 1; Foo foo(bar); }\ntemplate <typename T> constexpr T pi = T(3);\n",
+        "namespace geo {\nconstexpr auto kName = \"x\";\nstatic std::vector<int> all{1};\nint *last, &first = *last;\nenum class E { A, B = 2 };\nnamespace fs = std::filesystem;\ntypedef int (*callback)(int);\nclass P {\n  ~P();\n  int *get() const;\n  explicit operator bool() const { return x_; }\n  operator int*();\n  const int &at() const { return x_; }\n  int *x_, y_[2];\n};\n}\nP::~P() {}\nP::operator bool() const { return true; }\nint P::count = 3;\nvoid geo::P::run() { int local = 1; Foo foo(bar); }\ntemplate <typename T> constexpr T pi = T(3);\n",
         &[
             ("geo", Module),
             ("geo::kName", Constant),
@@ -176,10 +176,13 @@ const SAMPLES: &[Sample] = &[
             ("geo::P", Class),
             ("geo::P::~P", Method),
             ("geo::P::get", Method),
+            ("geo::P::operator", Method),
+            ("geo::P::operator", Method),
             ("geo::P::at", Method),
             ("geo::P::x_", Field),
             ("geo::P::y_", Field),
             ("P::~P", Function),
+            ("P::operator", Function),
             ("P::count", Constant),
             ("geo::P::run", Function),
             ("pi", Constant),
@@ -187,7 +190,7 @@ const SAMPLES: &[Sample] = &[
     ),
     (
         "A.cs",
-        "class P {\n  public const int K = 1, L = 2;\n  public event Action Changed;\n  public event Action Custom { add { } remove { } }\n  public static P operator +(P a, P b) { return a; }\n}\nrecord R(int X);\nvar top = 1;\n",
+        "class P {\n  public const int K = 1, L = 2;\n  public event Action Changed;\n  public event Action Custom { add { } remove { } }\n  public static P operator +(P a, P b) { return a; }\n  public static implicit operator int(P a) => 1;\n  public int this[int i] => i;\n  ~P() {}\n}\nrecord R(int X);\nvar top = 1;\n",
         &[
             ("P", Class),
             ("P.K", Constant),
@@ -195,6 +198,9 @@ const SAMPLES: &[Sample] = &[
             ("P.Changed", Field),
             ("P.Custom", Field),
             ("P.+", Method),
+            ("P.operator", Method),
+            ("P.this", Field),
+            ("P.P", Method),
             ("R", Class),
             ("R.X", Field),
             ("top", Constant),
@@ -268,7 +274,7 @@ const SAMPLES: &[Sample] = &[
     ),
     (
         "a.kt",
-        "const val LIMIT = 1\nval (a, b) = pair\ntypealias Id = Int\nenum class E(val v: Int) {\n  A(1)\n}\nclass P(val x: Int, y: Int) {\n  companion object Named {\n    const val K = 1\n  }\n  init {\n    val local = 1\n  }\n  fun f() {\n    val local = 1\n  }\n}\ninterface I {\n  val q: Int\n}\n",
+        "const val LIMIT = 1\nval (a, b) = pair\ntypealias Id = Int\nenum class E(val v: Int) {\n  A(1)\n}\nclass P(val x: Int, y: Int) {\n  companion object Named {\n    const val K = 1\n  }\n  constructor(x: String) : this(1) {\n    val local = 1\n  }\n  init {\n    val local = 1\n  }\n  fun f() {\n    val local = 1\n  }\n}\ninterface I {\n  val q: Int\n}\n",
         &[
             ("LIMIT", Constant),
             ("a", Constant),
@@ -281,6 +287,7 @@ const SAMPLES: &[Sample] = &[
             ("P.x", Field),
             ("P.Named", Class),
             ("P.Named.K", Field),
+            ("P.constructor", Method),
             ("P.f", Method),
             ("I", Interface),
             ("I.q", Field),
@@ -288,7 +295,7 @@ const SAMPLES: &[Sample] = &[
     ),
     (
         "a.swift",
-        "let top = 1\nlet (a, b) = (1, 2)\ntypealias Id = Int\nstruct S {\n  static let shared = S()\n  let x = 1, y = 2\n  var body: Int {\n    let local = 1\n    return local\n  }\n  static func == (a: S, b: S) -> Bool { true }\n  subscript(i: Int) -> Int { i }\n  deinit {}\n}\nenum E { case a, b }\nextension S { func f() { let local = 1 } }\nprotocol P {\n  associatedtype Item\n  var q: Int { get }\n  init(x: Int)\n}\nfunc +++ (a: Int, b: Int) -> Int { a }\nmacro mm() = #external(module: \"x\", type: \"y\")\n",
+        "let top = 1\nlet (a, b) = (1, 2)\ntypealias Id = Int\nstruct S {\n  static let shared = S()\n  let x = 1, y = 2\n  var body: Int {\n    let local = 1\n    return local\n  }\n  static func == (a: S, b: S) -> Bool { true }\n  static func += (a: inout S, b: S) {}\n  static prefix func ! (a: S) -> Bool { true }\n  subscript(i: Int) -> Int { i }\n  deinit {}\n}\nenum E { case a, b }\nextension S { func f() { let local = 1 } }\nprotocol P {\n  associatedtype Item\n  var q: Int { get }\n  init(x: Int)\n  static func << (a: Self, b: Self) -> Self\n}\nfunc +++ (a: Int, b: Int) -> Int { a }\nmacro mm() = #external(module: \"x\", type: \"y\")\n",
         &[
             ("top", Constant),
             ("a", Constant),
@@ -300,6 +307,8 @@ const SAMPLES: &[Sample] = &[
             ("S.y", Field),
             ("S.body", Field),
             ("S.==", Method),
+            ("S.+=", Method),
+            ("S.!", Method),
             ("S.subscript", Method),
             ("S.deinit", Method),
             ("E", Enum),
@@ -311,6 +320,7 @@ const SAMPLES: &[Sample] = &[
             ("P.Item", Type),
             ("P.q", Field),
             ("P.init", Method),
+            ("P.<<", Method),
             ("+++", Function),
             ("mm", Macro),
         ],
@@ -685,6 +695,16 @@ other = function inner() {};
             assert_eq!(found, expected.map(|it| (it.0, it.1, it.2.to_owned())));
         }
     }
+}
+
+#[test]
+#[cfg(feature = "php")]
+fn each_import_of_a_group_has_the_module_before_it() {
+    let text = "<?php\nuse App\\{A, B as C, Sub\\D};\nuse function App\\{f};\n";
+    let source = Source::new("a.php", text, &Limits::default());
+    let imports = source.outline().imports.iter();
+    let found: Vec<&str> = imports.map(|it| it.module.as_str()).collect();
+    assert_eq!(found, ["App\\A", "App\\B", "App\\Sub\\D", "App\\f"]);
 }
 
 /// What is defined in each part of `text`, as the index asks for it.
