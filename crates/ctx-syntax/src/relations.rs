@@ -303,7 +303,7 @@ struct Builder<'f> {
     edges: Vec<Edge>,
     /// For each file, its node and that of its first symbol.
     files: Vec<(usize, usize)>,
-    /// Files by their path without extension, and by the ends of it.
+    /// Files by the ends of their paths that imports may name; see [`stems`].
     stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
     /// The bytes of the longest key of `stems`.
     longest_stem: usize,
@@ -427,9 +427,30 @@ impl<'f> Builder<'f> {
     /// with it. Of several, those that share the longest prefix with the importing path. O(bytes of
     /// `module` + the square of the longest stem).
     fn imported(&self, path: &str, module: &str) -> Vec<usize> {
+        let files = if is_go(path) {
+            self.in_folder(module)
+        } else {
+            self.with_stem(module)
+        };
+        let shared = |file: &usize| {
+            let other = self.nodes[self.files[*file].0].path;
+            path.bytes()
+                .zip(other.bytes())
+                .take_while(|(a, b)| a == b)
+                .count()
+        };
+        let most = files.iter().map(shared).max();
+        let nearest = files.iter().filter(|file| Some(shared(file)) == most);
+        nearest.copied().collect()
+    }
+
+    /// The files that end with all of `module`, or with as many of its first parts as possible: the
+    /// last ones may be names within it.
+    fn with_stem(&self, module: &str) -> &[usize] {
+        let no_name = ["crate", "self", "super", "*", "@", "~"];
         let parts = module
             .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
-            .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"));
+            .filter(|part| !part.is_empty() && !no_name.contains(part));
         let mut wanted = String::new();
         for part in parts {
             let slash = usize::from(!wanted.is_empty());
@@ -442,24 +463,19 @@ impl<'f> Builder<'f> {
         }
         while !wanted.is_empty() {
             if let Some(files) = self.stems.get(wanted.as_str()) {
-                let shared = |file: &usize| {
-                    let other = self.nodes[self.files[*file].0].path;
-                    path.bytes()
-                        .zip(other.bytes())
-                        .take_while(|(a, b)| a == b)
-                        .count()
-                };
-                let most = files.iter().map(shared).max().unwrap_or_default();
-                return files
-                    .iter()
-                    .copied()
-                    .filter(|file| shared(file) == most)
-                    .collect();
+                return files;
             }
-            // The last part may be a name within the module.
             wanted.truncate(wanted.rfind('/').unwrap_or(0));
         }
-        Vec::new()
+        &[]
+    }
+
+    /// The files of the folder that `module` ends with, the longest that there is: what precedes
+    /// it names the project, by its host and more, or by a word.
+    fn in_folder(&self, module: &str) -> &[usize] {
+        let mut ends = ends(module).filter(|it| it.len() <= self.longest_stem);
+        let files = ends.find_map(|end| self.stems.get(end));
+        files.map_or(&[], SmallVec::as_slice)
     }
 
     fn finish(mut self) -> Graph<'f> {
@@ -481,15 +497,32 @@ impl<'f> Builder<'f> {
 }
 
 /// The ends of `path` by which an import may name it: for `a/b/c.py` these are `c`, `b/c` and
-/// `a/b/c`; a file that represents its folder has those of the folder.
+/// `a/b/c`. A file that represents its folder has those of the folder, too.
+///
+/// Imports of Go name folders only. One within another is not meant by its own name alone: packages
+/// of others have that, too. Tests cannot be imported.
 fn stems(path: &str) -> impl Iterator<Item = &str> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.split('.').next().unwrap_or(file);
-    let is_folder = matches!(stem, "mod" | "index" | "__init__" | "lib" | "main");
-    let whole = match (folder, is_folder) {
-        ("", _) => stem,
-        (folder, true) => folder,
-        (folder, false) => &path[..folder.len() + 1 + stem.len()],
+    let whole = &path[..path.len() - file.len() + stem.len()];
+    let has_own = !is_go(path);
+    let is_folder = if has_own {
+        matches!(stem, "mod" | "index" | "__init__" | "lib" | "main")
+    } else {
+        !stem.ends_with("_test")
     };
-    std::iter::successors(Some(whole), |rest| Some(rest.split_once('/')?.1))
+    let own = has_own.then_some(whole);
+    let wholes = own.into_iter().chain(is_folder.then_some(folder));
+    let ends = wholes.filter(|it| !it.is_empty()).flat_map(ends);
+    ends.filter(move |it| has_own || it.contains('/') || *it == folder)
+}
+
+/// `path`, and what follows each of its slashes.
+fn ends(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |rest| Some(rest.split_once('/')?.1))
+}
+
+/// Whether the file at `path` imports folders, and is imported with its own.
+fn is_go(path: &str) -> bool {
+    path.ends_with(".go")
 }

@@ -204,11 +204,76 @@ fn a_module_is_found_by_the_first_of_what_it_names() {
 }
 
 #[test]
+#[cfg(feature = "go")]
+fn imports_of_go_name_folders_below_the_project() {
+    use EdgeKind::{Calls, Defines, Imports};
+    let importing = "package main\n\nimport (\n\t\"net/http\"\n\t\"github.com/a/b/v2/pkg/cmd/factory\"\n\t\"github.com/a/b/v2/api\"\n\t\"github.com/c/errors\"\n\t\"app/internal/db\"\n)\n\nfunc main() {\n\tfactory.New()\n}\n";
+    let outlines = outlines(&[
+        ("cmd/b/main.go", importing),
+        (
+            "pkg/cmd/factory/new.go",
+            "package factory\n\nfunc New() {}\n",
+        ),
+        ("pkg/cmd/factory/old.go", "package factory\n"),
+        (
+            "pkg/cmd/factory/new_test.go",
+            "package factory\n\nfunc New() {}\n",
+        ),
+        ("pkg/cmd/list/list.go", "package list\n\nfunc New() {}\n"),
+        ("api/client.go", "package api\n"),
+        ("internal/db/db.go", "package db\n"),
+        ("internal/errors/errors.go", "package errors\n"),
+        ("internal/http/http.go", "package http\n"),
+    ]);
+    let graph = graph(&outlines);
+    edges(
+        &graph,
+        "cmd/b/main.go",
+        &[
+            (Defines, "cmd/b/main.go", "main", 1.0),
+            (Imports, "api/client.go", "", 1.0),
+            (Imports, "internal/db/db.go", "", 1.0),
+            (Imports, "pkg/cmd/factory/new.go", "", 1.0),
+            (Imports, "pkg/cmd/factory/old.go", "", 1.0),
+        ],
+    );
+    let expected = [(Calls, "pkg/cmd/factory/new.go", "New", 1.0)];
+    edges(&graph, "main", &expected);
+}
+
+#[test]
+#[cfg(feature = "typescript")]
+fn a_file_that_stands_for_its_folder_is_found_by_its_own_name_too() {
+    use EdgeKind::Imports;
+    let importing = "import './lib';\nimport '@/components/Box';\nimport '~/views';\n";
+    let outlines = outlines(&[
+        ("src/app.ts", importing),
+        ("src/lib.ts", ""),
+        ("src/components/Box.tsx", ""),
+        ("src/views/index.ts", ""),
+        ("other/lib.ts", ""),
+    ]);
+    let graph = graph(&outlines);
+    edges(
+        &graph,
+        "src/app.ts",
+        &[
+            (Imports, "src/components/Box.tsx", "", 1.0),
+            (Imports, "src/lib.ts", "", 1.0),
+            (Imports, "src/views/index.ts", "", 1.0),
+        ],
+    );
+}
+
+#[test]
 fn a_long_module_is_looked_for_in_linear_time() {
-    let outline = |n| outline("a.js", &format!("import \"{}\";\n", "b/".repeat(n)));
-    linear("parts of a module", outline, |it| {
-        Graph::new([("a.js", it)]).nodes().len()
-    });
+    for (path, before) in [("a.js", ""), ("a.go", "package a\n")] {
+        let text = |n| format!("{before}import \"{}\"\n", "b/".repeat(n));
+        let outline = |n| outline(path, &text(n));
+        linear("parts of a module", outline, |it| {
+            Graph::new([(path, it)]).nodes().len()
+        });
+    }
 }
 
 #[test]
