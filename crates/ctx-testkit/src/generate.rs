@@ -4,6 +4,7 @@
 //! the number of cases, as usual.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ctx_model::{
     BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, LineSpan, Order, Origin,
@@ -405,7 +406,38 @@ fn number(index: usize) -> String {
 /// have none. A few chunks have the lines around them as expanded context; many have imports and
 /// relations.
 pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
-    let line = vec((select(WORDS), Just(" ")), 0..5).prop_map(|words| joined(words));
+    chunks_of_files_of(words(0..5))
+}
+
+/// As [`chunks_of_files`], of files without blank lines.
+pub fn chunks_of_files_without_blank_lines()
+-> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
+    // One of the words is a space.
+    chunks_of_files_of(words(1..5).prop_map(|line| without_blank_lines(&line)))
+}
+
+/// `text` with a word on each line that is blank; an empty text becomes that word.
+#[must_use]
+pub fn without_blank_lines(text: &str) -> String {
+    const WORD: &str = "word";
+    if text.is_empty() {
+        return WORD.to_owned();
+    }
+    let filled = |line: &str| {
+        let word = if line.trim().is_empty() { WORD } else { "" };
+        format!("{word}{line}")
+    };
+    text.split_inclusive('\n').map(filled).collect()
+}
+
+/// So many words on one line.
+fn words(count: Range<usize>) -> impl Strategy<Value = String> + Clone {
+    vec((select(WORDS), Just(" ")), count).prop_map(joined)
+}
+
+fn chunks_of_files_of(
+    line: impl Strategy<Value = String> + Clone,
+) -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
     let cut = (
         any::<Index>(),
         1_usize..9,
@@ -649,4 +681,27 @@ fn joined(words: Vec<(&str, &str)>) -> String {
         .into_iter()
         .flat_map(|(word, gap)| [word, gap])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn blank_lines_alone_are_filled(text in any_text()) {
+            let filled = without_blank_lines(&text);
+            prop_assert!(filled.lines().next().is_some());
+            prop_assert!(!filled.lines().any(|line| line.trim().is_empty()), "{filled:?}");
+            prop_assert_eq!(without_blank_lines(&filled), filled);
+        }
+
+        #[test]
+        fn files_without_blank_lines_have_none(
+            (files, _) in chunks_of_files_without_blank_lines(),
+        ) {
+            let mut lines = files.values().flat_map(|it| it.lines());
+            prop_assert!(!lines.any(|line| line.trim().is_empty()), "{files:?}");
+        }
+    }
 }

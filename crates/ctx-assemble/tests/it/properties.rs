@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use ctx_assemble::{Control, assemble};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, CounterName, Omitted, OmittedReason, Previous, Relevance,
-    Selection, Tokens, Warning, lines,
+    BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Previous,
+    Relevance, Selection, Tokens, Warning, lines,
 };
 use ctx_testkit::generate;
 use ctx_testkit::laws::contexts::{build, counter_of, is_justified, is_sound, reads_back};
@@ -31,6 +31,30 @@ fn any_chunks() -> impl Strategy<Value = Vec<Chunk>> {
         2 => generate::chunks(0..16),
         1 => generate::chunks_of_files().prop_map(|(_, chunks)| chunks),
     ]
+}
+
+/// Chunks that have text and no blank lines: these stand in many places, and lose their ends.
+fn chunks_without_blank_lines() -> impl Strategy<Value = Vec<Chunk>> {
+    let of_any_kind = generate::chunks(2..16).prop_map(|mut chunks| {
+        for chunk in &mut chunks {
+            chunk.content = generate::without_blank_lines(&chunk.content);
+        }
+        chunks
+    });
+    prop_oneof![
+        2 => of_any_kind,
+        1 => generate::chunks_of_files_without_blank_lines().prop_map(|(_, chunks)| chunks),
+    ]
+}
+
+/// `options` by which blocks tell their lines: Markdown and plain text do so below the heading of a
+/// file.
+fn telling_lines(options: BuildOptions) -> BuildOptions {
+    let is_below = matches!(options.format, Format::Markdown | Format::Plain);
+    let has_headers = options.include_file_headers || is_below;
+    options
+        .with_line_numbers(true)
+        .with_file_headers(has_headers)
 }
 
 type Input = (
@@ -247,20 +271,15 @@ proptest! {
         }
     }
 
-    /// Where blocks tell their lines, and have texts that say something: blank lines stand in many
-    /// places, and lose their ends.
+    /// Where blocks tell their lines.
     #[test]
     fn one_more_hit_changes_no_block_that_was_sent(
-        mut chunks in any_chunks().prop_filter("there is one, and all say something", |chunks| {
-            let says = |it: &Chunk| !it.content.lines().any(|line| line.trim().is_empty());
-            !chunks.is_empty() && chunks.iter().all(|it| says(it) && !it.content.is_empty())
-        }),
+        mut chunks in chunks_without_blank_lines(),
         options in generate::options(),
         new in any::<Index>(),
     ) {
-        let options = options
+        let options = telling_lines(options)
             .with_max_tokens(Tokens::new(10_000_000))
-            .with_line_numbers(true)
             .with_relevance_power(1)
             .with_max_chunks(None)
             .with_min_relevance(None)
@@ -293,17 +312,13 @@ proptest! {
     /// Whichever chunks are the most relevant in a turn.
     #[test]
     fn no_turn_of_a_session_changes_a_block_that_was_sent(
-        mut chunks in generate::chunks_of_files().prop_map(|(_, chunks)| chunks).prop_filter(
-            "all say something",
-            |chunks| chunks.iter().all(|it| !it.content.lines().any(|line| line.trim().is_empty())),
-        ),
+        (_, mut chunks) in generate::chunks_of_files_without_blank_lines(),
         options in generate::options(),
         counts in prop::collection::vec(any::<Index>(), 3),
         relevances in prop::collection::vec(0.1..=1.0_f64, 4 * 16),
     ) {
-        let mut options = options
+        let mut options = telling_lines(options)
             .with_max_tokens(Tokens::new(10_000_000))
-            .with_line_numbers(true)
             .with_scores(false)
             .with_relevance_power(1)
             .with_max_chunks(None)
