@@ -240,6 +240,32 @@ mod tests {
         );
     }
 
+    /// Otherwise `cargo xtask test` itself would complete it, and no step of it could fail.
+    #[test]
+    fn an_incomplete_lock_file_fails_before_a_chore_completes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let alias = Workspace::find().unwrap().root.join(".cargo/config.toml");
+        write(".cargo/config.toml", &fs::read_to_string(alias).unwrap());
+        let package = |name: &str| format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n");
+        write("new/Cargo.toml", &package("new"));
+        write("new/src/lib.rs", "");
+        let needs = "[workspace]\n[dependencies]\nnew.path = \"new\"\n";
+        write("Cargo.toml", &(package("xtask") + needs));
+        write("src/main.rs", "fn main() {}");
+        let lock = "version = 4\n\n[[package]]\nname = \"xtask\"\nversion = \"0.0.0\"\n";
+        write("Cargo.lock", lock);
+        let chore = Call::cargo(["--offline", "xtask"]).within(folder.path());
+        let refused = chore.output().unwrap_err().to_string();
+        assert!(refused.contains("--locked"), "{refused}");
+        let left = fs::read_to_string(folder.path().join("Cargo.lock")).unwrap();
+        assert_eq!(left, lock);
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_step_knows_where_to_write_what_it_skips() {
