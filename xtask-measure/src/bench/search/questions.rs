@@ -90,7 +90,7 @@ impl Material {
 
     /// Question `number` of the series with `seed`; kinds alternate.
     pub(super) fn question(&self, seed: u64, number: usize) -> (Kind, String) {
-        let mut dice = Dice(seed ^ (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::of_question(seed, number);
         let kind = Kind::ALL[number % Kind::ALL.len()];
         let text = match kind {
             Kind::Name => self.names(&mut dice),
@@ -163,13 +163,23 @@ fn function(line: &str) -> Option<&str> {
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    /// The dice of question `number` of the series with `seed`. They begin in a mixed state: from
+    /// states that are a step apart, two questions would draw the same numbers, one draw later.
+    fn of_question(seed: u64, number: usize) -> Self {
+        let series = Dice(seed).draw();
+        Dice(Dice(series ^ number as u64).draw())
+    }
+
+    fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % most as u64).unwrap_or_default()
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.draw() % most as u64).unwrap_or_default()
     }
 
     fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
@@ -179,6 +189,8 @@ impl Dice {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -186,6 +198,17 @@ mod tests {
         assert_eq!(function("pub fn render_all(x: u32) {"), Some("render_all"));
         assert_eq!(function("fn go() {"), None, "a short name is everybody's");
         assert_eq!(function("let a = 1;"), None);
+    }
+
+    #[test]
+    fn no_two_questions_share_a_draw() {
+        let mut drawn = BTreeSet::new();
+        for number in 0..400 {
+            let mut dice = Dice::of_question(1, number);
+            for _ in 0..50 {
+                assert!(drawn.insert(dice.draw()), "of question {number}");
+            }
+        }
     }
 
     #[test]
