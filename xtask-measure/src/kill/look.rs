@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::write::Acknowledged;
+use super::write::{Acknowledged, Pins};
 use super::{Faults, files};
 use crate::served::{Client, Owner, get, post};
 
@@ -19,16 +19,7 @@ pub(super) async fn look(
     faults: &mut Faults,
 ) -> Result<()> {
     let found = threads(client, owner).await?;
-    for (thread, pinned) in &told.threads {
-        match found.get(thread) {
-            None => faults.push(format!("of {} the thread {thread} is gone", owner.name)),
-            Some(found) if found != pinned => faults.push(format!(
-                "of {} {found:?} are pinned to {thread}, and not {pinned:?}",
-                owner.name
-            )),
-            Some(_) => {}
-        }
-    }
+    settle(&owner.name, &mut told.threads, found, faults);
     let found = messages(client, owner).await?;
     for message in &told.messages {
         match found.get(message).copied().unwrap_or(0) {
@@ -59,6 +50,25 @@ pub(super) async fn look(
     Ok(())
 }
 
+/// Compares the threads of `owner` with what was acknowledged: each is there with one of its
+/// possible pins. From then on only those count.
+fn settle(
+    owner: &str,
+    told: &mut BTreeMap<String, Vec<Pins>>,
+    mut found: BTreeMap<String, Pins>,
+    faults: &mut Faults,
+) {
+    for (thread, possible) in told {
+        match found.remove(thread) {
+            None => faults.push(format!("of {owner} the thread {thread} is gone")),
+            Some(pinned) if possible.contains(&pinned) => *possible = vec![pinned],
+            Some(pinned) => faults.push(format!(
+                "of {owner} {pinned:?} are pinned to {thread}, and none of {possible:?}"
+            )),
+        }
+    }
+}
+
 async fn vote(client: &Client, owner: &Owner, handle: &str) -> Result<bool> {
     let body = json!({"handle": handle, "useful": true});
     let request = post("/v1/context/feedback", &owner.token, &body)?;
@@ -67,7 +77,7 @@ async fn vote(client: &Client, owner: &Owner, handle: &str) -> Result<bool> {
 }
 
 /// The pins of each thread.
-async fn threads(client: &Client, owner: &Owner) -> Result<BTreeMap<String, Vec<String>>> {
+async fn threads(client: &Client, owner: &Owner) -> Result<BTreeMap<String, Pins>> {
     let mut found = BTreeMap::new();
     for thread in list(client, owner, "/v1/threads").await? {
         let pinned = thread["pinned"].as_array().into_iter().flatten();
@@ -106,5 +116,33 @@ async fn list(client: &Client, owner: &Owner, path: &str) -> Result<Vec<Value>> 
             Some(next) => after = format!("&after={next}"),
             None => return Ok(found),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_whose_pins_were_under_way_is_there_with_the_one_or_the_other() {
+        let pins = |name: &str| vec![name.to_owned()];
+        let either = || vec![pins("first"), pins("then")];
+        let mut told = BTreeMap::from([
+            ("before".to_owned(), either()),
+            ("after".to_owned(), either()),
+            ("gone".to_owned(), either()),
+            ("other".to_owned(), vec![pins("first")]),
+        ]);
+        let found = [("before", "first"), ("after", "then"), ("other", "then")];
+        let found = found.map(|(thread, pinned)| (thread.to_owned(), pins(pinned)));
+        let mut faults = Faults::new();
+        settle("ada", &mut told, BTreeMap::from(found), &mut faults);
+        let expected = [
+            "of ada the thread gone is gone",
+            "of ada [\"then\"] are pinned to other, and none of [[\"first\"]]",
+        ];
+        assert_eq!(faults, expected);
+        assert_eq!(told["before"], [pins("first")]);
+        assert_eq!(told["after"], [pins("then")]);
     }
 }

@@ -10,9 +10,9 @@ mod write;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use fastrand::Rng;
 use tokio::task::JoinSet;
@@ -159,8 +159,8 @@ Written by `{}`. Measured {}.
 A crash of processes, and no loss of power: what they had written and not synced, the system still has. {}, ended by SIGKILL {} times at a random moment within {} ms of when each of {} owners
 had an acknowledgement of each kind, while they begin threads, pin to them, add messages, send files, replace two in turn, and vote. After each
 restart every thread, pin and message that was ever acknowledged is looked for, and the files and votes of the run (after the last, all of
-them): of each file the text is in a context that names it, and in one that is about a word of it; votes are sent again. Of a file whose
-replacement was under way either the one or the other is there.
+them): of each file the text is in a context that names it, and in one that is about a word of it; votes are sent again. Of a file, or of pins,
+whose replacement was under way either the one or the other is there. Until the kill every request is answered as intended.
 
 | acknowledged | | lost, or counted twice |
 |---|--:|--:|
@@ -235,7 +235,7 @@ async fn once(
             run,
             told: Rc::clone(&shared),
         };
-        // A writer ends when an answer does not come, as intended.
+        // A writer ends when an answer does not come, which is after the kill.
         writers.spawn_local(writer.clone().files());
         writers.spawn_local(writer.clone().votes());
         all.push(writer);
@@ -250,6 +250,7 @@ async fn once(
     }
     acknowledged(&mut writers, || lacking(&What::ALL)).await?;
     tokio::time::sleep(life).await;
+    all_go_on(&mut writers)?;
     setup.kill(&mut served, writers).await?;
     *told = shared.take();
     let client = Client::new(served.addr);
@@ -279,69 +280,70 @@ fn lacking(
 /// Waits until something of each kind was acknowledged.
 ///
 /// # Errors
-/// All writers have ended before that, or it takes too long; the error says what is lacking, and
-/// why one of them ended.
+/// A writer has ended before that, or it takes too long; the error says what is lacking, and why.
 async fn acknowledged(
     writers: &mut JoinSet<Result<()>>,
     lacking: impl Fn() -> Vec<String>,
 ) -> Result<()> {
-    let began = Instant::now();
-    let mut why = None;
-    loop {
-        let lacking = lacking();
-        if lacking.is_empty() {
-            return Ok(());
+    let wait = async {
+        while !lacking().is_empty() {
+            all_go_on(writers)?;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        while let Some(ended) = writers.try_join_next() {
-            why = why.or(ended.map_err(Error::from).and_then(|it| it).err());
-        }
-        if writers.is_empty() || began.elapsed() > PATIENCE {
-            let why = why.unwrap_or_else(|| anyhow!("it takes too long"));
-            return Err(why.context(format!(
-                "failed to have acknowledged: {}",
-                lacking.join(", ")
-            )));
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        Ok(())
+    };
+    let waited = tokio::time::timeout(PATIENCE, wait).await;
+    let waited = waited.context("it takes too long").and_then(|it| it);
+    waited.with_context(|| format!("failed to have acknowledged: {}", lacking().join(", ")))
+}
+
+/// Checks that no writer has ended: until the kill there is an answer to everything, and each is as
+/// intended.
+///
+/// # Errors
+/// One has ended; the error says why.
+fn all_go_on(writers: &mut JoinSet<Result<()>>) -> Result<()> {
+    match writers.try_join_next() {
+        None => Ok(()),
+        Some(ended) => ended?
+            .and_then(|()| bail!("it has written everything"))
+            .context("a writer has ended"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future;
-    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use anyhow::anyhow;
 
     use super::*;
-
-    static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
     #[tokio::test]
     async fn nobody_waits_for_those_who_write_no_more() {
         let mut writers = JoinSet::new();
-        for why in ["first", "second"] {
-            writers.spawn(future::ready(Err(anyhow!("the {why} is refused"))));
-        }
+        writers.spawn(future::pending());
+        writers.spawn(future::ready(Err(anyhow!("it is refused"))));
         let soon = Duration::from_secs(5);
         let lacking = || vec!["a vote of ada".to_owned()];
         let waited = tokio::time::timeout(soon, acknowledged(&mut writers, lacking)).await;
         let told = format!("{:#}", waited.expect("it ends").unwrap_err());
-        let said = "failed to have acknowledged: a vote of ada: the ";
-        assert!(told.starts_with(said), "{told}");
-        // One writer that ended is no reason not to wait for the others.
+        assert_eq!(
+            told,
+            "failed to have acknowledged: a vote of ada: a writer has ended: it is refused"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_ended_after_its_first_acknowledgement_is_told() {
+        let mut writers = JoinSet::new();
+        writers.spawn(future::pending());
+        acknowledged(&mut writers, Vec::new).await.unwrap();
+        all_go_on(&mut writers).unwrap();
         writers.spawn(future::ready(Err(anyhow!("it is refused"))));
-        writers.spawn(async {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            IS_TOLD.store(true, Ordering::Relaxed);
-            Ok(())
-        });
-        let lacking = || {
-            let is_told = IS_TOLD.load(Ordering::Relaxed);
-            (!is_told)
-                .then(|| "a vote of ada".to_owned())
-                .into_iter()
-                .collect()
-        };
-        acknowledged(&mut writers, lacking).await.unwrap();
+        tokio::task::yield_now().await;
+        let told = format!("{:#}", all_go_on(&mut writers).unwrap_err());
+        assert_eq!(told, "a writer has ended: it is refused");
     }
 
     #[test]

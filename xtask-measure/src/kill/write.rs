@@ -17,8 +17,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What was acknowledged to one owner.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
-    /// The pins of each thread.
-    pub(super) threads: BTreeMap<String, Vec<String>>,
+    /// The possible pins of each thread: while a change of them was not acknowledged, the earlier
+    /// ones, and those that were sent.
+    pub(super) threads: BTreeMap<String, Vec<Pins>>,
     pub(super) messages: Vec<String>,
     /// The content of each path, and the run that sent it.
     pub(super) files: BTreeMap<String, (u32, String)>,
@@ -32,6 +33,9 @@ pub(super) struct Acknowledged {
     /// The number of acknowledgements of each kind.
     pub(super) counts: Counts,
 }
+
+/// What is pinned to a thread, in order.
+pub(super) type Pins = Vec<String>;
 
 /// Counts by kind.
 pub(super) type Counts = BTreeMap<Kind, usize>;
@@ -113,7 +117,7 @@ impl Writer {
             let body = json!({"id": id, "title": id, "pinned": first});
             self.send("/v1/threads", &body).await?;
             self.acknowledged(Kind::Thread, |it| {
-                it.threads.insert(id.clone(), first);
+                it.threads.insert(id.clone(), vec![first]);
             });
             if number % 2 == 0 {
                 continue;
@@ -122,9 +126,9 @@ impl Writer {
             let path = format!("/v1/threads/{id}/pinned");
             let request = put(&path, &self.owner.token, &json!({ "pinned": then }))?;
             // Until it is acknowledged, either may be pinned.
-            self.note(|it| drop(it.threads.remove(&id)));
+            self.note(|it| it.threads.entry(id.clone()).or_default().push(then.clone()));
             self.ask(request).await?;
-            self.note(|it| drop(it.threads.insert(id, then)));
+            self.note(|it| drop(it.threads.insert(id, vec![then])));
         }
         Ok(())
     }
@@ -193,5 +197,59 @@ impl Writer {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Answers requests with a body on one connection, up to the first `PUT`.
+    fn serve(listener: &TcpListener) {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut request, mut read) = (Vec::new(), [0; 1_024]);
+        loop {
+            let count = stream.read(&mut read).unwrap();
+            assert!(count > 0, "the next request does not come");
+            request.extend_from_slice(&read[..count]);
+            if request.starts_with(b"PUT") {
+                return;
+            }
+            if request.ends_with(b"}") {
+                request.clear();
+                let reply = b"HTTP/1.1 201 Created\r\ncontent-length: 11\r\n\r\n{\"data\":{}}";
+                stream.write_all(reply).unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn until_a_change_of_pins_is_acknowledged_both_are_possible() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let told = Rc::new(RefCell::new(vec![Acknowledged::default()]));
+        let writer = Writer {
+            client: Client::new(listener.local_addr().unwrap()),
+            owner: Owner {
+                name: "ada".to_owned(),
+                token: String::new(),
+            },
+            at: 0,
+            run: 0,
+            told: Rc::clone(&told),
+        };
+        let server = thread::spawn(move || serve(&listener));
+        writer.threads().await.unwrap_err();
+        server.join().unwrap();
+        let pins = |names: &[&str]| names.iter().map(|&it| it.to_owned()).collect::<Pins>();
+        let either = vec![pins(&["first-1.md"]), pins(&["then-1.md", "also-1.md"])];
+        let expected = BTreeMap::from([
+            ("t-0-0".to_owned(), vec![pins(&["first-0.md"])]),
+            ("t-0-1".to_owned(), either),
+        ]);
+        assert_eq!(told.borrow()[0].threads, expected);
     }
 }
