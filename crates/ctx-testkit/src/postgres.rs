@@ -531,7 +531,7 @@ mod tests {
             return;
         };
         if !kept(&first.bin).is_some_and(|it| it.join("PG_VERSION").exists()) {
-            // Nothing can be kept beside the program: each server has data of its own.
+            skipped("nothing can be kept beside the program: each server has data of its own");
             return;
         }
         runtime.block_on(first.database());
@@ -551,6 +551,7 @@ mod tests {
             Some(ids.map(str::to_owned).collect::<Vec<_>>())
         };
         if segments().is_none() {
+            skipped("segments of shared memory cannot be listed");
             return;
         }
         for is_stopped in [false, true] {

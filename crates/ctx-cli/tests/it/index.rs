@@ -736,21 +736,11 @@ fn damaged_remembered_data_is_set_aside_and_reported() {
 
 #[cfg(unix)]
 mod unix {
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::os::unix::process::CommandExt as _;
-
     use ctx_testkit::SetOnDrop;
     use ctx_testkit::disk::Disk;
-    use ctx_testkit::skip::skipped;
 
     use super::*;
-
-    /// A user who may write nothing.
-    const NOBODY: u32 = 65_534;
-
-    fn mode(path: &Path, mode: u32) {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
+    use crate::run::{mode, run_bound};
 
     /// Gives all that is below `folder` to be read by others, and written by nobody.
     fn close(folder: &Path) {
@@ -771,24 +761,6 @@ mod unix {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open(&path);
-            }
-        }
-    }
-
-    /// What comes of it where permissions bind; `None` if no such process can be started.
-    fn run_bound(mut command: Command) -> Option<Ran> {
-        let tried = Folder::of([("file", b"".as_slice())]);
-        mode(&tried.path().join("file"), 0);
-        if fs::read(tried.path().join("file")).is_ok() {
-            command.uid(NOBODY).gid(NOBODY);
-        }
-        match command.output() {
-            Ok(output) => Some(Ran::of(output)),
-            Err(error) => {
-                skipped(format_args!(
-                    "no process of another user can be started: {error}"
-                ));
-                None
             }
         }
     }

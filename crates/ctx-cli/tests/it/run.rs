@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+#[cfg(unix)]
+use ctx_testkit::skip::skipped;
 use serde_json::Value;
 
 /// A folder that is gone when the test ends.
@@ -201,6 +203,36 @@ pub(crate) fn signal(id: u32, name: &str) {
     let kill = ["-c", "kill -\"$0\" \"$1\"", name, &id.to_string()];
     let sent = Command::new("sh").args(kill).status();
     assert!(sent.unwrap().success());
+}
+
+/// Sets who may do what with `path`.
+#[cfg(unix)]
+pub(crate) fn mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// What comes of it where permissions bind; `None`, after a report, if no such process can be
+/// started.
+#[cfg(unix)]
+pub(crate) fn run_bound(mut command: Command) -> Option<Ran> {
+    use std::os::unix::process::CommandExt as _;
+    /// A user who may write nothing.
+    const NOBODY: u32 = 65_534;
+    let tried = Folder::of([("file", b"".as_slice())]);
+    mode(&tried.path().join("file"), 0);
+    if fs::read(tried.path().join("file")).is_ok() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    match command.output() {
+        Ok(output) => Some(Ran::of(output)),
+        Err(error) => {
+            skipped(format_args!(
+                "no process of another user can be started: {error}"
+            ));
+            None
+        }
+    }
 }
 
 /// Runs the program on `input`.

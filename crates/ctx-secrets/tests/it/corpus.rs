@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ctx_secrets::{find, mask};
+use ctx_testkit::skip::skipped;
 use fastrand::Rng;
 
 /// Of each kind, in each place.
@@ -358,7 +359,7 @@ fn files(folder: &Path, most: usize, found: &mut Vec<PathBuf>) {
 #[test]
 fn of_files_without_secrets_hardly_any_is_touched() {
     let Some(registry) = registry() else {
-        println!("skipped: there are no crates to read");
+        skipped("there are no crates to read");
         return;
     };
     let most = std::env::var("CTX_REAL_FILES").ok();
