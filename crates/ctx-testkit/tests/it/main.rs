@@ -2,15 +2,20 @@
 //! without a nightly toolchain.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::any::type_name;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_model::{BuildOptions, BuiltContext, Chunk};
 use ctx_testkit::fuzz::{TARGETS, Target};
-use ctx_testkit::{few, generate};
+use ctx_testkit::{few, generate, laws};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A change of some bytes.
 #[derive(Clone, Debug)]
@@ -122,6 +127,20 @@ macro_rules! targets {
             }
         }
     };
+}
+
+/// Bytes that no type accepts say nothing of how it is read.
+#[test]
+fn of_each_type_of_the_wire_there_is_a_seed() {
+    fn has_seed<T: Serialize + DeserializeOwned + PartialEq + Debug>() {
+        let seeds = seeds("wire");
+        let is_read = |it: &Vec<u8>| laws::wire::is_read::<T>(it).is_some();
+        assert!(seeds.iter().any(is_read), "{}", type_name::<T>());
+    }
+    has_seed::<Chunk>();
+    has_seed::<Vec<Chunk>>();
+    has_seed::<BuildOptions>();
+    has_seed::<BuiltContext>();
 }
 
 targets! {
