@@ -15,6 +15,7 @@ mod mcp;
 mod python;
 mod record;
 mod served;
+mod strategies;
 mod trace;
 
 use std::process::ExitCode;

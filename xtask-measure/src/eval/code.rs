@@ -7,7 +7,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
@@ -19,18 +19,18 @@ use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy};
 use ctx::service::{Answer, OwnerId, Ports, Service};
 use ctx::syntax;
+use ctx::tokens::{TokenCounter as _, o200k_base};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::product::{self, Ask, By};
+use super::Faults;
+use super::product::{self, Ask, By, PATIENCE};
 use super::shown::{self, Files, shown_by_text};
+use crate::strategies;
 
 /// The budgets, in tokens of `o200k_base`.
 pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
-
-/// A generous limit, so that a busy machine does not affect the results.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One issue, or one change.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -79,10 +79,7 @@ pub(super) struct Shown {
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub(super) shown: Vec<Shown>,
-    /// Contexts that differed the second time.
-    pub(super) unstable: usize,
-    /// Blocks that do not stand where they are cited.
-    pub(super) false_spans: usize,
+    pub(super) faults: Faults,
 }
 
 /// The folders of an evaluation.
@@ -122,6 +119,8 @@ struct Asked {
     false_spans: usize,
     /// What retrieval found, where that is told.
     found: Vec<retrieve::Found>,
+    /// The time until the context was there, in seconds.
+    took: f64,
 }
 
 /// Writes a context for each instance and budget.
@@ -142,21 +141,22 @@ pub(super) fn run(
         let tree = places.tree(instance);
         for budget in BUDGETS {
             let ask = || match by {
-                By::Query => by_query(&runtime, &service, instance, budget),
+                By::Query => by_query(&runtime, &service, &tree, instance, budget),
                 By::Server => by_server(&runtime, &service, &tree, instance, budget),
             };
-            let start = Instant::now();
             let asked = ask()?;
-            let took = start.elapsed().as_secs_f64();
-            run.shown.push(shown(instance, budget, &asked.spans, took));
-            run.false_spans += asked.false_spans;
+            run.shown
+                .push(shown(instance, budget, &asked.spans, asked.took));
+            run.faults.false_spans += asked.false_spans;
+            let total = o200k_base().count(&asked.context);
+            run.faults.over += usize::from(total.get() > budget);
             let line = json!({
                 "id": instance.id, "budget": budget, "text": asked.context, "spans": asked.spans,
-                "t_index": indexing, "t_query": took,
+                "t_index": indexing, "t_query": asked.took,
             });
             writeln!(predictions, "{line}")?;
             if twice {
-                run.unstable += usize::from(ask()?.context != asked.context);
+                run.faults.unstable += usize::from(ask()?.context != asked.context);
             }
             if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
                 write_features(file, instance, &asked.found)?;
@@ -183,14 +183,17 @@ pub(super) fn tell(number: usize, of: usize, instance: &Instance) {
 fn by_query(
     runtime: &Runtime,
     service: &Service,
+    tree: &Path,
     instance: &Instance,
     budget: u32,
 ) -> Result<Asked> {
+    let start = Instant::now();
     let asked = answer(service, instance, budget, retrieve::Options::default());
     let asked = runtime.block_on(asked)?;
     Ok(Asked {
+        took: start.elapsed().as_secs_f64(),
         spans: spans(&asked),
-        false_spans: 0,
+        false_spans: spans_by_text(&asked.built, tree)?.1,
         context: asked.built.context,
         found: asked.material.retrieved.found,
     })
@@ -208,13 +211,16 @@ fn by_server(
         budget,
         min_chance: None,
     };
+    let start = Instant::now();
     let built = product::prime(runtime, service, &instance.query, ask)?;
+    let took = start.elapsed().as_secs_f64();
     let (spans, false_spans) = spans_by_text(&built, tree)?;
     Ok(Asked {
         spans,
         false_spans,
         context: built.context.clone(),
         found: Vec::new(),
+        took,
     })
 }
 
@@ -289,9 +295,11 @@ pub(super) async fn answer(
         .with_counter(CounterName::Named("o200k_base".to_owned()))
         .with_format(Format::Markdown)
         .with_selection(Selection::Optimal);
-    Ok(service
+    let answer = service
         .answer(&instance.query, &retrieve, &build, &Control::default())
-        .await?)
+        .await?;
+    strategies::none_failed(&answer.material.retrieved)?;
+    Ok(answer)
 }
 
 /// The lines that a context shows.

@@ -138,12 +138,7 @@ fn code(workspace: &Workspace, options: &Code) -> Result<()> {
     };
     let run = code::run(&places, &all, &out, options.by, options.twice)?;
     println!("wrote {}", predictions.display());
-    let false_spans = run.false_spans;
-    ensure!(
-        false_spans == 0,
-        "{false_spans} blocks do not stand where they are cited"
-    );
-    stable(&run)
+    run.faults.none()
 }
 
 fn weights(workspace: &Workspace, options: &Weights) -> Result<()> {
@@ -180,13 +175,37 @@ impl Issues {
     }
 }
 
-fn stable(run: &code::Run) -> Result<()> {
-    let unstable = run.unstable;
-    ensure!(
-        unstable == 0,
-        "{unstable} contexts came out otherwise the second time"
-    );
-    Ok(())
+/// What no context may have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Faults {
+    /// Contexts over their budget, according to a recount.
+    over: usize,
+    /// Contexts that differed the second time.
+    unstable: usize,
+    /// Parts that a context cites but does not contain.
+    false_spans: usize,
+}
+
+impl Faults {
+    /// # Errors
+    /// There are some.
+    fn none(self) -> Result<()> {
+        let Faults {
+            over,
+            unstable,
+            false_spans,
+        } = self;
+        ensure!(
+            false_spans == 0,
+            "{false_spans} parts are not where they are cited"
+        );
+        ensure!(over == 0, "{over} contexts are over their budget");
+        ensure!(
+            unstable == 0,
+            "{unstable} contexts came out otherwise the second time"
+        );
+        Ok(())
+    }
 }
 
 fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
@@ -225,26 +244,39 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
         fs::write(&path, page).with_context(|| format!("failed to write {}", path.display()))?;
         println!("wrote {}", path.display());
     }
-    let policies = measured
-        .iter()
-        .flat_map(|(_, rows, _)| rows.iter().flatten());
-    let policies = policies.map(|it| (it.over, it.unstable, 0));
-    let answers = measured.iter().flat_map(|(_, _, it)| &it.cells);
-    let answers = answers.map(|it| (it.over, it.unstable, it.false_spans));
-    let (mut over, mut unstable, mut false_spans) = (0, 0, 0);
-    for it in policies.chain(answers) {
-        over += it.0;
-        unstable += it.1;
-        false_spans += it.2;
+    let mut faults = Faults::default();
+    for (_, rows, answers) in &measured {
+        for cell in rows.iter().flatten() {
+            faults.over += cell.over;
+            faults.unstable += cell.unstable;
+        }
+        for cell in &answers.cells {
+            faults.over += cell.over;
+            faults.unstable += cell.unstable;
+            faults.false_spans += cell.false_spans;
+        }
     }
-    ensure!(
-        false_spans == 0,
-        "{false_spans} parts are not where they are cited"
-    );
-    ensure!(over == 0, "{over} contexts are over their budget");
-    ensure!(
-        unstable == 0,
-        "{unstable} contexts came out otherwise the second time"
-    );
-    Ok(())
+    faults.none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_fault_is_an_error() {
+        Faults::default().none().unwrap();
+        let of = |over, unstable, false_spans| Faults {
+            over,
+            unstable,
+            false_spans,
+        };
+        for (faults, told) in [
+            (of(1, 0, 0), "1 contexts are over their budget"),
+            (of(0, 2, 0), "2 contexts came out otherwise the second time"),
+            (of(0, 0, 3), "3 parts are not where they are cited"),
+        ] {
+            assert_eq!(faults.none().unwrap_err().to_string(), told);
+        }
+    }
 }

@@ -22,12 +22,13 @@ use tokio::runtime::Runtime;
 
 use super::sets::{Golden, Question, Set};
 use super::shown::{Shown, shown, shown_by_text};
+use crate::strategies;
 
 /// How many passages count as the first that retrieval finds.
 const FIRST: usize = 20;
 
 /// A generous limit, so that no source is late on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What answers a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
@@ -186,11 +187,14 @@ pub(super) fn prime(
 
 fn answer(runtime: &Runtime, service: &Service, question: &str, ask: Ask) -> Result<Answer> {
     let mut retrieve = retrieve::Options::default();
+    retrieve.deadline = PATIENCE;
     retrieve.min_chance = ask.min_chance.unwrap_or(retrieve.min_chance);
     let build =
         build_within(ask.budget, BuildOptions::default()).with_selection(Selection::Optimal);
     let control = Control::default();
-    Ok(runtime.block_on(service.answer(question, &retrieve, &build, &control))?)
+    let answer = runtime.block_on(service.answer(question, &retrieve, &build, &control))?;
+    strategies::none_failed(&answer.material.retrieved)?;
+    Ok(answer)
 }
 
 /// The places of the answer, passage by passage: file and characters.
@@ -307,4 +311,61 @@ fn mean<'f>(rows: impl Iterator<Item = &'f Figures>) -> Figures {
 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52")]
 fn count(n: usize) -> f64 {
     n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx::model::LineSpan;
+    use ctx::rank::Query;
+    use ctx::retrieve::{Near, PortError, PortResult, Semantic, async_trait};
+
+    use super::*;
+
+    /// A search that fails, or finds a line.
+    struct Search {
+        fails: bool,
+    }
+
+    #[async_trait]
+    impl Semantic for Search {
+        async fn nearest(&self, _: &Query, _: usize) -> PortResult<Vec<Near>> {
+            if self.fails {
+                return Err(PortError::new("the model is not there"));
+            }
+            Ok(vec![Near::new("a.md", LineSpan::new(1, 1).ok(), 1.0)])
+        }
+    }
+
+    #[test]
+    fn what_a_failed_search_is_not_in_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("a.md"), "# Budgets\n\nThey are kept.\n").unwrap();
+        let options = ctx::index::Options::default();
+        let index = Index::open(&tree, &folder.path().join("index"), options).unwrap();
+        index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+        let index = Arc::new(index);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let ask = Ask {
+            by: By::Query,
+            budget: 1_000,
+            min_chance: None,
+        };
+        let asked = |fails| {
+            let search = Arc::new(Search { fails });
+            let retriever = Retriever::over(index.clone()).with_semantic(search);
+            let sources = index.sources().unwrap();
+            let resolver = Resolver::new(sources, ctx::syntax::Limits::default());
+            let service = Service::new(retriever, Arc::new(resolver));
+            answer(&runtime, &service, "which budgets are kept?", ask)
+        };
+        let answer = asked(false).unwrap();
+        assert!(answer.built.context.contains("They are kept."));
+        let told = asked(true).unwrap_err().to_string();
+        assert_eq!(told, "the strategy semantic failed: the model is not there");
+    }
 }

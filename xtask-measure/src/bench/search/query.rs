@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::bare;
 use super::index::{open, update};
 use super::questions::{Kind, Material};
+use crate::strategies;
 
 const BUDGET: u32 = 8_000;
 /// How many other questions are asked first, to warm up code and caches, but not with the answers.
@@ -146,13 +147,7 @@ impl Client {
             answer.built.tokens.total.get() <= BUDGET,
             "a context is over budget"
         );
-        let failure = answer
-            .material
-            .retrieved
-            .reports
-            .iter()
-            .find_map(|it| it.failure.clone());
-        ensure!(failure.is_none(), "a strategy failed: {failure:?}");
+        strategies::none_failed(&answer.material.retrieved)?;
         Ok((answer, took))
     }
 }
