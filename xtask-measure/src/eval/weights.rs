@@ -3,8 +3,9 @@
 //!
 //! Thirteen weights (those of strategies, titles, neighbours, heads and documents, and of all roles
 //! except source together) are each set to zero, halved and doubled while the others keep their
-//! values; the search of parts by text is also run alone. On repositories that were not used to
-//! choose the default, this shows the value of each weight.
+//! values, and so is that of another search if questions come with its hits; the search of parts by
+//! text is also run alone. On repositories that were not used to choose the default, this shows the
+//! value of each weight.
 //!
 //! Then, for each repository, the choice that shows most in all others (the default included) is
 //! evaluated on it: that is what choosing by such figures is worth for an unseen repository. A
@@ -34,7 +35,7 @@ struct Choice {
 /// Evaluates each choice of weights, and returns the table of results.
 pub(super) fn run(places: &Places<'_>, all: &[Instance]) -> Result<String> {
     ensure!(!all.is_empty(), "there are no issues");
-    let mut choices = choices();
+    let mut choices = choices(all.iter().any(|it| !it.near.is_empty()));
     let runtime = code::runtime()?;
     for (number, instance) in all.iter().enumerate() {
         code::tell(number, all.len(), instance);
@@ -52,8 +53,10 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance]) -> Result<String> {
     Ok(table(all, &choices))
 }
 
-/// The default first.
-fn choices() -> Vec<Choice> {
+/// The default first. The weight of another search, if its hits are there.
+fn choices(has_hits: bool) -> Vec<Choice> {
+    let strategies = || Strategy::ALL.iter().copied();
+    let weighed = || strategies().filter(|it| has_hits || *it != Strategy::Semantic);
     let mut choices = Vec::new();
     let mut add = |name: &str, change: &dyn Fn(&mut Weights)| {
         let mut weights = Weights::default();
@@ -66,12 +69,12 @@ fn choices() -> Vec<Choice> {
     };
     add("default", &|_| ());
     add("text alone", &|it| {
-        let others = Strategy::ALL.iter().filter(|it| **it != Strategy::Text);
-        others.for_each(|strategy| scale(it, *strategy, 0.0));
+        let others = strategies().filter(|it| *it != Strategy::Text);
+        others.for_each(|strategy| scale(it, strategy, 0.0));
         (it.title, it.neighbour, it.head) = (0.0, 0.0, 0.0);
     });
     for factor in [0.0, 0.5, 2.0] {
-        for &strategy in Strategy::ALL {
+        for strategy in weighed() {
             let name = format!("{} × {factor}", strategy.as_str());
             add(&name, &|it| scale(it, strategy, factor));
         }
@@ -174,4 +177,21 @@ fn chosen_without(of_repos: &[Vec<f64>], repo: usize) -> usize {
         .rev()
         .max_by(|a, b| others(*a).total_cmp(&others(*b)));
     best.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_is_another() {
+        let names = |has_hits| -> BTreeSet<String> {
+            choices(has_hits).into_iter().map(|it| it.name).collect()
+        };
+        let (without, with) = (names(false), names(true));
+        // The default, the text alone, and thirteen weights by three factors.
+        assert_eq!(without.len(), 2 + 13 * 3);
+        let added: Vec<&String> = with.difference(&without).collect();
+        assert_eq!(added, ["semantic × 0", "semantic × 0.5", "semantic × 2"]);
+    }
 }
