@@ -38,7 +38,7 @@ form that was chosen looking at `docs`, and a weight of 0.6, which leaves more t
 of `chroma` are marked as such (`cargo xtask eval passages --only headed`). `codebase` showed that a role of files
 is worth more where a question asks for it, and that the few names of a short question should weigh more than those of a report, whatever their
 file is for; how much more (1 / n² for n names) was chosen of five forms that `codebase` and the issues of `eval.md` were asked with. `codebase` has 139 questions here, of
-the 248 that others publish figures for. It does not tell the paths of the 40 files that no question is about; their languages are guessed.
+the 248 that others publish figures for. It has paths only of the 50 files with answers, so all 90 are called by their ids; their languages are guessed.
 ";
 
 /// The page of all sets.

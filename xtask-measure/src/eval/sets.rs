@@ -1,6 +1,5 @@
 //! The three sets of passages and questions, which lie beside a checkout.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -109,36 +108,19 @@ struct CodeChunk {
 struct CodeQuestion {
     query: String,
     golden_chunk_uuids: Vec<(String, usize)>,
-    meta: CodeMeta,
 }
 
-#[derive(Deserialize)]
-struct CodeMeta {
-    relative_path: String,
-}
-
+/// Each file is called by its id. The set has paths only of files that a question is about, so
+/// a file with a path would be known to be an answer, and the words of its name would find it.
 fn codebase(folder: &Path) -> Result<Set> {
     let documents: Vec<CodeDocument> = json(&folder.join("codebase_chunks.json"))?;
     let questions: Vec<CodeQuestion> = lines(&folder.join("codebase_questions.jsonl"))?;
-    let paths: BTreeMap<&str, &str> = questions
-        .iter()
-        .flat_map(|it| it.golden_chunk_uuids.iter().map(move |(id, _)| (it, id)))
-        .map(|(it, id)| (id.as_str(), it.meta.relative_path.trim_start_matches('/')))
-        .collect();
     let id = |document: &str, index: usize| format!("{document}:{index}");
     let mut files = Files::new();
     let mut passages = Vec::new();
     for document in documents {
         let name = document.original_uuid;
-        let file = paths.get(name.as_str()).map_or_else(
-            || format!("{name}.{}", extension(&document.content)),
-            |path| (*path).to_owned(),
-        );
-        let file = if files.contains_key(&file) {
-            format!("{name}/{file}")
-        } else {
-            file
-        };
+        let file = format!("{name}.{}", extension(&document.content));
         let mut start = 0;
         for chunk in document.chunks {
             let range = start..start + chunk.content.chars().count();
@@ -172,16 +154,16 @@ fn codebase(folder: &Path) -> Result<Set> {
     })
 }
 
-/// The file extension for a text. The set only gives paths of files that a question is about; for
-/// others the language is recognised by their beginning.
+/// The file extension for a text: its language is recognised by how its lines begin.
 fn extension(text: &str) -> &'static str {
     let begins = |words: &[&str]| {
         text.lines()
             .any(|line| words.iter().any(|it| line.starts_with(it)))
     };
+    let is_package = |line: &str| line.starts_with("package ") && line.trim_end().ends_with(';');
     if begins(&["#include", "#define", "#ifndef"]) {
         "cpp"
-    } else if begins(&["package "]) && text.contains("class ") {
+    } else if text.lines().any(is_package) {
         "java"
     } else if begins(&["use ", "pub ", "fn ", "impl ", "mod "]) {
         "rs"
@@ -362,6 +344,30 @@ mod tests {
             assert_eq!(marked(line), expected);
             assert_eq!(expected.len(), line.len());
         }
+    }
+
+    #[test]
+    fn files_with_answers_are_called_like_all_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let document = |id: &str, text: &str| {
+            let chunks = serde_json::json!([{"original_index": 0, "content": text}]);
+            serde_json::json!({"original_uuid": id, "content": text, "chunks": chunks})
+        };
+        let documents = serde_json::json!([
+            document("1", "pub fn flush() {}\n"),
+            document("2", "package a.b;\n\npublic interface Flush {}\n"),
+        ]);
+        let question = serde_json::json!({
+            "query": "what flushes?",
+            "golden_chunk_uuids": [["1", 0]],
+            "meta": {"relative_path": "/src/flush.rs"},
+        });
+        let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+        write("codebase_chunks.json", documents.to_string());
+        write("codebase_questions.jsonl", format!("{question}\n"));
+        let set = codebase(folder.path()).unwrap();
+        assert_eq!(set.files.keys().collect::<Vec<_>>(), ["1.rs", "2.java"]);
+        assert_eq!(set.passages[0].file, "1.rs");
     }
 
     #[test]
