@@ -307,7 +307,7 @@ impl Grammar {
         let mut body: Option<Body> = None;
         let mut import = None;
         let mut modules: Vec<&str> = Vec::new();
-        let (mut wrapper, mut wrapped) = (None, None);
+        let (mut around, mut wrapped) = (None, None);
         let settings = &self.settings[found.pattern];
         let mut within = Vec::new();
         let mut parts: Vec<&str> = settings.before.as_deref().into_iter().collect();
@@ -339,7 +339,7 @@ impl Grammar {
                     let its = Body::of(node, text);
                     body.get_or_insert_with(|| its.clone()).unite(&its);
                 }
-                Role::Wrapper => wrapper = Some(node),
+                Role::Wrapper => around = Some(node),
                 Role::Wrapped => wrapped = Some(node),
                 Role::Import => import = Some(node),
                 Role::Module => modules.push(&text[node.byte_range()]),
@@ -368,7 +368,7 @@ impl Grammar {
                 body,
             });
         }
-        if let (Some(node), Some(wrapped)) = (wrapper, wrapped) {
+        if let (Some(node), Some(wrapped)) = (around, wrapped) {
             reading.wrappers.push(Wrapper {
                 bytes: node.byte_range(),
                 rows: rows_of(node),

@@ -193,7 +193,7 @@ impl<'t> Reader<'_, 't> {
     fn is_access(&self, at: usize) -> bool {
         let colon = Token::Sign(b':');
         let is_word = |it: &&str| self.token(at) == Token::Word(it.as_bytes());
-        ACCESS.iter().any(|it| is_word(&it))
+        ACCESS.iter().any(is_word)
             && match self.token(at + 1) {
                 Token::Word(_) => self.token(at + 2) == colon,
                 next => next == colon,

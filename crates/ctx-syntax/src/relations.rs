@@ -524,5 +524,5 @@ fn ends(path: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the file at `path` imports folders, and is imported with its own.
 fn is_go(path: &str) -> bool {
-    path.ends_with(".go")
+    path.rsplit_once('.').is_some_and(|(_, it)| it == "go")
 }
