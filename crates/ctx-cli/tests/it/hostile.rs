@@ -448,8 +448,8 @@ fn names_of_many_symbols_that_reach_all_others_are_no_matter() {
     let tree = Tree::new();
     let plain = tree.run(&["relations", "plain_function"]).peak;
     let same = "fn same() {}\n".repeat(400);
-    let others: String = (0..2_000).map(|it| format!("fn f{it}() {{}}\n")).collect();
-    tree.root.write("many.rs", same + &others);
+    let others: Vec<String> = (0..2_000).map(|it| format!("fn f{it}() {{}}\n")).collect();
+    tree.root.write("many.rs", same + &others.concat());
     for format in [&[][..], &["--json"]] {
         let ended = tree.run(&[&["relations", "same", "--depth", "2"], format].concat());
         assert_eq!(ended.code, Some(0), "{format:?}");
