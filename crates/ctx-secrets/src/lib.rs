@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod amended;
 mod keys;
 mod mask;
 mod names;

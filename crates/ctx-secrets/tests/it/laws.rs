@@ -200,6 +200,10 @@ fn a_rule_of_files_holds_in_texts_of_none() {
 fn secrets_are_looked_for_in_linear_time() {
     let token = format!("ghp_{} ", "a1B2c3D4e5F6".repeat(3));
     let own_line = token.trim_end().to_owned() + "\n";
+    let hex = "3f9a0c7e5b1d8246".repeat(2);
+    let kerberos = format!("$krb5asrep$23${hex}${hex}{hex}\n");
+    let address = format!("api.pdflayer.com/api/convert?key={hex}&");
+    let drone = format!("drone-key-ey-drone-key-{hex}-");
     for pattern in [
         "a",
         " ",
@@ -225,6 +229,14 @@ fn secrets_are_looked_for_in_linear_time() {
         "https://hooks.slack.com/services/T",
         &token,
         &own_line,
+        &kerberos,
+        &address,
+        &drone,
+        "{\"auth_provider_x509_cert_url\": \"x",
+        "{ {\"auth_provider_x509_cert_url\": \"x\"} ",
+        "curl -u app:Tr0ub4dor3x ",
+        "curl -u 'app curl -u app:Tr0ub4dor3x\n",
+        "credentials{//credentials{username 'abc'password 'Tr0ub4dor3x'",
     ] {
         let text = |n: usize| pattern.repeat(n / pattern.len());
         linear(&format!("{pattern:?}"), text, |it| find("a.txt", it));

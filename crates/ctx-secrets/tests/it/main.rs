@@ -1,5 +1,7 @@
 //! Laws of masking, and which secrets are found.
 
+#[path = "../../src/amended.rs"]
+mod amended;
 mod corpus;
 mod examples;
 mod laws;

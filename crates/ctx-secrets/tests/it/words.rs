@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use secrets_scanner::rules::BUNDLED_RULES;
-use secrets_scanner::{RuleConfig, RulesetConfig};
+use secrets_scanner::RuleConfig;
 
+use crate::amended::amended;
 use crate::runs;
 
 /// No more words stand for one expression.
@@ -126,12 +126,12 @@ fn shortened(words: &Words) -> Words {
 
 /// What `src/needs.txt` is to say: a line for each rule that has an expression.
 fn table() -> String {
-    let read: RulesetConfig = toml::from_str(BUNDLED_RULES).expect("they are rules");
     let mut table = String::new();
-    for rule in &read.rules {
+    for rule in &runs::rules() {
         let Some(expression) = &rule.regex else {
             continue;
         };
+        let expression = &amended(&rule.id, expression);
         let mut fields = vec![rule.id.clone()];
         fields.extend(runs::needed(expression).map(|it| it.to_string()));
         fields.extend(cut(rule, expression));
