@@ -273,13 +273,14 @@ mod tests {
 
     use super::*;
     use crate::amended::AMENDED;
-    use crate::rules::LEFT_OUT;
+    use crate::rules::{LEFT_OUT, OWN};
 
     /// The rules that are used, with their expressions.
     fn used() -> Vec<(String, Hir)> {
-        let read: RulesetConfig = toml::from_str(BUNDLED_RULES).unwrap();
+        let read = |it| toml::from_str::<RulesetConfig>(it).unwrap().rules;
         let is_used = |id: &str| !LEFT_OUT.iter().any(|it| id.starts_with(it));
-        let all = read.rules.into_iter().filter(|it| is_used(&it.id));
+        let all = [BUNDLED_RULES, OWN].into_iter().flat_map(read);
+        let all = all.filter(|it| is_used(&it.id));
         all.filter_map(|it| {
             let expression = amended(&it.id, it.regex.as_deref()?);
             let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();

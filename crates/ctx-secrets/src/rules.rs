@@ -14,11 +14,14 @@ use crate::runs::Runs;
 /// without words here, its own keywords are used, mostly the vendor's name.
 const NEEDS: &str = include_str!("needs.txt");
 
-/// The beginning of each rule in the bundle.
+/// Rules that are not in the bundle.
+pub(crate) const OWN: &str = include_str!("own.toml");
+
+/// The beginning of each rule.
 const TABLE: &str = "[[rules]]";
 
 /// Ids, or beginnings of ids, of rules that are not used.
-pub(crate) const LEFT_OUT: [&str; 10] = [
+pub(crate) const LEFT_OUT: [&str; 11] = [
     // Generic words such as `key` and `password` beside anything: they match a dozen lines per
     // 1,000 files of code.
     "generic-api-key",
@@ -33,6 +36,9 @@ pub(crate) const LEFT_OUT: [&str; 10] = [
     "kingfisher.codecov.",
     // An example of how to write a rule.
     "my-internal-api-key",
+    // It finds any text from `postgres://localhost:` to the next `@` and number: `url-password` is
+    // instead of it.
+    "kingfisher.postgres.1",
     // It takes superlinear time.
     "kingfisher.twitter.1",
 ];
@@ -52,7 +58,7 @@ struct Lazy {
     rule: OnceLock<Option<Rule>>,
 }
 
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::of(BUNDLED_RULES));
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::of([BUNDLED_RULES, OWN]));
 
 /// The rules that come with this crate.
 pub(crate) fn rules() -> &'static Rules {
@@ -60,13 +66,14 @@ pub(crate) fn rules() -> &'static Rules {
 }
 
 impl Rules {
-    fn of(text: &'static str) -> Self {
+    fn of(texts: [&'static str; 2]) -> Self {
         let mut all = Vec::new();
         let mut words = Vec::new();
         let mut of_word = Vec::new();
         let needs: HashMap<&str, &str> =
             NEEDS.lines().filter_map(|it| it.split_once('\t')).collect();
-        for text in text.split(TABLE).skip(1) {
+        let texts = texts.into_iter();
+        for text in texts.flat_map(|it| it.split(TABLE).skip(1)) {
             let id = said(text, "id").next().unwrap_or_default();
             if LEFT_OUT.iter().any(|it| id.starts_with(it)) {
                 continue;

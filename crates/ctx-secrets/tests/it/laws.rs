@@ -227,6 +227,10 @@ fn secrets_are_looked_for_in_linear_time() {
         "eyJ",
         "eyJh.eyJh.",
         "https://hooks.slack.com/services/T",
+        "postgres://",
+        "postgres://app:",
+        "a://a:a@",
+        "postgres://app:Tr0ub4dor3x@db ",
         &token,
         &own_line,
         &kerberos,
@@ -273,6 +277,74 @@ fn the_address_of_a_database_is_a_secret_with_a_password_alone() {
         let text = masked("a.properties", address);
         assert!(!text.contains(secret), "{text}");
     }
+}
+
+#[test]
+fn the_password_in_a_url_is_masked_alone() {
+    for (start, end) in [
+        ("postgresql://app:", "@db/app"),
+        ("postgres://app:", "@db:5432/app"),
+        ("postgresql+psycopg2://app-user:", "@db/app"),
+        ("mysql2://app:", "@10.0.0.7/app"),
+        ("mariadb://app:", "@db"),
+        ("mongodb://app:", "@one:27017,two:27017/app?replicaSet=rs0"),
+        ("mongodb+srv://app:", "@cluster0.ab1cd.mongodb.net"),
+        ("clickhouse://app:", "@[::1]:9000/app"),
+        ("mssql+pyodbc://sa:", "@db/app?driver=ODBC+Driver+18"),
+        ("smtp://reports%40contoso.com:", "@smtp.contoso.com:587"),
+        ("socks5://app:", "@proxy:1080"),
+        ("https://deploy:", "@git.contoso.com/x.git"),
+        ("redis://:", "@db"),
+    ] {
+        for password in ["Tr0ub4dor3x", "Tr0ub%40dor+3x!", "tr:0ub@dor3"] {
+            for around in ["", " ", "\"", "'", "`", "(", "<"] {
+                let text = format!("{around}{start}{password}{end}{around}\n");
+                let stars = "*".repeat(password.len());
+                let expected = format!("{around}{start}{stars}{end}{around}\n");
+                // Rules for some schemes mask all of the URL.
+                let masked = masked("a.txt", &text);
+                assert!(masked == expected || !masked.contains("://"), "{masked}");
+            }
+        }
+    }
+    let two = "a://app:Tr0ub4dor3x@h1,a://app:Tr0ub4dor4y@h2";
+    let expected = "a://app:***********@h1,a://app:***********@h2";
+    assert_eq!(masked("", two), expected);
+}
+
+#[test]
+fn what_stands_for_a_password_in_a_url_is_none() {
+    for text in [
+        "http://a:b@c",
+        "http://host:8080/@scope/package",
+        "http://localhost:3000 mail@example.com",
+        "http://user:password@host",
+        "https://username:p4ssw0rd1@host",
+        "postgres://postgres:postgres@localhost:5432/postgres",
+        "postgres://my_user:my-secret-password@localhost",
+        "postgres://${USER}:${PASSWORD}@localhost",
+        "postgres://$USER:$PASSWORD@localhost",
+        "postgres://app:$(pass show db)@localhost",
+        "postgres://app:{password}@localhost",
+        "postgres://app:{{ .Values.password }}@localhost",
+        "postgres://app:#{password}@localhost",
+        "postgres://app:<password>@localhost",
+        "postgres://app:[PASSWORD]@localhost",
+        "postgres://app:%(password)s@localhost",
+        "postgres://app:%DATABASE_PASSWORD%@localhost",
+        "postgres://app:***********@localhost",
+        "https://x-access-token:$GITHUB_TOKEN@github.com",
+        "git://[^:]+:[^@]+@[^/]+",
+        "docker://python:3.12.10-slim@sha256:0123",
+        "a://:longword:other@",
+    ] {
+        assert_eq!(find("a.txt", text), [], "{text}");
+    }
+    // Before, all between an address and the next that is no URL was taken for a password.
+    let code = "fn next(of: &str) -> Option<usize> { None }\n".repeat(300);
+    let text =
+        format!("'postgres://localhost:5432/app'\n{code}# ask ops@example.com, 9:30 to 17\n");
+    assert_eq!(find("a.rs", &text), []);
 }
 
 /// Each with what is secret in it, and what is not.

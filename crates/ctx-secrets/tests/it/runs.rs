@@ -9,10 +9,12 @@ use secrets_scanner::{RuleConfig, RulesetConfig};
 
 use crate::amended::amended;
 
-/// The rules of the bundle.
+/// The rules of the bundle, and those of this crate.
 pub(crate) fn rules() -> Vec<RuleConfig> {
-    let read: RulesetConfig = toml::from_str(BUNDLED_RULES).expect("they are rules");
-    read.rules
+    let own = include_str!("../../src/own.toml");
+    let read = |it| toml::from_str::<RulesetConfig>(it).expect("they are rules");
+    let all = [BUNDLED_RULES, own].into_iter();
+    all.flat_map(|it| read(it).rules).collect()
 }
 
 /// No longer run is asked for, in bytes.
