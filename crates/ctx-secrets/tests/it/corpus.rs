@@ -264,6 +264,39 @@ fn places(variable: &str, secret: &str) -> Vec<(&'static str, String)> {
             "settings.toml",
             format!("[service]\n{lower} = '{secret}'\nport = 80\n"),
         ),
+        (
+            "run.log",
+            format!("{{\"ran\": \"export {variable}={secret}, then\\nmake\"}}\n"),
+        ),
+        (
+            "run.ipynb",
+            format!("\"source\": [\"{lower} = \\\"{secret}\\\"\\n\"]\n"),
+        ),
+        (
+            "ansi.log",
+            format!("{variable}=\u{1b}[32m{secret}\u{1b}[0m\n"),
+        ),
+        ("list.yml", format!("{lower}: [{secret}]\n")),
+        ("settings.xml", format!("<{lower}>{secret}</{lower}>\n")),
+        (
+            "notes.md",
+            format!(
+                "Use {variable}={secret}. It is ({variable}={secret}), {variable}={secret}, as before.\n"
+            ),
+        ),
+        (
+            "query.txt",
+            format!("https://host/api?{lower}={secret}&limit=1 | {lower}={secret}\n"),
+        ),
+        (
+            "user.sh",
+            format!("curl https://host/api -u {variable}={secret}:\n"),
+        ),
+        (
+            "lines.json",
+            format!("\"{variable} is\\n{secret}\\nnow\"\n"),
+        ),
+        ("encoded.txt", format!("{lower}%3D{secret}%26limit%3D1\n")),
     ]
 }
 
