@@ -2,6 +2,7 @@
 
 mod amended;
 mod keys;
+mod kubernetes;
 mod mask;
 mod names;
 mod rule;

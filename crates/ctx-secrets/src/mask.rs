@@ -3,10 +3,14 @@
 use std::ops::Range;
 
 use crate::keys::cut;
+use crate::kubernetes::values;
 use crate::rules::rules;
 
 /// The rule name of a truncated private key.
 const CUT: &str = "cut-private-key";
+
+/// The rule name of a value of a Secret of Kubernetes.
+const KUBERNETES: &str = "kubernetes-secret";
 
 /// The byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
@@ -20,8 +24,8 @@ const SHORTEST: usize = 8;
 pub struct Secret {
     /// Its byte range in the text.
     pub span: Range<usize>,
-    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, or `cut-private-key` for a
-    /// private key of which only one of the two marks is left.
+    /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, `cut-private-key` for a private
+    /// key of which only one of the two marks is left, or `kubernetes-secret` for a value of such.
     pub rule: &'static str,
 }
 
@@ -41,7 +45,9 @@ pub fn find(path: &str, text: &str) -> Vec<Secret> {
             rule: &rule.id,
         }));
     }
-    found.extend(cut(text).into_iter().map(|span| Secret { span, rule: CUT }));
+    let own = cut(text).into_iter().map(|span| (span, CUT));
+    let own = own.chain(values(text).into_iter().map(|span| (span, KUBERNETES)));
+    found.extend(own.map(|(span, rule)| Secret { span, rule }));
     found.sort_by_key(|it| it.span.start);
     found.dedup_by(|next, last| {
         let is_one = next.span.start < last.span.end;

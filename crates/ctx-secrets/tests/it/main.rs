@@ -4,6 +4,7 @@
 mod amended;
 mod corpus;
 mod examples;
+mod kubernetes;
 mod laws;
 mod runs;
 mod words;
