@@ -1,7 +1,13 @@
 //! What is changed in the expressions of the bundle.
 
 /// Parts of expressions, with what replaces them.
-pub(crate) const AMENDED: [(&str, &str, &str); 3] = [
+pub(crate) const AMENDED: [(&str, &str, &str); 4] = [
+    // Entries without a password may stand before the first that has one.
+    (
+        "kingfisher.docker.1",
+        "[^}]*?\n  \" (?P<REG>",
+        "(?: [^{}]*? \\{ [^{}]* \\} )*? [^}]*? \" (?P<REG>",
+    ),
     // An arm that goes on to the end of the text, while another arm matches a piece of it, is
     // followed to that end again for every match.
     ("kingfisher.drone.1", "_-]{30,}", "_-]{30,512}"),

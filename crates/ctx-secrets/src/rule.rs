@@ -60,7 +60,7 @@ const LEAST_OF_PASSWORD: f64 = 2.5;
 /// group.
 const LISTS: [(&str, &str); 1] = [(
     "kingfisher.docker.1",
-    r#"\A"[^{}]*\}\s*,\s*"[^"]+"\s*:\s*\{[^{}]*?"auth"\s*:\s*"([A-Za-z0-9+/=]{16,})"#,
+    r#"\A"[^{}]*\}\s*,\s*(?:"[^"]+"\s*:\s*\{[^{}]*\}\s*,\s*)*?"[^"]+"\s*:\s*\{[^{}]*?"auth"\s*:\s*"([A-Za-z0-9+/=]{16,})"#,
 )];
 
 pub(crate) struct Rule {

@@ -236,6 +236,8 @@ fn secrets_are_looked_for_in_linear_time() {
         &kerberos,
         &address,
         &drone,
+        "{\"auths\": {\"ghcr.io\": {}, ",
+        "\"auths\":{\"ghcr.io\":{},\"a\":{\"auth\":\"ZGVwbG95OlRyMHViNGRvcjN4\"}}",
         "{\"auth_provider_x509_cert_url\": \"x",
         "{ {\"auth_provider_x509_cert_url\": \"x\"} ",
         "curl -u app:Tr0ub4dor3x ",
@@ -442,4 +444,24 @@ fn every_entry_of_a_secret_of_kubernetes_is_masked() {
     // The data of the next document are no secrets.
     let two = "kind: Secret\nmetadata:\n  name: a\n---\nkind: ConfigMap\ndata:\n  one: abcdefghijkl\n  two: abcdefghijklmnop\n";
     assert!(find("two.yaml", two).is_empty());
+}
+
+#[test]
+fn every_registry_of_docker_is_masked() {
+    let auth = "ZGVwbG95OlRyMHViNGRvcjN4";
+    for entries in [
+        "",
+        "\"ghcr.io\": {}, ",
+        "\"ghcr.io\": {\"email\": \"a@contoso.com\"}, \"gcr.io\": {}, ",
+    ] {
+        let list = format!(
+            "{entries}\"one.contoso.com\": {{\"auth\": \"{auth}\"}}, {entries}\"two.contoso.com\": \
+             {{\"auth\": \"{auth}\"}}"
+        );
+        let text = format!("{{\"auths\": {{{list}}}, \"credsStore\": \"docker\"}}");
+        let stars = "*".repeat(auth.len());
+        assert_eq!(masked("config.json", &text), text.replace(auth, &stars));
+        let small = text.replace(": ", ":").replace(", ", ",");
+        assert_eq!(masked("", &small), small.replace(auth, &stars));
+    }
 }
