@@ -31,7 +31,24 @@ pub(crate) struct LookUp {
 }
 
 /// The parts named, or why there are none.
-type Found = Result<Vec<NamedPart>, String>;
+type Found = Result<Vec<NamedPart>, Unfound>;
+
+/// Why a name names nothing.
+#[derive(Clone)]
+enum Unfound {
+    /// No file or symbol is called so.
+    Nothing(String),
+    /// Some are, but too many, or without such lines.
+    Unclear(String),
+}
+
+impl Unfound {
+    fn why(&self) -> &str {
+        match self {
+            Unfound::Nothing(why) | Unfound::Unclear(why) => why,
+        }
+    }
+}
 
 /// What must be read from the store before a reference can be resolved.
 enum Unasked {
@@ -101,8 +118,8 @@ impl LookUp {
         for (mention, found) in self.mentions.iter().zip(self.found().iter()) {
             match found {
                 Some(Ok(parts)) => named.parts.extend_from_slice(parts),
-                Some(Err(why)) => {
-                    let unresolved = Unresolved::new(&mention.text, why);
+                Some(Err(unfound)) => {
+                    let unresolved = Unresolved::new(&mention.text, unfound.why());
                     named.unresolved.push(unresolved);
                 }
                 None => named
@@ -193,31 +210,28 @@ impl Known {
 
     fn find(&self, mention: &Mention) -> Result<Found, Unasked> {
         let text = &mention.text;
-        Ok(match &mention.what {
-            What::Label => Err("the context has no source with that id".to_owned()),
+        let file = |path: &str| self.file(text, path, None);
+        match &mention.what {
+            What::Label => Ok(Err(Unfound::Nothing(
+                "the context has no source with that id".to_owned(),
+            ))),
             What::File { path, lines } => match self.path(text, path, *lines)? {
-                // `Session.close` may be a symbol.
-                Err(why) if lines.is_none() && !text.contains(['/', '\\']) => {
-                    self.symbols(text)?.map_err(|_| why)
+                // `Session.close` may be a symbol, if no path ends so.
+                Err(Unfound::Nothing(_)) if lines.is_none() && !text.contains(['/', '\\']) => {
+                    self.symbols(text)
                 }
-                // So may a file be called.
-                Err(why) if lines.is_some() => self.file(text, text, None)?.map_err(|_| why),
-                found => found,
+                // `notes:2` may be what a file is called.
+                found if lines.is_some() => or_else(found, || file(text)),
+                found => Ok(found),
             },
-            What::BadLines { path, why } => match self.file(text, text, None)? {
-                Err(none) => match self.path(text, path, None)? {
-                    Ok(_) => Err(why.clone()),
-                    Err(_) => Err(none),
-                },
-                found => found,
-            },
+            What::BadLines { path, why } => or_else(file(text)?, || {
+                let found = self.path(text, path, None)?;
+                Ok(found.and_then(|_| Err(Unfound::Unclear(why.clone()))))
+            }),
             // `Makefile` is a file.
-            What::Name if self.is_whole(text)? => self.file(text, text, None)?,
-            What::Name => match self.symbols(text)? {
-                Err(why) => self.file(text, text, None)?.map_err(|_| why),
-                found => found,
-            },
-        })
+            What::Name if self.is_whole(text)? => file(text),
+            What::Name => or_else(self.symbols(text)?, || file(text)),
+        }
     }
 
     /// Whether there is a file at `path`.
@@ -241,9 +255,7 @@ impl Known {
         }
         let mut found = self.file(reference, path, lines)?;
         for path in &paths[1..] {
-            if found.is_err() {
-                found = self.file(reference, path, lines)?.or(found);
-            }
+            found = or_else(found, || self.file(reference, path, lines))?;
         }
         Ok(found)
     }
@@ -255,15 +267,15 @@ impl Known {
         let Files { first, exact } = files.ok_or_else(|| Unasked::End(path.to_owned()))?;
         let found = match (exact, first.as_slice()) {
             (Some(exact), _) => exact,
-            (None, []) => return Ok(Err("no indexed file or symbol has this name".to_owned())),
+            (None, []) => return Ok(Err(nothing())),
             (None, [one, ..]) if first.len() > MOST_FILES => {
                 let count = match first.len() {
                     count @ ..=COUNTED => count.to_string(),
                     _ => format!("more than {COUNTED}"),
                 };
-                return Ok(Err(format!(
+                return Ok(Err(Unfound::Unclear(format!(
                     "{count} files have paths that end so, such as {one}"
-                )));
+                ))));
             }
             (None, [one, ..]) => one,
         };
@@ -282,7 +294,7 @@ impl Known {
             .map(|it| it.trim_end_matches('-').trim());
         let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
         let Some((&last, scopes)) = segments.split_last() else {
-            return Ok(Err("it is not a name".to_owned()));
+            return Ok(Err(Unfound::Nothing("it is not a name".to_owned())));
         };
         let all = self.symbols.get(last);
         let all = all.ok_or_else(|| Unasked::Name(last.to_owned()))?;
@@ -291,29 +303,33 @@ impl Known {
         if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
             hits.retain(|hit| hit.name.as_deref() == Some(last));
         }
-        let within = |hit: &&Hit| {
-            let qualified = hit.qualified_name.as_deref().unwrap_or_default();
-            scopes
-                .iter()
-                .all(|scope| qualified.contains(scope) || hit.path.contains(scope))
-        };
-        hits.retain(within);
+        // The names around a symbol go before those of its file and folders.
+        let is_around = |hit: &&Hit| scopes.iter().all(|scope| has_around(hit, scope));
+        if hits.iter().any(is_around) {
+            hits.retain(is_around);
+        } else {
+            let is_in = |hit: &&Hit, scope| has_around(hit, scope) || is_of_path(&hit.path, scope);
+            hits.retain(|hit| scopes.iter().all(|scope| is_in(hit, scope)));
+        }
         let is_all = all.len() < self.most;
         if hits.is_empty() {
             return Ok(Err(if is_all {
-                "no indexed file or symbol has this name".to_owned()
+                nothing()
             } else {
-                format!("none of the {} symbols looked at has this name", all.len())
+                let count = all.len();
+                Unfound::Nothing(format!(
+                    "none of the {count} symbols looked at has this name"
+                ))
             }));
         }
         if hits.len() > MOST_SYMBOLS {
             let (first, more) = (hits[0], if is_all { "" } else { " or more" });
-            return Ok(Err(format!(
+            return Ok(Err(Unfound::Unclear(format!(
                 "{}{more} symbols have this name, such as that in {}:{}",
                 hits.len(),
                 first.path,
                 first.span.start()
-            )));
+            ))));
         }
         let part = |hit: &Hit| NamedPart {
             reference: name.to_owned(),
@@ -323,6 +339,41 @@ impl Known {
         };
         Ok(Ok(hits.into_iter().map(part).collect()))
     }
+}
+
+fn nothing() -> Unfound {
+    Unfound::Nothing("no indexed file or symbol has this name".to_owned())
+}
+
+/// `found`, or what `other` finds if that names nothing. If neither does, the reason that knows of a
+/// file or a symbol is better.
+fn or_else(found: Found, other: impl FnOnce() -> Result<Found, Unasked>) -> Result<Found, Unasked> {
+    let Err(unfound) = found else {
+        return Ok(found);
+    };
+    Ok(match (unfound, other()?) {
+        (Unfound::Nothing(_), Err(other @ Unfound::Unclear(_))) => Err(other),
+        (unfound, Err(_)) => Err(unfound),
+        (_, found) => found,
+    })
+}
+
+/// Whether `scope` is one of the names around the symbol `hit`, or several of them.
+fn has_around(hit: &Hit, scope: &str) -> bool {
+    let qualified = hit.qualified_name.as_deref().unwrap_or_default();
+    let name = hit.name.as_deref().unwrap_or_default();
+    let around = qualified.strip_suffix(name).unwrap_or(qualified);
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    around.match_indices(scope).any(|(at, _)| {
+        let (before, behind) = (&around[..at], &around[at + scope.len()..]);
+        !before.ends_with(is_of_name) && !behind.starts_with(is_of_name)
+    })
+}
+
+/// Whether the file at `path`, or a folder that it is in, is called `scope`, extension apart.
+fn is_of_path(path: &str, scope: &str) -> bool {
+    let mut names = path.split('/');
+    names.any(|it| it.split('.').next() == Some(scope))
 }
 
 /// The path of `paths` that is `end` as a whole: in the same form of Unicode, or else in another.

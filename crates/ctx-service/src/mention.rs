@@ -11,7 +11,9 @@
 //!   the same in words, beside a file with an extension.
 //! * `@Moon`, `@Moon.pull`, `@Moon::pull`, `@Moon#pull` or `@Moon->pull`: the file with this
 //!   path, such as `@Makefile`; else at most three symbols of this name, within the scope before
-//!   it; else the only file whose path ends so.
+//!   it; else the only file whose path ends so. Where only a dot joins the names, as in `@main.c`,
+//!   files whose paths end so go before symbols. A scope is a name around the symbol; if no symbol
+//!   has it around it, that of its file, without extension, or of a folder.
 //! * `@"my notes.md"` or `@"my notes.md:3"`: any of these, up to the next quotation mark;
 //!   without one on the line, nothing.
 //! * `@m-17`: the message of the thread with this id, and its exchange, if no file or symbol is

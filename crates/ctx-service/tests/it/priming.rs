@@ -1060,6 +1060,76 @@ async fn a_whole_path_goes_before_symbols_and_these_before_its_end() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn scopes_are_whole_names_and_those_around_a_symbol_go_before_its_file() {
+    let world = world(&[
+        ("src/parser.py", "fn Parser.parse(self)\n    one()\n"),
+        ("src/xml_parser.py", "fn XmlParser.parse(self)\n    two()\n"),
+        (
+            "src/json_parser.py",
+            "fn JsonParser.parse(self)\n    two()\n",
+        ),
+        ("src/csv_parser.py", "fn CsvParser.parse(self)\n    two()\n"),
+        ("Parser/util.py", "fn parse(text)\n    three()\n"),
+        (
+            "parser/parse.py",
+            "fn Outer::Parser<T>::parse(text)\n    four()\n",
+        ),
+    ]);
+    for (asked, expected) in [
+        ("@JsonParser.parse", &["src/json_parser.py:1"][..]),
+        ("@Parser.parse", &["parser/parse.py:1", "src/parser.py:1"]),
+        ("@Outer::Parser::parse", &["parser/parse.py:1"]),
+        ("@util.parse", &["Parser/util.py:1"]),
+        ("@Parser::util::parse", &["Parser/util.py:1"]),
+        ("@csv_parser.CsvParser.parse", &["src/csv_parser.py:1"]),
+    ] {
+        let context = world.prime(asked).await.context;
+        unresolved(&context, &[]);
+        assert_eq!(sources(&context, Origin::Reference), expected, "{asked}");
+    }
+    let none = "no indexed file or symbol has this name";
+    let many = "6 symbols have this name, such as that in src/parser.py:1";
+    for (asked, why) in [("csv.parse", none), ("one.parse", none), ("parse", many)] {
+        let context = world.prime(&format!("@{asked}")).await.context;
+        unresolved(&context, &[(asked, why)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ambiguous_is_told_and_no_other_reading_taken() {
+    let function = |name: &str| format!("fn {name}() {{\n    one()\n}}\n");
+    let (field, new) = (function("main.c"), function("Session.new"));
+    let world = world(&[
+        ("a/main.c", &field),
+        ("b/main.c", "int main;\n"),
+        ("a/build", "one\n"),
+        ("b/build", "two\n"),
+        ("c/1.py", &new),
+        ("c/2.py", &new),
+        ("c/3.py", &new),
+        ("c/4.py", &new),
+        ("d/@types/node.ts", "one\n"),
+        ("e/@types/node.ts", "one\n"),
+    ]);
+    let files = |path: &str| format!("2 files have paths that end so, such as {path}");
+    let symbols = "4 symbols have this name, such as that in c/1.py:1";
+    for (asked, why) in [
+        ("main.c", &*files("a/main.c")),
+        ("main.c:9-3", &files("a/main.c")),
+        ("build", &files("a/build")),
+        ("types/node.ts", &files("d/@types/node.ts")),
+        ("Session.new", symbols),
+        ("Session::new", symbols),
+    ] {
+        let context = world.prime(&format!("@{asked}")).await.context;
+        unresolved(&context, &[(asked, why)]);
+    }
+    // Colons join no path.
+    let context = world.prime("@main::c").await.context;
+    assert_eq!(sources(&context, Origin::Reference), ["a/main.c:1"]);
+}
+
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_named_by_its_path_whatever_that_looks_like() {

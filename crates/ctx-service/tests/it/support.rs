@@ -165,8 +165,10 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     found.modified_at = Some(UnixSeconds::new(NOW - 3_600));
     if let Some(rest) = lines[0].strip_prefix("fn ") {
         found.kind = SymbolKind::Function.into();
-        found.name = rest.split('(').next().map(str::to_owned);
-        found.qualified_name.clone_from(&found.name);
+        let qualified = rest.split('(').next().unwrap();
+        let name = qualified.rsplit(['.', ':']).next().unwrap();
+        found.name = Some(name.to_owned());
+        found.qualified_name = Some(qualified.to_owned());
         found.language = Some("rust".to_owned());
     }
     let hit = Hit::new(found, 1.0);
