@@ -39,6 +39,7 @@ pub use names::Name;
 pub use project::FRONT_FILES;
 pub use query::{
     MOST_BYTES, MOST_FRAMES, MOST_MENTIONS, MOST_TERMS, Mentions, Query, Region, Term,
+    lines_outside_code,
 };
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};

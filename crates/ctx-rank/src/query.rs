@@ -216,7 +216,7 @@ impl Query {
         let typed = typed(&body);
         let mut reader = Reader {
             is_typed: typed.is_some(),
-            foreign: Foreign::of(text_of(&composed(&body))),
+            foreign: Foreign::of(lines_outside_code(&composed(&body))),
             ..Reader::default()
         };
         let mut block = String::new();
@@ -554,8 +554,9 @@ fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
     lines.map(move |line| fence.line(line))
 }
 
-/// The lines of `text` outside blocks of code.
-fn text_of(text: &str) -> impl Iterator<Item = &str> {
+/// The lines of `text` outside fenced blocks of code, as CommonMark defines these, except for
+/// generic first lines of traces. O(bytes).
+pub fn lines_outside_code(text: &str) -> impl Iterator<Item = &str> {
     lines_of(text).filter_map(|line| match line {
         Line::Text(line) => Some(line),
         _ => None,

@@ -96,7 +96,7 @@ use std::collections::BTreeSet;
 
 use ctx_citations::{cited_labels, is_label, label_list, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
-use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside};
+use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside, lines_outside_code};
 
 use crate::gather::{Required, Unresolved};
 
@@ -351,15 +351,9 @@ pub fn names(message: &str) -> Vec<String> {
 /// and annotations name nothing. O(bytes).
 fn mentions(message: &str) -> List {
     let mut found = List::default();
-    let mut is_code = false;
-    for line in message.lines() {
-        let text = line.trim_start();
-        if text.starts_with("```") || text.starts_with("~~~") {
-            is_code = !is_code;
-        } else if !is_code {
-            for name in in_line(line) {
-                found.add(name.into_owned());
-            }
+    for line in lines_outside_code(message) {
+        for name in in_line(line) {
+            found.add(name.into_owned());
         }
     }
     found
@@ -630,6 +624,19 @@ mod tests {
         }
         names("```\n@dataclass\nclass A\n```\n@b.py", &["b.py"]);
         names("an array [0] and [a link](b)", &[]);
+    }
+
+    #[test]
+    fn only_fenced_blocks_of_code_are_skipped() {
+        for (message, expected) in [
+            ("```close()``` hangs.\nSee @a.rs", &["a.rs"][..]),
+            ("~~~\n@x\n```\n@y\n~~~\n@a.rs", &["a.rs"]),
+            ("````md\n```\n@x\n```\n@y\n````\n@a.rs", &["a.rs"]),
+            ("```py\n@x\n```py\n@y\n```\n@a.rs", &["a.rs"]),
+            ("@a.rs\n```\n@x", &["a.rs"]),
+        ] {
+            names(message, expected);
+        }
     }
 
     #[test]
