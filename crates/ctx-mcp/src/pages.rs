@@ -14,8 +14,9 @@ const CUT: &str = "cut";
 
 /// A list of lines, of which a reply shows as many as fit.
 pub(crate) struct Page<'a> {
-    /// A digest of the source of the lines, by which a change between two pages is detected.
-    pub(crate) digest: String,
+    /// What the cursor for the rest says that it continues: a digest of the source of the lines,
+    /// by which a change between two pages is detected, and what else the next page must know.
+    pub(crate) of: String,
     /// Where the page begins.
     pub(crate) from: Start,
     /// Adds the heading to a reply, given the indexes from 0 of the lines shown.
@@ -64,23 +65,37 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> 
     let Some(cursor) = cursor else {
         return Ok(Start::default());
     };
-    let parsed = cursor
-        .split_once('@')
-        .and_then(|(of, at)| Some((of, Start::of(at)?)));
-    match parsed {
-        Some((of, at)) if of == digest => Ok(at),
-        Some(_) => Err(Fault::refused(
-            "continue: the content has changed since the cursor was given",
-            "the same call without cursor",
-        )),
-        None => Err(Fault::refused(
-            format!(
-                "continue at cursor {}: it is not a cursor of this tool",
-                echo(cursor)
-            ),
-            "the cursor of the last reply, or no cursor",
-        )),
+    let (of, start) = split(cursor).ok_or_else(|| no_cursor(cursor))?;
+    if of == digest {
+        Ok(start)
+    } else {
+        Err(changed())
     }
+}
+
+/// What `cursor` continues, and where.
+pub(crate) fn split(cursor: &str) -> Option<(&str, Start)> {
+    let (of, at) = cursor.split_once('@')?;
+    Some((of, Start::of(at)?))
+}
+
+/// The error for a cursor that is none of this tool.
+pub(crate) fn no_cursor(cursor: &str) -> Fault {
+    Fault::refused(
+        format!(
+            "continue at cursor {}: it is not a cursor of this tool",
+            echo(cursor)
+        ),
+        "the cursor of the last reply, or no cursor",
+    )
+}
+
+/// The error for a cursor with another digest.
+pub(crate) fn changed() -> Fault {
+    Fault::refused(
+        "continue: the content has changed since the cursor was given, or it was given for another path",
+        "the same call without cursor",
+    )
 }
 
 /// Twelve hexadecimal digits of a hash of the text.
@@ -167,7 +182,7 @@ impl Page<'_> {
             reply.text.push_str(line);
         }
         if !is_all {
-            let cursor = format!("{}@{}", self.digest, self.from.line + count);
+            let cursor = format!("{}@{}", self.of, self.from.line + count);
             self.go_on(&mut reply, &cursor, "");
         }
         reply
@@ -175,7 +190,7 @@ impl Page<'_> {
 
     fn go_on(&self, reply: &mut Reply, cursor: &str, what: &str) {
         let note = format!(
-            "{what}Not all fits: for the rest call {} again with cursor \"{cursor}\".",
+            "{what}Not all fits: for the rest call {} again with the same path and cursor \"{cursor}\".",
             self.tool
         );
         reply.notes.insert(0, note);
@@ -212,7 +227,7 @@ impl Page<'_> {
                 format!("{shown} of {all} bytes of the last line have been shown. ")
             };
             let (line, byte) = (self.from.line, before.bytes + end);
-            self.go_on(&mut reply, &format!("{}@{line}.{byte}", self.digest), &what);
+            self.go_on(&mut reply, &format!("{}@{line}.{byte}", self.of), &what);
             reply
         };
         let (mut low, mut high) = (0, ends.len().saturating_sub(1));

@@ -379,7 +379,10 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
         if let Some(fields) = value.as_object_mut()
             && fields.contains_key("filePath")
         {
-            fields.entry("content").or_insert_with(|| "".into());
+            let content = fields.entry("content").or_insert(Value::Null);
+            if content.is_null() {
+                *content = "".into();
+            }
         }
         tools::value::<Chunk>(value).map_err(|why| {
             Fault::refused(

@@ -11,7 +11,7 @@ use ctx_syntax::{Language, Line, Outline, Source};
 
 use crate::fault::{Fault, FaultKind, echo};
 use crate::listing::{self, Listed};
-use crate::pages::{self, Page};
+use crate::pages::{self, Page, Start};
 use crate::reply::{Limit, Reply, o200k};
 use crate::tools::{OUTLINE, OutlineArguments, READ, ReadArguments};
 use crate::workspace::{Folder, Workspace};
@@ -69,17 +69,11 @@ pub(crate) fn read(
     let (folder, _, path) = workspace.at(&arguments.path)?;
     let file = File::open(folder, path)?;
     let source = file.source();
-    let span = span(arguments, &source)?;
-    let rendition = arguments.rendition;
+    let digest = pages::digest(&[&arguments.path, file.text.as_str()]);
+    let (view, from) = View::of(arguments, &source, &digest)?;
+    let View { span, rendition } = view;
     let lines = source.render(span, rendition, &[]);
     let lines = lines.as_slice();
-    let digest = pages::digest(&[
-        &arguments.path,
-        &span.to_string(),
-        rendition.as_str(),
-        file.text.as_str(),
-    ]);
-    let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let count = source.line_count();
     let head = |reply: &mut Reply, shown: Range<usize>| {
         let on_it = on_page(lines, span, shown);
@@ -115,13 +109,65 @@ pub(crate) fn read(
     reply.fact("lines", count);
     reply.fact("digest", digest.as_str());
     let page = Page {
-        digest,
+        of: format!("{digest}:{span}:{rendition}"),
         from,
         head: &head,
         tool: READ,
     };
     let mut line = |at: usize| Some(neutralise(&lines.get(at)?.text, Slot::Text).into_owned());
     Ok(page.fill(&reply, limit, &*o200k(), &mut line))
+}
+
+/// Which lines of a file are read, and how they are shown. Cursors have it, so that the next page
+/// takes no arguments but the path.
+struct View {
+    span: LineSpan,
+    rendition: RenditionKind,
+}
+
+impl View {
+    /// What is asked for of the file with this digest, and where the page begins.
+    fn of(
+        arguments: &ReadArguments,
+        source: &Source<'_>,
+        digest: &str,
+    ) -> Result<(View, Start), Fault> {
+        let Some(cursor) = &arguments.cursor else {
+            let span = span(arguments, source)?.unwrap_or_else(|| source.whole());
+            let rendition = arguments.rendition.unwrap_or_default();
+            return Ok((View { span, rendition }, Start::default()));
+        };
+        let parsed = View::continued(cursor);
+        let (of, view, start) = parsed.ok_or_else(|| pages::no_cursor(cursor))?;
+        if of != digest {
+            return Err(pages::changed());
+        }
+        if view.span.end() > source.whole().end() {
+            return Err(pages::no_cursor(cursor));
+        }
+        let is_same = span(arguments, source)?.is_none_or(|it| it == view.span)
+            && arguments.rendition.is_none_or(|it| it == view.rendition);
+        if !is_same {
+            let View { span, rendition } = view;
+            return Err(Fault::refused(
+                format!("continue: the cursor is of lines {span} ({rendition})"),
+                "path and cursor without lines, symbol and rendition; or no cursor",
+            ));
+        }
+        Ok((view, start))
+    }
+
+    /// The digest, the view and the position of a cursor.
+    fn continued(cursor: &str) -> Option<(&str, View, Start)> {
+        let (of, start) = pages::split(cursor)?;
+        let (digest, view) = of.split_once(':')?;
+        let (span, rendition) = view.split_once(':')?;
+        let view = View {
+            span: span.parse().ok()?,
+            rendition: rendition.parse().ok()?,
+        };
+        Some((digest, view, start))
+    }
 }
 
 /// The lines of the file that a page covers: `shown` are the indexes of `lines`, which render
@@ -139,10 +185,10 @@ fn on_page(lines: &[Line<'_>], span: LineSpan, shown: Range<usize>) -> Option<Li
     span.filter(|_| first < lines.len())
 }
 
-/// The requested lines.
-fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Fault> {
+/// The requested lines, if any are.
+fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<Option<LineSpan>, Fault> {
     match (&arguments.lines, &arguments.symbol) {
-        (None, None) => Ok(source.whole()),
+        (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(Fault::refused(
             "read both lines and symbol",
             "one of lines and symbol",
@@ -162,6 +208,7 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Faul
                 ));
             }
             LineSpan::new(span.start(), span.end().min(count))
+                .map(Some)
                 .map_err(|error| Fault::refused(error.to_string(), "other lines"))
         }
         (None, Some(symbol)) => {
@@ -172,7 +219,7 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Faul
                     "context_outline with the file's path to see what it defines",
                 )
             })?;
-            Ok(outline.symbols[found].span_with_doc())
+            Ok(Some(outline.symbols[found].span_with_doc()))
         }
     }
 }
@@ -189,7 +236,8 @@ pub(crate) fn outline(
     limit: &Limit,
     cancel: &Cancel,
 ) -> Result<Reply, Fault> {
-    let path = arguments.path.trim_end_matches('/');
+    let path = arguments.path.as_deref().unwrap_or_default();
+    let path = path.trim_end_matches('/');
     let (mut files, mut notes, mut is_file) = (Vec::new(), Vec::new(), false);
     if path.is_empty() || path == "." {
         for (prefix, folder) in workspace.folders() {
@@ -252,7 +300,7 @@ fn of_file(
     reply.fact("symbols", lines.len());
     reply.fact("digest", digest.as_str());
     let page = Page {
-        digest,
+        of: digest,
         from,
         head: &|reply, _| title.clone_into(&mut reply.text),
         tool: OUTLINE,
@@ -297,7 +345,7 @@ fn of_folder(
     let file = first.as_deref().and_then(|it| from.behind_first(it));
     let mut page_under = |title: &str| {
         let page = Page {
-            digest: digest.clone(),
+            of: digest.clone(),
             from,
             head: &|reply, _| title.clone_into(&mut reply.text),
             tool: OUTLINE,

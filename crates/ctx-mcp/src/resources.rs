@@ -100,7 +100,7 @@ pub(crate) fn read(
         return Err(Fault::refused_for(FaultKind::NotFound, what, hint()));
     };
     let arguments = OutlineArguments {
-        path: path(rest)?,
+        path: Some(path(rest)?),
         max_tokens: None,
         cursor: None,
     };

@@ -58,8 +58,7 @@ pub(crate) struct ReadArguments {
     pub(crate) path: String,
     pub(crate) lines: Option<String>,
     pub(crate) symbol: Option<String>,
-    #[serde(default)]
-    pub(crate) rendition: RenditionKind,
+    pub(crate) rendition: Option<RenditionKind>,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) cursor: Option<String>,
 }
@@ -68,8 +67,7 @@ pub(crate) struct ReadArguments {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutlineArguments {
-    #[serde(default)]
-    pub(crate) path: String,
+    pub(crate) path: Option<String>,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) cursor: Option<String>,
 }

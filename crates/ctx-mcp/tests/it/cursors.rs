@@ -147,6 +147,63 @@ async fn a_cursor_is_of_the_text_it_was_given_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_of_a_file_has_the_other_arguments() {
+    let functions: String = (0..300)
+        .map(|it| format!("    fn one_{it}() {{\n        two({it});\n    }}\n"))
+        .collect();
+    let project = Project::of(&[("a.rs", &format!("mod all {{\n{functions}}}\n"))]);
+    let mut client = Client::connect(&project.server()).await;
+    let with = |mut arguments: Value, more: &Value| {
+        let more = more.as_object().unwrap().clone();
+        arguments.as_object_mut().unwrap().extend(more);
+        arguments
+    };
+    let path = json!({"path": "a.rs", "max_tokens": 400});
+    for arguments in [
+        json!({}),
+        json!({"lines": "100-900"}),
+        json!({"symbol": "all"}),
+        json!({"rendition": "skeleton"}),
+        json!({"lines": "2-700", "rendition": "skeleton"}),
+    ] {
+        let whole = with(path.clone(), &arguments);
+        let reply = client.call("context_read", whole.clone()).await;
+        assert!(reply.text().contains("again with the same path and cursor"));
+        let cursor = json!({"cursor": reply.cursor().unwrap()});
+        let again = client.call("context_read", with(whole, &cursor)).await;
+        let alone = with(path.clone(), &cursor);
+        let reply = client.call("context_read", alone.clone()).await;
+        assert!(!reply.is_error(), "{arguments}: {}", reply.text());
+        assert_eq!(reply.result, again.result, "{arguments}");
+        for other in [
+            json!({"lines": "1-2"}),
+            json!({"symbol": "one_7"}),
+            json!({"rendition": "signature"}),
+        ] {
+            let reply = client
+                .call("context_read", with(alone.clone(), &other))
+                .await;
+            let text = reply.text();
+            assert!(
+                reply.is_error() && text.contains("the cursor is of lines"),
+                "{arguments}, {other}: {text}"
+            );
+        }
+    }
+    for cursor in [
+        "a:1-9:full@0",
+        "a@0",
+        "a:1-9@0",
+        "a:9-1:full@0",
+        "a:1-9:all@0",
+    ] {
+        let arguments = with(path.clone(), &json!({"cursor": cursor}));
+        let reply = client.call("context_read", arguments).await;
+        assert!(reply.is_error(), "{cursor}: {}", reply.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cursor_of_a_folder_is_of_the_files_that_it_has() {
     let files: Vec<String> = ["one", "two"]
         .iter()

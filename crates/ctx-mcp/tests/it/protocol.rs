@@ -263,6 +263,45 @@ async fn files_are_read_by_lines_symbol_and_rendition() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_argument_that_is_null_is_as_one_that_is_not_there() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("tools/list", json!({})).await;
+    let hit = |content: Value| {
+        json!({"chunks": [{"id": "a", "relevance": 1, "filePath": "src/parser.rs",
+            "startLine": 10, "endLine": 12, "content": content}]})
+    };
+    for (tool, required) in [
+        ("context_query", json!({"query": "where is parse_sum?"})),
+        ("context_assemble", hit("".into())),
+        ("context_read", json!({"path": "src/parser.rs"})),
+        ("context_outline", json!({})),
+    ] {
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        let schema = tools.iter().find(|it| it["name"] == tool).unwrap();
+        let properties = schema["inputSchema"]["properties"].as_object().unwrap();
+        let mut all = required.clone();
+        for name in properties.keys() {
+            let all = all.as_object_mut().unwrap();
+            all.entry(name.as_str()).or_insert(Value::Null);
+        }
+        let without = client.call(tool, required).await;
+        assert!(!without.is_error(), "{tool}: {}", without.text());
+        assert_eq!(
+            client.call(tool, all).await.result,
+            without.result,
+            "{tool}"
+        );
+    }
+    let reply = client.call("context_assemble", hit(Value::Null)).await;
+    assert!(
+        reply.text().contains("pub fn parse_sum"),
+        "{}",
+        reply.text()
+    );
+}
+
 /// A carriage return ends a line before a line feed, and is a character anywhere else.
 #[tokio::test]
 async fn the_lines_of_an_answer_are_those_that_are_read_by_their_numbers() {
