@@ -194,7 +194,7 @@ fn install(args: &McpArgs, root: PathBuf, client: Client) -> Result<(), Failure>
 fn failed(fault: &Fault) -> Failure {
     let hint = format!("try {}", fault.hint());
     let message = format!("failed to {fault}");
-    let failure = if fault.is_of_writing() {
+    let failure = if fault.is_of_writing() || matches!(fault, Fault::Unanswered { .. }) {
         Failure::program(message)
     } else {
         Failure::input(message)

@@ -74,6 +74,11 @@ pub enum Fault {
         /// The cause. Its concrete type may change at any time.
         Box<dyn Error + Send + Sync>,
     ),
+    /// The input of a client ended, and its calls did not in the time that they then had.
+    Unanswered {
+        /// How many of its requests have no answer.
+        count: usize,
+    },
 }
 
 /// What a fault is due to.
@@ -210,6 +215,12 @@ impl Fault {
                 format!("serve: {error}"),
                 "a client that speaks MCP on standard input",
             ),
+            Fault::Unanswered { count } => words(
+                format!(
+                    "answer {count} of the requests in the time they had after the end of the input"
+                ),
+                "the same requests again, with the input open until they are answered",
+            ),
         }
     }
 }
@@ -223,7 +234,7 @@ impl fmt::Display for Fault {
 impl Error for Fault {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Fault::Cancelled | Fault::Refused { .. } => None,
+            Fault::Cancelled | Fault::Refused { .. } | Fault::Unanswered { .. } => None,
             Fault::Source(error) => Some(&**error),
             Fault::Index(error) => Some(&**error),
             Fault::Service(error) => Some(&**error),

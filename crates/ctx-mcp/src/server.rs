@@ -190,21 +190,27 @@ impl Server {
     }
 }
 
-/// Serves the client on standard input and output until it closes the connection.
+/// Serves the client on standard input and output until it closes the connection. When the input
+/// ends, its calls have ten minutes more.
 ///
 /// # Errors
-/// The input is not the protocol.
+/// The input is not the protocol, or calls were not answered in that time.
 pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
     // Loading the vocabulary takes some hundredths of a second, in parallel with the client's
     // handshake.
     std::thread::spawn(|| o200k().count("a"));
     let (reader, writer) = rmcp::transport::stdio_pipes();
-    match server.connection().serve(Lines::new(reader, writer)).await {
-        Ok(running) => running
-            .waiting()
-            .await
-            .map(drop)
-            .map_err(|error| Fault::Serve(error.into())),
+    let lines = Lines::new(reader, writer);
+    let open = lines.open();
+    match server.connection().serve(lines).await {
+        Ok(running) => {
+            let ended = running.waiting().await;
+            ended.map_err(|error| Fault::Serve(error.into()))?;
+            match open.borrow().len() {
+                0 => Ok(()),
+                count => Err(Fault::Unanswered { count }),
+            }
+        }
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(Fault::Serve(error.into())),
     }
