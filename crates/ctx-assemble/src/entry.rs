@@ -28,7 +28,7 @@ pub(crate) type Entries = SmallVec<[Option<Tokens>; 1]>;
 /// includes a candidate if there is room for it and all before it, and for the other policies the
 /// budget was tried. So these budgets work, but are not always the smallest. If nothing is shown
 /// (`is_empty`), the smallest budget that shows something is among them, except with caps, which
-/// depend on the budget.
+/// depend on the budget, and past the deadline.
 pub(crate) fn entry_budgets(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
@@ -165,6 +165,7 @@ fn first_of_all(
 }
 
 /// Selects within `limit`, and notes that limit for all parts shown; returns the number of steps.
+/// A selection that the deadline cut short tells nothing of one with more time.
 fn try_out(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
@@ -181,6 +182,9 @@ fn try_out(
         Err(AssembleError::Budget(BudgetError::TooSmall { .. })) => return Ok(0),
         selected => selected?.outcome,
     };
+    if !outcome.finished {
+        return Ok(outcome.steps);
+    }
     let candidates = plan.candidates.all.iter();
     for ((candidate, found), chosen) in candidates.zip(found).zip(&outcome.chosen) {
         if let Some(choice) = *chosen {

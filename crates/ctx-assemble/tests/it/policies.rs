@@ -1,7 +1,14 @@
 //! The choices of each policy, and what the receipt says about them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ctx_assemble::{Control, assemble};
 use ctx_model::{
-    BuildOptions, Chunk, ChunkKind, OmittedReason, Rendition, RenditionKind, Selection, Tokens,
+    BuildOptions, BuiltContext, Chunk, ChunkKind, OmittedReason, Rendition, RenditionKind,
+    Selection, Tokens,
 };
 use ctx_testkit::generate;
 use proptest::prelude::*;
@@ -68,8 +75,14 @@ fn a_larger_budget_never_lowers_the_value() {
 
 #[track_caller]
 fn enter_where_the_receipt_says(chunks: &[Chunk], options: &BuildOptions) -> usize {
-    let built = build(chunks, options);
+    enter_where_told(&build(chunks, options), chunks, options)
+}
+
+/// Checks the budgets that the receipt of `built` names; returns how many there are.
+#[track_caller]
+fn enter_where_told(built: &BuiltContext, chunks: &[Chunk], options: &BuildOptions) -> usize {
     let mut checked = 0;
+    let mut richer = BTreeMap::new();
     for omitted in built
         .omitted
         .iter()
@@ -79,7 +92,9 @@ fn enter_where_the_receipt_says(chunks: &[Chunk], options: &BuildOptions) -> usi
             continue;
         };
         assert!(enters_at > options.max_tokens);
-        let richer = build(chunks, &options.clone().with_max_tokens(enters_at));
+        let richer = richer
+            .entry(enters_at)
+            .or_insert_with(|| build(chunks, &options.clone().with_max_tokens(enters_at)));
         let shows =
             |it: &ctx_model::Omitted| it.id == omitted.id && it.reason != OmittedReason::MergedInto;
         assert!(!richer.omitted.iter().any(shows), "{omitted:?}");
@@ -197,6 +212,30 @@ fn with_diversity_a_merged_chunk_is_worth_what_its_parts_are() {
 }
 
 /// The same chunks with a short way to show each.
+#[test]
+fn omitted_chunks_enter_at_the_budget_that_is_named_whenever_the_deadline_comes() {
+    let chunks = with_mentions(uneven(60));
+    for selection in POLICIES {
+        for tokens in [12, 300] {
+            let options = options(tokens).with_selection(selection);
+            let mut told = 0;
+            // Each look at the clock takes a second.
+            for deadline in (1..400).step_by(19) {
+                let looks = AtomicU64::new(0);
+                let clock = move || Duration::from_secs(looks.fetch_add(1, Ordering::Relaxed));
+                let control = Control::default()
+                    .with_clock(Arc::new(clock))
+                    .with_deadline(Duration::from_secs(deadline))
+                    .with_one_thread(true);
+                let counter = ctx_tokens::counter(&options.counter).unwrap();
+                let built = assemble(&chunks, &options, &*counter, &control).unwrap();
+                told += enter_where_told(&built, &chunks, &options);
+            }
+            assert!(told > 0, "{selection:?} of {tokens} tokens");
+        }
+    }
+}
+
 fn with_mentions(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     for chunk in &mut chunks {
         let mention = Rendition::new(RenditionKind::Mention, "a line", 0.05).unwrap();
@@ -335,7 +374,7 @@ proptest! {
         diversity in 0.0..=1.0_f64,
     ) {
         for chunk in &mut chunks {
-            chunk.matched_keywords = std::sync::Arc::default();
+            chunk.matched_keywords = Arc::default();
         }
         let roomy = options(1_000_000).with_selection(Selection::Optimal);
         let plain = build(&chunks, &roomy);
