@@ -37,7 +37,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 const MOST_IN_BATCH: usize = 256;
 
 /// How long requests may take from the end of the input. A client that ends it may be gone.
-const LAST_CALLS: Duration = Duration::from_secs(600);
+const LAST_CALLS: Duration = Duration::from_mins(10);
 
 /// The ids of the requests that are not answered yet.
 type Open = HashSet<RequestId>;

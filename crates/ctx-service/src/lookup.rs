@@ -345,8 +345,8 @@ fn nothing() -> Unfound {
     Unfound::Nothing("no indexed file or symbol has this name".to_owned())
 }
 
-/// `found`, or what `other` finds if that names nothing. If neither does, the reason that knows of a
-/// file or a symbol is better.
+/// `found`, or what `other` finds if that names nothing. If neither names anything, the reason that
+/// knows of a file or a symbol is better.
 fn or_else(found: Found, other: impl FnOnce() -> Result<Found, Unasked>) -> Result<Found, Unasked> {
     let Err(unfound) = found else {
         return Ok(found);
