@@ -296,6 +296,8 @@ impl Known {
         let Some((&last, scopes)) = segments.split_last() else {
             return Ok(Err(Unfound::Nothing("it is not a name".to_owned())));
         };
+        let is_name = |it: &&&str| !BEGINNINGS.contains(*it);
+        let scopes: Vec<&str> = scopes.iter().filter(is_name).copied().collect();
         let all = self.symbols.get(last);
         let all = all.ok_or_else(|| Unasked::Name(last.to_owned()))?;
         let mut hits: Vec<&Hit> = all.iter().filter(|it| !it.is_file()).collect();
@@ -340,6 +342,9 @@ impl Known {
         Ok(Ok(hits.into_iter().map(part).collect()))
     }
 }
+
+/// What paths of Rust begin with, which is the name of nothing.
+const BEGINNINGS: [&str; 3] = ["crate", "self", "super"];
 
 fn nothing() -> Unfound {
     Unfound::Nothing("no indexed file or symbol has this name".to_owned())

@@ -1078,6 +1078,7 @@ async fn scopes_are_whole_names_and_those_around_a_symbol_go_before_its_file() {
     ]);
     for (asked, expected) in [
         ("@JsonParser.parse", &["src/json_parser.py:1"][..]),
+        ("@crate::JsonParser::parse", &["src/json_parser.py:1"]),
         ("@Parser.parse", &["parser/parse.py:1", "src/parser.py:1"]),
         ("@Outer::Parser::parse", &["parser/parse.py:1"]),
         ("@util.parse", &["Parser/util.py:1"]),
