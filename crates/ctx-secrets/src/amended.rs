@@ -1,7 +1,20 @@
 //! What is changed in the expressions of the bundle.
 
 /// Parts of expressions, with what replaces them.
-pub(crate) const AMENDED: [(&str, &str, &str); 4] = [
+pub(crate) const AMENDED: [(&str, &str, &str); 8] = [
+    // Each option is that of the call before it, and not the last one of the line or of five lines.
+    (
+        "curl-auth-header",
+        r"(?:[\r\n]{1,2}.*?){1,5})",
+        r"(?:[\r\n]{1,2}.*?){1,5}?)",
+    ),
+    (
+        "curl-auth-user",
+        r"(?:.*|.*(?:[\r\n]{1,2}.*){1,5})",
+        r"(?:.*?|.*?(?:[\r\n]{1,2}.*?){1,5}?)",
+    ),
+    ("kingfisher.curl.1", r"\s.*(", r"\s.*?("),
+    ("kingfisher.curl.2", r"\s.*(", r"\s.*?("),
     // Entries without a password may stand before the first that has one.
     (
         "kingfisher.docker.1",

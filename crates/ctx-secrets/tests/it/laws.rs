@@ -465,3 +465,23 @@ fn every_registry_of_docker_is_masked() {
         assert_eq!(masked("", &small), small.replace(auth, &stars));
     }
 }
+
+#[test]
+fn the_password_of_every_call_of_curl_is_masked() {
+    let user = |user: &str| format!("curl -u app:{user} https://contoso.com/a");
+    let header = |token: &str| {
+        format!("curl \\\n  -H 'Authorization: Bearer {token}' \\\n  https://contoso.com/a")
+    };
+    let secrets = ["Tr0ub4dor3x", "Qw7rTy9uIop3", "b4tterystapl3"];
+    for call in [&user as &dyn Fn(&str) -> String, &header] {
+        for between in [" && ", "; ", "\n", "\n\n"] {
+            let calls = secrets.map(call).join(between);
+            let text = format!("{calls}{between}{}\n", call("$PASSWORD"));
+            let masked = masked("a.sh", &text);
+            for secret in secrets {
+                assert!(!masked.contains(secret), "{masked}");
+            }
+            assert_eq!(masked.matches("contoso.com/a").count(), 4, "{masked}");
+        }
+    }
+}
