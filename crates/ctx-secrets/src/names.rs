@@ -1,11 +1,18 @@
 //! Names of files that exist to hold secrets.
 
 /// Whole file names, in lower case.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 16] = [
+    ".boto",
+    ".dockercfg",
     ".git-credentials",
     ".htpasswd",
+    ".my.cnf",
+    ".mylogin.cnf",
     ".netrc",
     ".pgpass",
+    ".pypirc",
+    ".s3cfg",
+    ".vault-token",
     "_netrc",
     "id_dsa",
     "id_ecdsa",
@@ -14,7 +21,7 @@ const NAMES: [&str; 9] = [
 ];
 
 /// Endings of names of files that hold secrets, in lower case.
-const ENDS: [&str; 9] = [
+const ENDS: [&str; 11] = [
     ".jks",
     ".kdbx",
     ".key",
@@ -24,6 +31,8 @@ const ENDS: [&str; 9] = [
     ".pfx",
     ".pkcs12",
     ".ppk",
+    ".tfstate",
+    ".tfvars",
 ];
 
 /// The last words in names of templates for settings, in lower case.
@@ -75,6 +84,10 @@ mod tests {
             "home/.ssh/id_rsa",
             "tls/Server.PEM",
             "x.p12",
+            "home/.pypirc",
+            ".my.cnf",
+            "infra/prod.tfvars",
+            "terraform.tfstate",
         ] {
             assert!(is_secret_file(path), "{path}");
         }
@@ -95,6 +108,9 @@ mod tests {
             "src/config.env.ts",
             "README.env.md",
             "id_rsa.pub",
+            ".npmrc",
+            "prod.tfvars.example",
+            "main.tf",
             "keyboard.rs",
             "pem/lib.rs",
             "a.env/b.rs",
