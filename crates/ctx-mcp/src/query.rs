@@ -598,12 +598,13 @@ impl Builder {
         if built.included.is_empty() {
             return None;
         }
-        let left: BTreeSet<&str> = built
-            .omitted
-            .iter()
-            .filter(|it| it.reason == OmittedReason::OverBudget)
-            .map(|it| &*it.id)
-            .collect();
+        // A near duplicate is shown after what it is one of.
+        let is_for_later = |it: &&Omitted| {
+            use OmittedReason::{NearDuplicateOf, OverBudget};
+            matches!(it.reason, OverBudget | NearDuplicateOf)
+        };
+        let left = built.omitted.iter().filter(is_for_later);
+        let left: BTreeSet<&str> = left.map(|it| &*it.id).collect();
         // What was merged goes with what it was merged into.
         let stands_for: BTreeMap<&str, &str> = built
             .omitted
