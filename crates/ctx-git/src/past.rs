@@ -16,7 +16,7 @@ use crate::repository::MOST_CHANGES;
 /// The first bytes of a stored file; the last of them is the version. A file of another version is
 /// rebuilt. Increase it with any change of what is stored for the same commits: how they are
 /// analysed, masked or bounded.
-const FORMAT: [u8; 8] = *b"ctx-git\x09";
+const FORMAT: [u8; 8] = *b"ctx-git\x0a";
 /// The bytes before the content: [`FORMAT`], then a hash of the content and of this crate's
 /// version.
 const SEALED: usize = FORMAT.len() + blake3::OUT_LEN;

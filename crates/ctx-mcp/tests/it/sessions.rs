@@ -185,6 +185,12 @@ async fn of_those_that_say_nearly_the_same_one_alone_was_sent() {
             json!({"id": path, "relevance": relevance, "filePath": path, "startLine": 1, "endLine": 41})
         })
         .collect();
+    // Without a session a cursor leads on to it.
+    let alone = json!({"chunks": hits});
+    let alone = client.call("context_assemble", alone).await;
+    let rest = json!({"cursor": alone.cursor().unwrap()});
+    let rest = client.call("context_assemble", rest).await.text();
+    assert!(rest.contains("stag.example"), "{rest}");
     let call = json!({"chunks": hits, "session": "s"});
     let first = client.call("context_assemble", call.clone()).await.text();
     assert!(first.contains("prod.example"), "{first}");
