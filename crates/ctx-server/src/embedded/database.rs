@@ -57,8 +57,7 @@ impl Database {
         let contexts_reader = connect(&folder.join(BUILT_FILE), "NORMAL")?;
         // Both are whole, so that nothing of their logs is needed beside them.
         for connection in [&state, &reader, &contexts, &contexts_reader] {
-            let set = keep_log(connection, false);
-            set.map_err(|error| classed("open a database", error))?;
+            keep_log(connection, false).map_err(|error| classed("open a database", error))?;
         }
         let database = Database {
             state: Mutex::new((state, mark)),
@@ -136,7 +135,8 @@ impl Database {
 /// As for [`Database::open`].
 pub(super) fn check_state(folder: &Path) -> Result<()> {
     let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
-    marked(folder, &state).map(|_| ())
+    marked(folder, &state)?;
+    keep_log(&state, false).map_err(|error| classed("open a database", error))
 }
 
 /// Reads the mark of `state`, which is in `folder`, and brings it up to date.
