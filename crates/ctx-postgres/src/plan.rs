@@ -149,14 +149,14 @@ fn tiers(best: &[Weighed<'_>], mask: u8) -> Vec<TermQuery> {
         each.reduce(TermQuery::both).unwrap_or_default()
     };
     let mut tiers = Vec::new();
-    let names = if mask == ALL_FIELDS {
+    let mask_of_names = if mask == ALL_FIELDS {
         NAMES
     } else {
         mask & NAMES
     };
     let fewest = best.iter().map(|it| it.count).min();
-    if names != 0 && names != mask && fewest.is_some_and(|it| it <= MOST_READ) {
-        let named = TermQuery::any(best.iter().map(|it| it.term), names);
+    if mask_of_names != 0 && mask_of_names != mask && fewest.is_some_and(|it| it <= MOST_READ) {
+        let named = TermQuery::any(best.iter().map(|it| it.term), mask_of_names);
         tiers.push(TermQuery::both(of(all), named));
     }
     let least = best.len().min(2);
