@@ -1,11 +1,11 @@
 //! Finds duplicate texts: the best is shown, and the others refer to it.
 //!
 //! Two texts are duplicates if they have the same lines in the same order, besides blank lines and
-//! white space at the ends of lines. They are near duplicates if the sets of their lines (trimmed, without blank lines) have a
-//! Jaccard similarity of at least [`ALIKE`]. Candidates are found by bottom-k sketches: two such
-//! sets share one of their [`SKETCH`] smallest hashes, unless a quarter of the smallest differ
-//! (Broder, "On the resemblance and containment of documents", 1997). Each candidate is then
-//! compared line by line, so that a hash collision never drops a text.
+//! white space at the ends of lines. They are near duplicates if the sets of their lines (trimmed,
+//! without blank lines) have a Jaccard similarity of at least [`ALIKE`]. Candidates are found by
+//! bottom-k sketches: two such sets share one of their [`SKETCH`] smallest hashes, unless a quarter
+//! of the smallest differ (Broder, "On the resemblance and containment of documents", 1997). Each
+//! candidate is then compared line by line, so that a hash collision never drops a text.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -24,9 +24,10 @@ const ALIKE: f64 = 0.9;
 const COMPARISONS: usize = 16;
 
 /// For each of `chunks`, the index of the chunk that replaces it, if it is a duplicate, and whether
-/// that is [`OmittedReason::DuplicateOf`] or [`OmittedReason::NearDuplicateOf`]. `chunks` are in order of quality, best first, each with the survey of its full text. Chunks of one path
-/// are compared only if they have the same lines or none, since equal text at two places of a file
-/// is no duplicate. Chunks for which `stays` is true are never replaced. O(bytes) of the texts that
+/// that is [`OmittedReason::DuplicateOf`] or [`OmittedReason::NearDuplicateOf`]. `chunks` are in
+/// order of quality, best first, each with the survey of its full text. Chunks of one path are
+/// compared only if they have the same lines or none, since equal text at two places of a file is
+/// no duplicate. Chunks for which `stays` is true are never replaced. O(bytes) of the texts that
 /// share a line, and O(n).
 pub(crate) fn duplicates(
     chunks: &[&Chunk],
