@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use ctx_model::UnixSeconds;
 use ctx_retrieve::{MOST_USES, Message, Vote};
@@ -142,13 +142,12 @@ impl Remembered {
         if !self.is_writable() {
             return Ok(());
         }
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH);
-        let clock = clock.map_or(i64::MAX, |it| it.as_secs().cast_signed());
+        let clock = UnixSeconds::after_1970(UNIX_EPOCH.elapsed().unwrap_or_default());
         self.change(|changes| {
             for path in paths {
                 let (uses, shown_at) = usage(changes, path)?.unwrap_or_default();
                 // A time that has not come yet is of a clock that was ahead.
-                let before = if shown_at > clock { 0 } else { shown_at };
+                let before = if shown_at > clock.get() { 0 } else { shown_at };
                 let row = [text(path), uses.into(), before.max(now.get()).into()];
                 changes.put(&USAGE, &row)?;
             }

@@ -25,7 +25,8 @@ pub struct Secret {
     /// Its byte range in the text.
     pub span: Range<usize>,
     /// The rule that found it: `github-pat`, `kingfisher.aws.2`, …, `cut-private-key` for a private
-    /// key of which only one of the two marks is left, or `kubernetes-secret` for a value of such.
+    /// key of which only one of the two marks is left, or `kubernetes-secret` for a value of a
+    /// Secret of Kubernetes.
     pub rule: &'static str,
 }
 

@@ -1,5 +1,7 @@
 //! Pages of lists.
 
+use std::convert::Infallible;
+
 /// Which page of the threads to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPage {
@@ -93,33 +95,37 @@ pub struct Listing<T, N = i64> {
     pub next: Option<N>,
 }
 
-impl<T, N: Clone> Listing<T, N> {
+impl<T, N> Listing<T, N> {
     /// The first `limit` of `rows`, each with its position. One row more than the limit shows that
     /// there is a next page.
     pub fn within(rows: Vec<(N, T)>, limit: PageLimit) -> Self {
-        Listing::within_bytes(rows, limit, |_| 0)
+        let rows = rows.into_iter().map(Ok::<_, Infallible>);
+        let Ok(listing) = Listing::within_bytes(rows, limit, |_| 0);
+        listing
     }
 
     /// The first rows of these that are at most `limit`, and take at most 4 MiB, of which one has
-    /// `bytes`; the first one, whatever it has. A row more than that shows that there is a next
-    /// page.
-    pub(crate) fn within_bytes(
-        mut rows: Vec<(N, T)>,
+    /// `bytes`; the first one, whatever it has. Reads a row more than that, if there is one, which
+    /// shows that there is a next page.
+    ///
+    /// # Errors
+    /// That of the first row that has one, of those read.
+    pub(crate) fn within_bytes<E>(
+        rows: impl IntoIterator<Item = Result<(N, T), E>>,
         limit: PageLimit,
         bytes: impl Fn(&T) -> usize,
-    ) -> Self {
-        let mut all = 0;
-        let fitting = rows.iter().take_while(|(_, it)| {
-            all += bytes(it);
-            all <= PAGE_BYTES
-        });
-        let count = fitting.count().max(1).min(limit.get());
-        let is_more = rows.len() > count;
-        rows.truncate(count);
-        let next = rows.last().filter(|_| is_more).map(|(at, _)| at.clone());
-        Listing {
-            items: rows.into_iter().map(|(_, it)| it).collect(),
-            next,
+    ) -> Result<Self, E> {
+        let (mut items, mut last, mut all) = (Vec::new(), None, 0);
+        for row in rows {
+            let (at, item) = row?;
+            all += bytes(&item);
+            let is_too_much = all > PAGE_BYTES && !items.is_empty();
+            if is_too_much || items.len() == limit.get() {
+                return Ok(Listing { items, next: last });
+            }
+            items.push(item);
+            last = Some(at);
         }
+        Ok(Listing { items, next: None })
     }
 }

@@ -306,11 +306,11 @@ impl Known {
             hits.retain(|hit| hit.name.as_deref() == Some(last));
         }
         // The names around a symbol go before those of its file and folders.
-        let is_around = |hit: &&Hit| scopes.iter().all(|scope| has_around(hit, scope));
+        let is_around = |hit: &&Hit| scopes.iter().all(|scope| hit.is_within(scope));
         if hits.iter().any(is_around) {
             hits.retain(is_around);
         } else {
-            let is_in = |hit: &&Hit, scope| has_around(hit, scope) || is_of_path(&hit.path, scope);
+            let is_in = |hit: &&Hit, scope| hit.is_within(scope) || hit.is_in_path_called(scope);
             hits.retain(|hit| scopes.iter().all(|scope| is_in(hit, scope)));
         }
         let is_all = all.len() < self.most;
@@ -361,24 +361,6 @@ fn or_else(found: Found, other: impl FnOnce() -> Result<Found, Unasked>) -> Resu
         (unfound, Err(_)) => Err(unfound),
         (_, found) => found,
     })
-}
-
-/// Whether `scope` is one of the names around the symbol `hit`, or several of them.
-fn has_around(hit: &Hit, scope: &str) -> bool {
-    let qualified = hit.qualified_name.as_deref().unwrap_or_default();
-    let name = hit.name.as_deref().unwrap_or_default();
-    let around = qualified.strip_suffix(name).unwrap_or(qualified);
-    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    around.match_indices(scope).any(|(at, _)| {
-        let (before, behind) = (&around[..at], &around[at + scope.len()..]);
-        !before.ends_with(is_of_name) && !behind.starts_with(is_of_name)
-    })
-}
-
-/// Whether the file at `path`, or a folder that it is in, is called `scope`, extension apart.
-fn is_of_path(path: &str, scope: &str) -> bool {
-    let mut names = path.split('/');
-    names.any(|it| it.split('.').next() == Some(scope))
 }
 
 /// The path of `paths` that is `end` as a whole: in the same form of Unicode, or else in another.

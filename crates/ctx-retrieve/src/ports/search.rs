@@ -59,6 +59,25 @@ impl Part {
         self.kind == PartKind::File
     }
 
+    /// Whether `scope` is one of the names around it, or several of them: `Pool` of `Pool.take`,
+    /// and `a::Pool` of `a::Pool::take`. O(bytes).
+    pub fn is_within(&self, scope: &str) -> bool {
+        let qualified = self.qualified_name.as_deref().unwrap_or_default();
+        let name = self.name.as_deref().unwrap_or_default();
+        let around = qualified.strip_suffix(name).unwrap_or(qualified);
+        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+        around.match_indices(scope).any(|(at, _)| {
+            let (before, behind) = (&around[..at], &around[at + scope.len()..]);
+            !before.ends_with(is_of_name) && !behind.starts_with(is_of_name)
+        })
+    }
+
+    /// Whether its file, without extensions, or a folder that it is in, is called `name`. O(bytes).
+    pub fn is_in_path_called(&self, name: &str) -> bool {
+        let mut names = self.path.split('/');
+        names.any(|it| it.split('.').next() == Some(name))
+    }
+
     /// Its role: that of its file ([`Role::of`]), except for tests among the sources they test, in
     /// a module `tests` of Rust.
     pub fn role(&self, of_file: Role) -> Role {

@@ -39,12 +39,7 @@ pub(crate) async fn changes(
 
 /// Of several parts with one name, only those within one of the names `outer`, if there are any.
 fn likeliest(named: &[Hit], outer: &[String]) -> Vec<Hit> {
-    let is_within = |it: &&Hit| {
-        let qualified = it.qualified_name.as_deref().unwrap_or_default();
-        let is_of_name = |it: char| it.is_alphanumeric() || it == '_' || it == '$';
-        let mut around = qualified.rsplit(|it| !is_of_name(it)).skip(1);
-        around.any(|it| outer.iter().any(|name| name == it))
-    };
+    let is_within = |it: &&Hit| outer.iter().any(|name| it.is_within(name));
     let within: Vec<Hit> = named.iter().filter(is_within).cloned().collect();
     if within.is_empty() {
         named.to_vec()

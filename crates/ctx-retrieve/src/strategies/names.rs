@@ -115,8 +115,7 @@ fn is_of_just(name: &Name, hit: &Hit) -> bool {
     if let Some(outer) = member_of(hit) {
         return outer.rsplit(is_between).find(|it| !it.is_empty()) == Some(within);
     }
-    let mut names = hit.path.split('/');
-    names.any(|it| it.split('.').next() == Some(within))
+    hit.is_in_path_called(within)
 }
 
 /// The scope in which `hit` is defined, by its qualified name.

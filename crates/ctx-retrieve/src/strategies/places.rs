@@ -86,15 +86,14 @@ async fn written(
     let mentions = &query.mentions.files[..query.mentions.files.len().min(MENTIONS)];
     let frames = &query.mentions.frames;
     let of_mentions = mentions.iter().map(|it| &it.path);
-    let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
-    let paths = unique(of_mentions.chain(of_frames));
+    let of_frames = || frames.iter().filter_map(|it| it.path.as_ref());
+    let paths = unique(of_mentions.chain(of_frames()));
     // Reports mention files of other projects, but seldom lines of them; the name alone of a file
     // is looked up by `called`.
     let is_typed = query.typed.is_some();
     let is_meant = |it: &&FileMention| it.is_part() || is_typed && it.path.contains('/');
     let of_mentions = mentions.iter().filter(is_meant).map(|it| &it.path);
-    let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
-    let meant = of_mentions.chain(of_frames).collect();
+    let meant = of_mentions.chain(of_frames()).collect();
     let files = files_at(search, &paths, &meant).await?;
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
     let of_frame = |it: &Frame| Readings::of(it, it.path.as_ref().map_or(&[][..], at));

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
+use tempfile::TempDir;
 
 use super::*;
 use crate::backend::NewThread;
@@ -155,17 +156,23 @@ fn messages_outlive_the_row_of_their_thread() {
     assert_eq!(of(&salvaged, &VOTES), (7, 1));
 }
 
-#[test]
-fn what_was_written_last_and_is_missing_is_told() {
+/// A filled state as a crash leaves it: what was written last is in its log alone.
+fn crashed() -> TempDir {
     let folder = empty();
     let database = Database::open(folder.path()).unwrap();
     fill(&database);
     let crashed = empty();
-    for name in [STATE_FILE, "state.db-wal", "state.mark"] {
+    let log = log_of(Path::new(STATE_FILE));
+    for name in [Path::new(STATE_FILE), &log, Path::new("state.mark")] {
         fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
     }
-    drop(database);
-    let log = crashed.path().join("state.db-wal");
+    crashed
+}
+
+#[test]
+fn what_was_written_last_and_is_missing_is_told() {
+    let crashed = crashed();
+    let log = log_of(&crashed.path().join(STATE_FILE));
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() / 2]).unwrap();
     let salvaged = salvage(crashed.path()).unwrap().unwrap();
@@ -181,15 +188,8 @@ fn what_was_written_last_and_is_missing_is_told() {
 
 #[test]
 fn a_log_stays_whole_whatever_is_damaged_in_it() {
-    let folder = empty();
-    let database = Database::open(folder.path()).unwrap();
-    fill(&database);
-    let crashed = empty();
-    for name in [STATE_FILE, "state.db-wal", "state.mark"] {
-        fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
-    }
-    drop(database);
-    let log = crashed.path().join("state.db-wal");
+    let crashed = crashed();
+    let log = log_of(&crashed.path().join(STATE_FILE));
     let mut bytes = fs::read(&log).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;

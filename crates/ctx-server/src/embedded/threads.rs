@@ -8,7 +8,7 @@ use super::rows::{MESSAGES, THREADS, Table};
 use crate::backend::{Appended, BackendError, Message, NewMessage, NewThread, Thread, ThreadInfo};
 use crate::build::now;
 use crate::checks;
-use crate::paging::{Listing, MessageOrder, MessagePage, PAGE_BYTES, ThreadOrder, ThreadPage};
+use crate::paging::{Listing, MessageOrder, MessagePage, ThreadOrder, ThreadPage};
 
 impl Database {
     /// Creates a thread.
@@ -153,16 +153,7 @@ impl Database {
         let rows = params![seq, page.after.unwrap_or(begin), limit];
         let rows = get.query_map(rows, numbered).map_err(read_failed)?;
         let bytes = |it: &Message| it.content.len();
-        let (mut page_of, mut all) = (Vec::new(), 0);
-        for row in rows {
-            let row = row.map_err(read_failed)?;
-            all += bytes(&row.1);
-            page_of.push(row);
-            if all > PAGE_BYTES {
-                break;
-            }
-        }
-        Ok(Listing::within_bytes(page_of, page.limit, bytes))
+        Listing::within_bytes(rows, page.limit, bytes).map_err(read_failed)
     }
 
     /// The last `limit` messages of a thread, the oldest first, each with its position in it, from

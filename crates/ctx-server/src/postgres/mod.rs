@@ -362,9 +362,9 @@ impl Backend for Postgres {
                     .await
             }
         };
-        let messages = rows.map_err(failed)?.into_iter().map(shown).collect();
+        let messages = rows.map_err(failed)?.into_iter().map(|it| Ok(shown(it)));
         let bytes = |it: &Message| it.content.len();
-        Ok(Listing::within_bytes(messages, page.limit, bytes))
+        Listing::within_bytes(messages, page.limit, bytes)
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {

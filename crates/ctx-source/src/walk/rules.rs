@@ -191,11 +191,11 @@ impl Here<'_> {
                 own[kind] = self.heed(name, bytes, at, &mut size, faults);
             }
         }
-        if has(GIT) {
+        let is_repository = has(GIT);
+        if is_repository {
             let bytes = self.exclude();
             own[KINDS - 1] = self.heed(".git/info/exclude", bytes, at, &mut size, faults);
         }
-        let is_repository = has(GIT);
         if own.iter().all(Option::is_none) && !is_repository {
             return outer;
         }

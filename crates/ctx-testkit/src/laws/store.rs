@@ -20,7 +20,7 @@ mod votes;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 pub use self::equals::{equal, equals};
 pub use self::folders::{folders, in_folders};
@@ -710,8 +710,7 @@ pub async fn usage<S: Usage + ?Sized>(store: &S) {
         counts.values().all(|&it| it == 0),
         "to be shown is not to be of use: {counts:?}"
     );
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = clock.map_or(0, |it| it.as_secs().cast_signed());
+    let now = UnixSeconds::after_1970(UNIX_EPOCH.elapsed().unwrap_or_default()).get();
     shown(&["src/config.rs"], now + 1_000_000).await;
     shown(&["src/config.rs"], now - 1_000).await;
     let expected = ("src/config.rs".to_owned(), UnixSeconds::new(now - 1_000));
