@@ -95,9 +95,10 @@ fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
 fn by_order(order: Order, a: &Chunk, b: &Chunk) -> Ordering {
     match order {
         Order::Relevance | Order::Edges => by_relevance(a, b),
-        Order::Stable => Reverse(a.pinned)
-            .cmp(&Reverse(b.pinned))
-            .then_with(|| by_source(a, b)),
+        Order::Stable => {
+            let class = |it: &Chunk| (Reverse(it.pinned), it.path.is_none());
+            class(a).cmp(&class(b)).then_with(|| by_source(a, b))
+        }
     }
 }
 

@@ -49,7 +49,8 @@ pub enum Order {
     /// Most relevant first.
     #[default]
     Relevance,
-    /// Pinned first, then by source and line: a prefix that a prompt cache can keep.
+    /// Pinned first, then by path and line, then what has no path by its name or id: a prefix that
+    /// a prompt cache can keep.
     Stable,
     /// Most relevant first and last.
     Edges,

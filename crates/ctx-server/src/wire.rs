@@ -63,7 +63,7 @@ pub(crate) struct BuildRequest {
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
     /// How to build it. By default `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` but at
-    /// most 500, and `selection` `optimal`. Items are always grouped by kind, in an order that
+    /// most 500, and `selection` `optimal`. Items are always grouped by file, in an order that
     /// preserves turns, with their ids, whatever `groupBy`, `order` and `includeIds` say.
     #[serde(default)]
     #[schema(value_type = schema::PrimeOptions)]

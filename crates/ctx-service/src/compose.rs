@@ -20,12 +20,13 @@ const SHARE_OF_HISTORY: f64 = 0.25;
 const WITH_OTHERS: &str = "contains chunks that were chosen";
 
 /// The options for building a prime context, where these override the caller's: chunks are grouped
-/// by kind, each kind in an order independent of the question, so that turns stay in order;
-/// selection does not depend on that order; and ids are shown, so that they can be cited.
+/// by file, so that a path is shown once, and these are in an order independent of the question,
+/// with the turns last and in their order; selection does not depend on that order; and ids are
+/// shown, so that they can be cited.
 pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
     let mut build = build
         .clone()
-        .with_group_by(GroupBy::Kind)
+        .with_group_by(GroupBy::File)
         .with_order(Order::Stable)
         .with_ids(true);
     if build.selection == Selection::InOrder {

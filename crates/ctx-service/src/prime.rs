@@ -30,7 +30,7 @@ use crate::service::{
 use crate::{Service, ServiceError, SigningKey};
 
 /// The form of the cache's key: it changes whenever an older answer would be a different one now.
-const FORM: &[u8] = b"prime context 5";
+const FORM: &[u8] = b"prime context 6";
 
 /// The additional time for looking through messages, as one part in this many of the deadline.
 const FOR_MESSAGES: u32 = 4;

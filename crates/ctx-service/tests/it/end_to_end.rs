@@ -73,10 +73,10 @@ async fn a_thread_and_a_message_become_a_context() {
     assert_eq!(
         named,
         [
+            // Its line is shown within all of the file.
+            ("docs/guide.md", Some(1)),
             ("src/parser.rs", Some(5)),
             ("src/server.rs", Some(1)),
-            // Documents come after code. Its line is shown within all of the file.
-            ("docs/guide.md", Some(1)),
         ]
     );
     for text in [

@@ -454,7 +454,7 @@ async fn the_latest_messages_are_shown_whatever_the_question() {
             ("assistant", &long),
         ])
         .await;
-    for max_tokens in [300, 520, 4_000] {
+    for max_tokens in [240, 520, 4_000] {
         let prime = world
             .prime_with("How is a header parsed on a port?", &options_of(max_tokens))
             .await;
@@ -470,8 +470,8 @@ async fn the_latest_messages_are_shown_whatever_the_question() {
         let renditions: Vec<RenditionKind> = claimed.map(|it| it.rendition).collect();
         let (full, part) = (RenditionKind::Full, RenditionKind::Excerpt);
         let expected = match max_tokens {
-            300 => vec![part],
-            520 => vec![full, part],
+            240 => vec![RenditionKind::Mention],
+            520 => vec![part],
             // A claim may be shown more fully where there is room.
             _ => vec![full, full],
         };
@@ -795,7 +795,9 @@ async fn lines_that_are_named_are_shown_once_within_a_larger_part() {
     }
     // What holds them is what they were: named, and pinned.
     assert_eq!(sources(&context, Origin::Reference), ["src/price.rs:9"]);
-    let whole = &context.citations[0];
+    let mut citations = context.citations.iter();
+    let whole = citations.find(|it| it.origin == Origin::Reference);
+    let whole = whole.unwrap();
     assert_eq!(whole.relevance, Relevance::ONE);
     let included = &context.built.included;
     assert!(
