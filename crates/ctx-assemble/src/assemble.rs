@@ -1,7 +1,7 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
 use ctx_budget::{BudgetError, Outcome};
-use ctx_format::{FormatError, FormatOptions, Formatter, Notice};
+use ctx_format::{FormatError, FormatOptions, Formatter, Notice, OwnText};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Format, ModelError, Tokens};
 use ctx_tokens::TokenCounter;
 use rapidhash::{HashSetExt, RapidHashSet};
@@ -111,9 +111,12 @@ pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>,
 
 /// Refuses a header or footer that breaks the document.
 fn check_own_text(format: Format, options: &BuildOptions) -> Result<(), FormatError> {
-    for (name, text) in [("header", &options.header), ("footer", &options.footer)] {
+    for (part, text) in [
+        (OwnText::Header, &options.header),
+        (OwnText::Footer, &options.footer),
+    ] {
         if let Some(text) = text {
-            ctx_format::check_text(format, name, text)?;
+            ctx_format::check_text(format, part, text)?;
         }
     }
     Ok(())

@@ -153,7 +153,7 @@ impl<'u> Candidates<'u> {
     pub(crate) fn bytes(&self, fixed: &Fixed, chosen: &[Option<usize>]) -> usize {
         let beside = (fixed.separator + fixed.source_separator).bytes;
         let piece = |piece: &Piece<'_>| {
-            let own = (piece.price + piece.source).bytes;
+            let own = piece.full_price().bytes;
             own.saturating_add(beside)
         };
         let chosen = self.all.iter().zip(chosen);
@@ -179,7 +179,7 @@ fn repeated(groups: &[Option<Group<'_>>], prices: &[Price]) -> u64 {
 /// The weight of a showing, with a separator after each block.
 fn weight(variant: &Variant<'_>, fixed: &Fixed) -> u64 {
     let beside = fixed.separator.weight + fixed.source_separator.weight;
-    let piece = |piece: &Piece<'_>| (piece.price + piece.source).weight.saturating_add(beside);
+    let piece = |piece: &Piece<'_>| piece.full_price().weight.saturating_add(beside);
     variant
         .pieces
         .iter()

@@ -51,7 +51,7 @@ pub use cite::{citation_id, is_citation_id};
 pub use claims::Claims;
 pub use control::{Cancel, CancelGuard, Clock, Control};
 pub use ctx_budget::{BudgetError, Poll, Problem};
-pub use ctx_format::{FormatError, Formatter};
+pub use ctx_format::{FormatError, Formatter, OwnText};
 pub use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, ModelError, Tokens};
 pub use ctx_tokens::{TokenCounter, TokensError};
 pub use error::AssembleError;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ctx_format::{Formatter, Group, joins_safely};
+use ctx_format::{Formatter, Group, file_within, joins_safely};
 use ctx_model::{BuildOptions, Chunk, LineSpan, Tokens};
 use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use memchr::memchr_iter;
@@ -131,6 +131,10 @@ impl Pricer<'_> {
                 self.joints.look_at(&desk.text);
                 let span = piece.block().span;
                 piece.price = self.block(&desk.text, span, &mut desk.heads, &mut desk.stretches)?;
+                let group = Group::of(&piece.block(), options.group_by);
+                if let Some(file) = file_within(self.formatter, &piece.block(), group) {
+                    piece.file = self.group(&file)?;
+                }
                 piece.seal = seal.then(|| rapidhash_v3(desk.text.as_bytes()));
                 if options.include_sources {
                     desk.text.clear();

@@ -29,6 +29,8 @@ pub(crate) struct Piece<'u> {
     pub(crate) value: f64,
     /// The block's own price.
     pub(crate) price: Price,
+    /// The price of the group of its file, if the block alone is in one ([`ctx_format::file_within`]).
+    pub(crate) file: Price,
     /// A hash of the bytes that were priced, if they are likely to be shown.
     pub(crate) seal: Option<u64>,
     /// The price of its line in the list of sources, if that is shown.
@@ -82,6 +84,11 @@ impl<'u> Piece<'u> {
         }
     }
 
+    /// The price of the block, of the group of its file, and of its line in the list of sources.
+    pub(crate) fn full_price(&self) -> Price {
+        self.price + self.file + self.source
+    }
+
     fn new(block: Block<'u>, parts: SmallVec<[&'u Chunk; 1]>, value: f64) -> Self {
         Piece {
             block,
@@ -89,6 +96,7 @@ impl<'u> Piece<'u> {
             parts,
             value,
             price: Price::default(),
+            file: Price::default(),
             seal: None,
             source: Price::default(),
         }

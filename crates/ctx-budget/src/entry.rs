@@ -19,8 +19,8 @@ const NARROWING: u32 = 12;
 /// again. Up to about thirty runs of the policy.
 ///
 /// # Errors
-/// Those of [`select`](crate::select). If the caller runs out of time ([`Poll::Finish`]), it gets
-/// what was verified so far.
+/// Those of [`select`](crate::select), and [`BudgetError::Invalid`] if `problem` has no such item.
+/// If the caller runs out of time ([`Poll::Finish`]), it gets what was verified so far.
 pub fn entry_capacity(
     problem: &Problem,
     policy: Selection,
@@ -29,7 +29,10 @@ pub fn entry_capacity(
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<Option<u64>, BudgetError> {
     let Some(wanted) = problem.items.get(item) else {
-        return Ok(None);
+        return Err(BudgetError::Invalid {
+            item,
+            what: "it does not exist",
+        });
     };
     let mut probe = Probe {
         problem: problem.clone(),

@@ -6,7 +6,7 @@ use crate::Reservation;
 
 /// A budget that cannot be kept, or invalid numbers. `Display` follows a statement of what failed:
 /// "failed to select: …".
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
     /// The parts that must be present do not fit.
@@ -70,8 +70,11 @@ pub enum BudgetError {
         what: &'static str,
     },
     /// The diversity is not a share.
-    #[error("diversity is not a finite number from 0 to 1")]
-    InvalidDiversity,
+    #[error("diversity {diversity} is not a finite number from 0 to 1")]
+    InvalidDiversity {
+        /// What it is instead.
+        diversity: f64,
+    },
     /// The caller gave up.
     #[error("cancelled")]
     Cancelled,

@@ -33,7 +33,9 @@ impl Settings {
         if (0.0..=1.0).contains(&self.diversity) {
             Ok(self.diversity)
         } else {
-            Err(BudgetError::InvalidDiversity)
+            Err(BudgetError::InvalidDiversity {
+                diversity: self.diversity,
+            })
         }
     }
 }

@@ -20,7 +20,8 @@ pub(crate) struct Ticker<'a> {
     steps: usize,
     /// The steps before the last poll.
     asked: usize,
-    late: bool,
+    /// The furthest that a poll went: what says stop once may say continue again.
+    told: Poll,
 }
 
 impl<'a> Ticker<'a> {
@@ -29,13 +30,19 @@ impl<'a> Ticker<'a> {
             poll,
             steps: 0,
             asked: 0,
-            late: false,
+            told: Poll::Continue,
         }
     }
 
-    /// Polls at once, whatever the steps so far.
+    /// Polls at once, whatever the steps so far. What was told once holds.
     pub(crate) fn poll(&mut self) -> Poll {
-        (self.poll)()
+        if self.told != Poll::Cancel {
+            let polled = (self.poll)();
+            if polled != Poll::Continue {
+                self.told = polled;
+            }
+        }
+        self.told
     }
 
     /// The number of steps so far.
@@ -58,17 +65,19 @@ impl<'a> Ticker<'a> {
             return Ok(());
         }
         self.asked += std::mem::take(&mut self.steps);
-        match (self.poll)() {
-            Poll::Continue => {}
-            Poll::Finish => self.late = true,
-            Poll::Cancel => return Err(Stop::Cancel),
+        match self.poll() {
+            Poll::Continue | Poll::Finish => Ok(()),
+            Poll::Cancel => Err(Stop::Cancel),
         }
-        Ok(())
     }
 
     /// Whether there is time for optional work. Once late, it stays late.
     #[inline]
     pub(crate) fn in_time(&self) -> Result<(), Stop> {
-        if self.late { Err(Stop::Finish) } else { Ok(()) }
+        match self.told {
+            Poll::Continue => Ok(()),
+            Poll::Finish => Err(Stop::Finish),
+            Poll::Cancel => Err(Stop::Cancel),
+        }
     }
 }

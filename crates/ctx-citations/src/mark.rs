@@ -28,6 +28,11 @@ pub enum Verdict {
     Unchecked,
 }
 
+ctx_model::words! {
+    Verdict, "verdict": Sound = "sound", Unknown = "unknown", Malformed = "malformed", OutOfRange = "outOfRange",
+        Misquoted = "misquoted", OtherLines = "otherLines", Unchecked = "unchecked";
+}
+
 impl Verdict {
     /// The note after a citation, which follows a colon.
     pub(crate) fn note(self) -> &'static str {

@@ -5,8 +5,20 @@ use ctx_model::{BuildOptions, Format};
 use crate::FormatError;
 use crate::commonmark::{UNTIL_BLANK, left_open};
 
-/// The separator's name on the wire.
-pub(crate) const SEPARATOR: &str = "chunkSeparator";
+/// A text of the caller's own in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnText {
+    /// Before the first block.
+    Header,
+    /// Between two blocks.
+    Separator,
+    /// After the last block.
+    Footer,
+}
+
+ctx_model::words! {
+    OwnText, "text": Header = "header", Separator = "chunkSeparator", Footer = "footer";
+}
 
 /// Whether a piece of a document keeps the rule under which token counts add up: it is empty, or it
 /// ends in a newline and begins with neither `/` nor white space that contains a newline or `\r`.
@@ -19,8 +31,7 @@ pub fn joins_safely(piece: &str) -> bool {
         || (piece.ends_with('\n') && !piece.starts_with('/') && !blank.contains(['\r', '\n']))
 }
 
-/// Checks the caller's own text before it is used as `part` of a document: `chunkSeparator`,
-/// `header` or `footer`.
+/// Checks the caller's own text before it is used as `part` of a document.
 ///
 /// In Markdown, text that opens a fence or an HTML block must also close it, since otherwise the
 /// blocks after it would not be blocks. A separator is followed at once by a block, so an HTML
@@ -31,19 +42,19 @@ pub fn joins_safely(piece: &str) -> bool {
 /// [`FormatError::LongSeparator`] for a separator of more than
 /// [`BuildOptions::LONGEST_SEPARATOR`] characters; [`FormatError::LeavesOpen`] with the line;
 /// [`FormatError::JsonSeparator`] for a separator in JSON that is not just white space.
-pub fn check_text(format: Format, part: &'static str, text: &str) -> Result<(), FormatError> {
+pub fn check_text(format: Format, part: OwnText, text: &str) -> Result<(), FormatError> {
     const MOST: usize = BuildOptions::LONGEST_SEPARATOR;
-    if part == SEPARATOR && text.chars().nth(MOST).is_some() {
+    if part == OwnText::Separator && text.chars().nth(MOST).is_some() {
         return Err(FormatError::LongSeparator { most: MOST });
     }
     match format {
-        Format::Json if part == SEPARATOR && !text.trim().is_empty() => {
+        Format::Json if part == OwnText::Separator && !text.trim().is_empty() => {
             Err(FormatError::JsonSeparator {
                 separator: text.to_owned(),
             })
         }
         Format::Markdown => match left_open(text) {
-            Some(left) if left.construct != UNTIL_BLANK || part == SEPARATOR => {
+            Some(left) if left.construct != UNTIL_BLANK || part == OwnText::Separator => {
                 Err(FormatError::LeavesOpen {
                     part,
                     line_number: left.line_number,

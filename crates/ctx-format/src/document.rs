@@ -31,6 +31,17 @@ pub struct DocumentWriter<'f, 'o> {
     late: Option<&'static str>,
 }
 
+/// The group of its file that a document opens for `block` alone, within `group`: the one that the
+/// formatter assigns, unless it is `group`. Such a block does not show its path by itself.
+pub fn file_within<'b>(
+    formatter: &dyn Formatter,
+    block: &Block<'b>,
+    group: Option<Group<'_>>,
+) -> Option<Group<'b>> {
+    let own = formatter.group_of(block);
+    own.filter(|it| matches!(it, Group::File(_)) && group != own)
+}
+
 /// The part of the document that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
@@ -117,7 +128,8 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
     }
 
     /// Assigns each block to its group of `group_by` ([`Group::of`]), instead of asking
-    /// [`Formatter::group_of`].
+    /// [`Formatter::group_of`]. Every block still shows its file, as it does after
+    /// [`group`](DocumentWriter::group).
     pub fn group_by(&mut self, group_by: GroupBy) {
         self.group_by = Some(group_by);
     }
@@ -154,7 +166,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             NextGroup::Natural | NextGroup::Chosen(Some(OwnedGroup::File(_))) => own,
             NextGroup::Chosen(group) => group.as_ref().map(OwnedGroup::view),
         };
-        let file = own.filter(|it| matches!(it, Group::File(_)) && group != own);
+        let file = file_within(self.formatter, block, group);
         if self.open_group.as_ref().map(OwnedGroup::view) != group {
             let next = group.map(OwnedGroup::new);
             self.close_group();

@@ -4,6 +4,8 @@ use std::error::Error;
 
 use ctx_model::Format;
 
+use crate::OwnText;
+
 /// Options or text that no formatter accepts. `Display` follows a statement of what failed: "failed
 /// to format: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,8 +26,8 @@ pub enum FormatError {
     /// Text that would swallow the text after it.
     #[error("line {line_number} of {part} leaves {construct} open")]
     LeavesOpen {
-        /// The name of the option: `chunkSeparator`, `header` or `footer`.
-        part: &'static str,
+        /// Which text it is.
+        part: OwnText,
         /// The line, from 1, on which the construct is opened.
         line_number: usize,
         /// The construct that is left open.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ctx_model::Format;
 
-use crate::check::{self, joins_safely};
+use crate::check::{self, OwnText, joins_safely};
 use crate::fields::{self, Inline};
 use crate::plain::{self, Plain};
 use crate::{Block, FormatError, FormatOptions, Group, Notice};
@@ -81,10 +81,11 @@ pub trait Formatter: Debug + Send + Sync {
     }
 
     /// The group that the options assign to `block`, unless the writer of the document chooses it
-    /// ([`DocumentWriter::group_by`](crate::DocumentWriter::group_by)), as an assembly does. In a
-    /// document the block must be in that group, since a heading that the group shows is not
-    /// repeated in the block. The group of a file may be opened within a group that the caller
-    /// chose. None unless overridden.
+    /// ([`DocumentWriter::group_by`](crate::DocumentWriter::group_by)), as an assembly does. If it
+    /// is that of a file, the block need not repeat the path: the group is opened before it in any
+    /// case, within the one that the writer chose if that is another
+    /// ([`file_within`](crate::file_within)). None unless overridden; then a block shows its path
+    /// by itself, or its group does.
     fn group_of<'b>(&self, _block: &Block<'b>) -> Option<Group<'b>> {
         None
     }
@@ -168,7 +169,7 @@ pub fn formatter(
     options: &FormatOptions,
 ) -> Result<Box<dyn Formatter>, FormatError> {
     if let Some(separator) = &options.separator {
-        check::check_text(format, check::SEPARATOR, separator)?;
+        check::check_text(format, OwnText::Separator, separator)?;
     }
     let options = options.clone();
     Ok(match format {

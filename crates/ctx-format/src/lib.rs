@@ -19,12 +19,12 @@ mod unseen;
 mod xml;
 
 pub use block::{Block, Group, Notice};
-pub use check::{check_text, joins_safely};
+pub use check::{OwnText, check_text, joins_safely};
 pub use ctx_model::{
     BuildOptions, Category, Chunk, ChunkKind, Format, GroupBy, LineSpan, Relation, Relevance,
     Rendition, RenditionKind, XmlContent,
 };
-pub use document::DocumentWriter;
+pub use document::{DocumentWriter, file_within};
 pub use error::{FormatError, ParseError};
 pub use fields::SHOWN_NOTHING;
 pub use formatter::{Formatter, formatter};

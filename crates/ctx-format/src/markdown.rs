@@ -27,9 +27,9 @@ impl Markdown {
         Markdown { options, separator }
     }
 
-    /// Whether the group shows the heading, and not the block.
-    fn is_hoisted(&self, block: &Block<'_>) -> bool {
-        self.options.group_by == GroupBy::File && block.path.is_some()
+    /// Whether the groups of files show the headings, and not the blocks.
+    fn hoists(&self) -> bool {
+        self.options.group_by == GroupBy::File
     }
 }
 
@@ -58,7 +58,7 @@ impl Formatter for Markdown {
                 out.push_str(category.title());
                 out.push_str("\n\n");
             }
-            Group::File(path) if self.options.file_headers => {
+            Group::File(path) if self.options.file_headers && self.hoists() => {
                 push_title(out, path);
                 out.push('\n');
             }
@@ -69,7 +69,7 @@ impl Formatter for Markdown {
     fn block(&self, block: &Block<'_>, out: &mut String) {
         let start = out.len();
         if self.options.file_headers {
-            if !self.is_hoisted(block) {
+            if block.path.is_none() || !self.hoists() {
                 push_title(out, block.title());
             }
             push_place(out, block, &self.options);

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::query::Term;
+use crate::signals::unit;
 use crate::words::{Analyzer, Part};
 
 /// How far a term counts for the sentences around it (the decay distance, in sentences), and the
 /// weight of this scale. The topic of a sentence is often given before it, and by its title.
 const SCALES: [(f64, f64); 4] = [(0.0, 1.0), (1.5, 1.0), (6.0, 1.0), (20.0, 0.5)];
+/// The most that a term counts, so that a sum of them is finite.
+const HEAVIEST: f64 = 1e100;
 /// The frequency at which a term reaches half of its weight.
 const HALF: f64 = 0.6;
 /// The log-odds of a sentence that shares nothing with the question, with none better around.
@@ -28,8 +31,8 @@ const WHOLE: f64 = 0.6;
 /// decaying with distance, with saturation; and the question by its covered terms, each by its
 /// weight and its rarity among all these sentences, at four scales. A logistic regression on two
 /// numbers, this coverage and its distance from the best coverage, gives the probability.
-/// `docs/record/passages.md` says how it was fitted. `analyzer` splits the texts. O(bytes + terms ×
-/// sentences).
+/// `docs/record/passages.md` says how it was fitted. `analyzer` splits the texts. Weights that are
+/// infinite or not above 0 count as 0. O(bytes + terms × sentences).
 pub fn sentence_chances<T: AsRef<str>>(
     terms: &[Term],
     texts: &[Vec<T>],
@@ -44,7 +47,12 @@ pub fn sentence_chances<T: AsRef<str>>(
         if positions.is_empty() {
             continue;
         }
-        let weight = term.weight * rarity(count, positions.len());
+        let weight = if term.weight.is_finite() {
+            term.weight.clamp(0.0, HEAVIEST)
+        } else {
+            0.0
+        };
+        let weight = weight * rarity(count, positions.len());
         total += weight;
         let (mut first, mut from) = (0, 0);
         for run in texts {
@@ -81,17 +89,19 @@ pub fn sentence_chances<T: AsRef<str>>(
 /// The whole section is the answer with a probability of 0.6 times the geometric mean of `evidence`
 /// and its best sentence. Each sentence gets a share of that by its length, as it shows that much
 /// of the answer. So a short section with a high rank is worth showing in full, and a long one by
-/// its best sentences. `docs/design/0013-prose.md` has the measurements. O(sentences).
+/// its best sentences. `docs/design/0013-prose.md` has the measurements. Numbers outside 0..=1 count
+/// as the nearer end, NaN as 0. O(sentences).
 pub fn chances_in_section(chances: &[f64], lengths: &[usize], evidence: f64) -> Vec<f64> {
-    let best = chances.iter().copied().fold(0.0, f64::max);
-    let whole = WHOLE * (evidence.clamp(0.0, 1.0) * best).sqrt();
-    let all = number(lengths.iter().sum::<usize>().max(1));
-    let of = |(&chance, &length): (&f64, &usize)| {
+    let chances = || chances.iter().map(|it| unit(*it));
+    let best = chances().fold(0.0, f64::max);
+    let whole = WHOLE * (unit(evidence) * best).sqrt();
+    let all = lengths.iter().map(|it| number(*it)).sum::<f64>().max(1.0);
+    let of = |(chance, &length): (f64, &usize)| {
         let share = whole * number(length) / all;
         // The probability of either event (independent).
-        chance + share - chance * share
+        unit(chance + share - chance * share)
     };
-    chances.iter().zip(lengths).map(of).collect()
+    chances().zip(lengths).map(of).collect()
 }
 
 /// For each term, the indices of the sentences that have it, with counts.

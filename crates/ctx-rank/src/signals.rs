@@ -149,12 +149,15 @@ impl Profile {
             let is_weight = weight > 0.0 && weight.is_finite();
             if is_weight { weight } else { 0.0 }
         };
-        let all: f64 = parts.iter().map(|(_, _, weight)| positive(*weight)).sum();
+        let sum = |scale: f64| -> f64 { parts.iter().map(|it| scale * positive(it.2)).sum() };
+        // The sum of the highest weights is infinite, and that of their eighths is not.
+        let scale = if sum(1.0).is_finite() { 1.0 } else { 0.125 };
+        let all = sum(scale);
         let contributions = parts.map(|(name, value, weight)| Contribution {
             name,
             value: value.map(unit),
             weight: if all > 0.0 {
-                positive(weight) / all
+                scale * positive(weight) / all
             } else {
                 0.0
             },
@@ -178,9 +181,17 @@ pub(crate) fn unit(value: f64) -> f64 {
 }
 
 /// e^(−decay · hours): 1 for new items and those from the future. Halves every ln 2 / decay hours,
-/// which is 69 by default.
+/// which is 69 by default. 0 if either is NaN.
 pub fn recency(age_hours: f64, decay: f64) -> f64 {
-    unit((-decay * age_hours.max(0.0)).exp())
+    if age_hours.is_nan() || decay.is_nan() {
+        return 0.0;
+    }
+    let age_hours = age_hours.max(0.0);
+    // Nothing fades within no time, and nothing without a decay, even if the other is infinite.
+    if age_hours == 0.0 || decay == 0.0 {
+        return 1.0;
+    }
+    unit((-decay * age_hours).exp())
 }
 
 /// The recency of items without a date.

@@ -6,6 +6,7 @@ use ctx_model::{Chunk, ChunkKind, ELISION, LineSpan, Rendition, RenditionKind};
 use ctx_syntax::{is_encoded, is_headed_table, is_log, is_prose, is_table, language_name};
 
 use crate::pieces::{LONGEST, pieces};
+use crate::renditions::share;
 
 /// The most bytes of a table's first line that is shown with every row.
 const LONGEST_HEADING: usize = 500;
@@ -107,12 +108,12 @@ fn in_pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// Excerpts of `chunk`, the longest first: all `sentences` with a `worth` of at least `least`, then
 /// ever fewer of them, the best ones last (…, 8, 5, 3, 2, 1). The information of each is its share
-/// of the worth of all these. Sentences are shown character for character, with the text between
-/// adjacent ones; a line with `…` stands for omitted text. Each excerpt is shorter than the content
-/// and the one before it. If the chunk is a table (`.csv`, `.tsv`) that begins with the first line
-/// of the file, each excerpt includes that line, whatever its worth, since it names the columns.
-/// Without excerpts if `sentences` are not disjoint ascending ranges of whole characters, as
-/// [`sentences`] returns them. O(bytes × log sentences).
+/// of the worth of all these, or of their number if none is worth anything. Sentences are shown
+/// character for character, with the text between adjacent ones; a line with `…` stands for omitted
+/// text. Each excerpt is shorter than the content and the one before it. If the chunk is a table
+/// (`.csv`, `.tsv`) that begins with the first line of the file, each excerpt includes that line,
+/// whatever its worth, since it names the columns. Without excerpts if `sentences` are not disjoint
+/// ascending ranges of whole characters, as [`sentences`] returns them. O(bytes × log sentences).
 pub fn excerpts(
     chunk: &Chunk,
     sentences: &[Range<usize>],
@@ -148,7 +149,13 @@ pub fn excerpts(
         }
         // Chunks have their text without the final line feed.
         text.pop();
-        let rendition = Rendition::new(RenditionKind::Excerpt, text, (kept / all).clamp(0.0, 1.0));
+        let kept = kept / all;
+        let information = if kept.is_nan() {
+            share(count, order.len())
+        } else {
+            kept.clamp(0.0, 1.0)
+        };
+        let rendition = Rendition::new(RenditionKind::Excerpt, text, information);
         excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
     }
     excerpts
@@ -414,6 +421,17 @@ mod tests {
             vec![Range { start: 10, end: 2 }, 11..20],
         ] {
             assert_eq!(excerpts(&chunk, &bad, &[0.5; 2], 0.1), [], "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn sentences_without_any_worth_count_by_their_number() {
+        let content = "A sentence of some words. ".repeat(8);
+        let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.md");
+        for worth in [0.0, f64::INFINITY] {
+            let found = excerpts(&chunk, &sentences(&chunk), &[worth; 8], 0.0);
+            let information: Vec<f64> = found.iter().map(Rendition::information).collect();
+            assert_eq!(information, [5.0 / 8.0, 3.0 / 8.0, 2.0 / 8.0, 1.0 / 8.0]);
         }
     }
 

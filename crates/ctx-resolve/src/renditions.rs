@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
-use ctx_model::{LineSpan, Rendition, RenditionKind};
+use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind};
 use ctx_syntax::{CONTEXT_LINES, Source};
 
 use crate::long_lines::{Cut, Extent, LONGEST_LINE, LongLines, MOST};
@@ -241,7 +241,8 @@ impl Known {
 pub struct NamedLines<'a> {
     /// Their numbers, from 1.
     pub lines: &'a [u32],
-    /// The least information of an excerpt that shows them, 0..=1.
+    /// The least information of an excerpt that shows them, 0..=1. A number beyond counts as the
+    /// nearer end, and NaN as 0.
     pub least_information: f64,
 }
 
@@ -282,6 +283,11 @@ pub(crate) fn renditions_while(
         lines: named,
         least_information: told,
     } = named;
+    let told = if told.is_nan() {
+        0.0
+    } else {
+        told.clamp(0.0, 1.0)
+    };
     let near = |&line: &u32| {
         let (first, last) = (line.saturating_sub(NEAR), line.saturating_add(NEAR));
         first.max(span.start())..=last.min(span.end())
@@ -366,16 +372,15 @@ impl Shrinking<'_> {
         let lines = self.source.render(self.span, kind, matches);
         let is_excerpt = kind == RenditionKind::Excerpt;
         if let Some(cut) = is_excerpt.then(|| self.long.cut(&lines, extent)).flatten() {
-            if cut.text.len() < self.shortest {
-                self.shortest = cut.text.len();
+            let length = cut.text.len();
+            if length < self.shortest {
                 let information = if matches.is_empty() {
                     UNASKED
                 } else {
                     self.told_by_cut(&cut, least, extent)
                 };
                 let rendition = Rendition::new(kind, cut.text, information);
-                self.renditions
-                    .extend(rendition.and_then(|it| it.with_lines(cut.numbers)));
+                self.push(rendition.and_then(|it| it.with_lines(cut.numbers)), length);
             }
             return;
         }
@@ -384,10 +389,16 @@ impl Shrinking<'_> {
             return;
         }
         let information = self.source.information(kind, &lines, self.said).max(least);
-        // The information is a share, and each line has an entry, so this is valid.
-        self.renditions
-            .extend(lines.into_rendition(kind, information));
-        self.shortest = length;
+        self.push(lines.into_rendition(kind, information), length);
+    }
+
+    /// Adds a rendition of `length` bytes. The information is a share, and each line has an entry,
+    /// so it is valid.
+    fn push(&mut self, rendition: Result<Rendition, ModelError>, length: usize) {
+        if let Ok(rendition) = rendition {
+            self.renditions.push(rendition);
+            self.shortest = length;
+        }
     }
 
     /// Adds excerpts with the lines that match: all of them, and of many lines then ever fewer of
@@ -493,7 +504,8 @@ fn long_lines(
     long
 }
 
-fn share(of: usize, all: usize) -> f64 {
+/// `of` as a share of `all`, at most 1.
+pub(crate) fn share(of: usize, all: usize) -> f64 {
     let number = |it: usize| f64::from(u32::try_from(it).unwrap_or(u32::MAX));
     (number(of) / number(all.max(1))).min(1.0)
 }

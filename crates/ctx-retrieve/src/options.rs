@@ -50,7 +50,8 @@ impl Strategy {
 }
 
 /// Weights of ranking. The defaults were chosen by cross-validation over repositories;
-/// `docs/record/eval.md` records each step.
+/// `docs/record/eval.md` records each step. Weights that are infinite or not above 0 count as 0, and
+/// those above 10^30 as that.
 ///
 /// ```
 /// use ctx_retrieve::{Options, Role, Strategy, Weights};
@@ -103,7 +104,7 @@ impl Weights {
     /// Sets the weight of `strategy`.
     #[must_use]
     pub fn with_strategy(mut self, strategy: Strategy, weight: f64) -> Self {
-        *self.strategy_mut(strategy) = weight;
+        *self.strategy_mut(strategy) = heard(weight);
         self
     }
 
@@ -119,7 +120,7 @@ impl Weights {
     /// Sets the weight of files with `role`.
     #[must_use]
     pub fn with_role(mut self, role: Role, weight: f64) -> Self {
-        *self.role_mut(role) = weight;
+        *self.role_mut(role) = heard(weight);
         self
     }
 
@@ -190,6 +191,29 @@ impl Weights {
         *relations = relations.max(text);
         (self.neighbour, self.head) = (0.0, 0.0);
     }
+
+    /// Replaces each weight by what it counts.
+    fn settle(&mut self) {
+        let public = [
+            &mut self.title,
+            &mut self.neighbour,
+            &mut self.head,
+            &mut self.documents,
+            &mut self.first_document,
+        ];
+        let private = self.strategies.iter_mut().chain(&mut self.roles);
+        for weight in private.chain(public) {
+            *weight = heard(*weight);
+        }
+        for (_, weight) in self.fields.iter_mut().chain(&mut self.file_fields) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "it was an f32, or is 10^30"
+            )]
+            let settled = heard(f64::from(*weight)) as f32;
+            *weight = settled;
+        }
+    }
 }
 
 impl Default for Weights {
@@ -211,6 +235,18 @@ impl Default for Weights {
             first_document: 1.01,
             changelogs: false,
         }
+    }
+}
+
+/// The highest weight: products of a few of them are still finite.
+const HEAVIEST: f64 = 1e30;
+
+/// What `weight` counts ([`Weights`]).
+fn heard(weight: f64) -> f64 {
+    if weight.is_finite() && weight > 0.0 {
+        weight.min(HEAVIEST)
+    } else {
+        0.0
     }
 }
 
@@ -281,6 +317,8 @@ const MIN_CHANCE: f64 = 0.002;
 
 /// The number of parts found if neither a limit nor a budget is set.
 pub const DEFAULT_LIMIT: usize = 100;
+/// The most parts requested from one search, however many are wanted.
+const DEEPEST: usize = 1_000;
 /// One more part is found per this many tokens of a budget.
 const TOKENS_OF_A_PART: u32 = 80;
 
@@ -300,7 +338,7 @@ pub struct Options {
     /// be a prefix of that with a higher one. `None`: as many as the budget may hold
     /// ([`Options::for_budget`]), or 100 without a budget.
     pub limit: Option<usize>,
-    /// The least score of a part, as a share of the best score.
+    /// The least score of a part, as a share of the best score; NaN counts as 0.
     pub min_score: f64,
     /// The least probability of a sentence of prose to be part of the answer; less likely ones are
     /// left out, and so are passages without a likelier one. 0 leaves none out, and fills the
@@ -350,18 +388,22 @@ impl Options {
     }
 
     /// The number of parts requested from each search: more than are usually wanted, since parts
-    /// that several searches find should win over the first ones of a single search.
-    /// `docs/record/eval.md` shows the effect of fewer.
+    /// that several searches find should win over the first ones of a single search
+    /// (`docs/record/eval.md` shows the effect of fewer), and as many as are wanted, up to
+    /// [`DEEPEST`].
     pub(crate) fn depth(&self) -> Depth {
         Depth {
-            wide: self.most().saturating_mul(6).clamp(300, 400),
+            wide: self
+                .most()
+                .saturating_mul(6)
+                .clamp(300, self.most().clamp(400, DEEPEST)),
             kinds: self.kinds.clone(),
             enough: self.most(),
         }
     }
 
-    /// The options with the weights of names, files, documents and users adjusted to `query`, and
-    /// full weight for roles that it asks for.
+    /// The options with the weights of names, files, documents and users adjusted to `query`, full
+    /// weight for roles that it asks for, and only numbers that can be calculated with.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query
             .mentions
@@ -383,6 +425,10 @@ impl Options {
         for role in Role::ALL.iter().filter(|it| it.is_asked_for(query)) {
             let worth = options.weights.role_mut(*role);
             *worth = worth.max(1.0);
+        }
+        options.weights.settle();
+        if options.min_score.is_nan() {
+            options.min_score = 0.0;
         }
         options
     }

@@ -288,8 +288,8 @@ impl Pool {
             },
             items: self.spread(&self.said[index]),
         });
-        // Scores and weights are finite, so this cannot fail.
-        let contributions = convex_by_number(&lists, self.items.len()).unwrap_or_default();
+        let contributions = convex_by_number(&lists, self.items.len())
+            .expect("weights of options for a query, and scores taken, are finite");
         let items = self.items.iter().zip(&contributions).enumerate();
         let all = items.filter_map(|(number, (item, contributions))| {
             Some(Ranked {

@@ -102,8 +102,10 @@ impl Root {
         self.path.is_dir()
     }
 
-    /// An absolute `path` within this folder, made relative to it; other paths are returned
-    /// unchanged. Compares names only.
+    /// A `path` that begins with the [path](Root::path) by which this folder was opened, made
+    /// relative to the folder; other paths are returned unchanged. Compares names only. If the
+    /// folder was opened by a relative path, so must `path` be: `src/a.rs` within `src` is `a.rs`.
+    /// Do not give it a path that is relative to the folder already, as that may begin so, too.
     pub fn relative<'p>(&self, path: &'p Path) -> &'p Path {
         path.strip_prefix(&self.path).unwrap_or(path)
     }

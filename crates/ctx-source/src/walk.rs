@@ -337,8 +337,11 @@ impl Root {
 
     /// Why a walk that follows ignore rules leaves out the file at `path`: the outermost of its
     /// folders, or the file itself, that is left out, and the reason. `None` if a walk would visit
-    /// the file, provided it exists. Reads the ignore files on the way.
+    /// the file, provided it exists, and for an absolute path or one with `..`, which no walk has.
+    /// Reads the ignore files on the way.
     pub fn left_out(&self, path: &Path) -> Option<(PathBuf, LeftOut)> {
+        // Elsewhere in a path, `.` is no component.
+        let path = path.strip_prefix(".").unwrap_or(path);
         let mut faults = Faults::default();
         let (above, mut rules) = rules::above(self, &mut faults);
         let mut at = PathBuf::new();

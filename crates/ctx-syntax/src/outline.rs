@@ -43,6 +43,30 @@ pub struct Symbol {
 }
 
 impl Symbol {
+    /// An outermost symbol without a comment or a body to leave out: its qualified name is its
+    /// name, and its signature all of its lines.
+    pub fn new(
+        kind: SymbolKind,
+        name: impl Into<String>,
+        span: LineSpan,
+        bytes: Range<usize>,
+    ) -> Self {
+        let name = name.into();
+        Symbol {
+            kind,
+            qualified_name: name.clone(),
+            name,
+            span,
+            bytes,
+            signature: span,
+            body: None,
+            doc: None,
+            lead: None,
+            parent: None,
+            is_title: false,
+        }
+    }
+
     /// Whether a reference to its name may mean it. A title of one word does not count: it is
     /// mostly the name of what is tested.
     pub fn is_known_by_name(&self) -> bool {
@@ -65,6 +89,16 @@ pub struct Import {
     pub module: String,
     /// The lines of the statement.
     pub span: LineSpan,
+}
+
+impl Import {
+    /// An import of `module` by the lines `span`.
+    pub fn new(module: impl Into<String>, span: LineSpan) -> Self {
+        Import {
+            module: module.into(),
+            span,
+        }
+    }
 }
 
 /// How a name is used.
@@ -91,6 +125,18 @@ pub struct Reference {
     pub line: u32,
     /// The index of the innermost symbol around it.
     pub within: Option<usize>,
+}
+
+impl Reference {
+    /// A use of `name` on line `line`, outside any symbol.
+    pub fn new(kind: ReferenceKind, name: impl Into<String>, line: u32) -> Self {
+        Reference {
+            kind,
+            name: name.into(),
+            line,
+            within: None,
+        }
+    }
 }
 
 /// Why an outline could not be made by a grammar.
@@ -127,7 +173,31 @@ pub enum Fallback {
     NotParsed,
 }
 
-/// The definitions, imports and references of a text.
+/// The definitions, imports and references of a text. It may come from any parser, if it is
+/// [well formed](Outline::is_well_formed):
+///
+/// ```
+/// use ctx_syntax::{Graph, LineSpan, Outline, Reference, ReferenceKind, Symbol, SymbolKind, pieces};
+///
+/// let text = "rule fetch\n\nrule build\n  uses fetch\n";
+/// let lines = |start, end| LineSpan::new(start, end);
+/// let mut outline = Outline::default();
+/// outline.symbols = vec![
+///     Symbol::new(SymbolKind::Function, "fetch", lines(1, 1)?, 0..10),
+///     Symbol::new(SymbolKind::Function, "build", lines(3, 4)?, 12..35),
+/// ];
+/// let mut used = Reference::new(ReferenceKind::Call, "fetch", 4);
+/// used.within = Some(1);
+/// outline.references = vec![used];
+/// assert!(outline.is_well_formed());
+///
+/// let pieces = pieces(&ctx_syntax::lines(text), &outline);
+/// assert_eq!(pieces[1].name.as_deref(), Some("build"));
+/// let graph = Graph::new([("all.rules", &outline)]);
+/// let build = graph.find("build")[0];
+/// assert_eq!(graph.outgoing(build)[0].to, graph.find("fetch")[0]);
+/// # Ok::<(), ctx_syntax::ModelError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outline {
@@ -167,6 +237,44 @@ impl Outline {
             },
             (Ok(_), None) => Outline::default(),
         }
+    }
+
+    /// Whether it keeps what its users rely on, as all outlines made by [`Outline::of`] do:
+    ///
+    /// * symbols are sorted by the first of their lines, and by the first of their bytes, and a
+    ///   parent precedes its children;
+    /// * symbols are nested at most 100 deep;
+    /// * a qualified name has at most 1 KiB, unless it is the name itself;
+    /// * a reference is on a line from 1, and within a symbol that exists.
+    ///
+    /// Nothing panics if it does not, but definitions may not be found. O(symbols + references).
+    pub fn is_well_formed(&self) -> bool {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.symbols.len());
+        let mut before = (0, 0);
+        for Symbol {
+            name,
+            qualified_name,
+            span,
+            bytes,
+            parent,
+            ..
+        } in &self.symbols
+        {
+            // Only those before it have a depth.
+            let depth = parent.map_or(Some(1), |it| Some(depths.get(it)? + 1));
+            let Some(depth) = depth.filter(|it| *it <= DEEPEST) else {
+                return false;
+            };
+            depths.push(depth);
+            let is_sorted = before.0 <= span.start() && before.1 <= bytes.start;
+            let is_named = qualified_name.len() <= LONGEST || qualified_name == name;
+            if !is_sorted || !is_named || bytes.start > bytes.end {
+                return false;
+            }
+            before = (span.start(), bytes.start);
+        }
+        let exists = |it: &Reference| it.within.is_none_or(|it| it < self.symbols.len());
+        self.references.iter().all(|it| it.line > 0 && exists(it))
     }
 
     /// The index of the innermost symbol that contains line `number`. O(symbols).

@@ -83,6 +83,18 @@ const FORMAT: u8 = 4;
 /// The bytes of a seal.
 const SEAL: usize = 8;
 
+/// The most bytes that the names of an unpacked outline take: these, and so many per packed byte.
+/// An outline within the default [`Limits`](crate::Limits) takes less. A packed symbol has 15 bytes
+/// or more, and names around it of at most 1 KiB; other names are not much longer than the text.
+const COPIED: usize = 4 << 20;
+const COPIED_PER_BYTE: usize = 128;
+
+fn most_copied(packed: usize) -> usize {
+    packed
+        .saturating_mul(COPIED_PER_BYTE)
+        .saturating_add(COPIED)
+}
+
 /// The checksum that precedes a packed outline of the text with this BLAKE3.
 fn seal(packed: &[u8], hash: &[u8; 32]) -> [u8; SEAL] {
     rapidhash_v3(&[&[FORMAT], &hash[..], packed].concat()).to_le_bytes()
@@ -109,15 +121,18 @@ impl Outline {
     }
 
     /// Reads what [`Outline::seal`] returned; `None` if it is the outline of another text, of
-    /// another version, or damaged. O(bytes).
+    /// another version, or damaged. Anyone can make a seal: it does not prove that this is the
+    /// outline of the text, only what [`Outline::unpack`] ensures. O(bytes).
     pub fn unseal(bytes: &[u8], hash: &[u8; 32]) -> Option<Self> {
         Self::is_sealed(bytes, hash).then(|| Self::unpack(&bytes[SEAL..]))?
     }
 
     /// Encodes the outline compactly, for this version only; `None` if no grammar has read the
-    /// text, or for 2^29 symbols or more. O(symbols + references).
+    /// text, if it is not [well formed](Outline::is_well_formed), for 2^29 symbols or more, and if
+    /// [`Outline::unpack`] would refuse it for the length of its names, as it may if the text has
+    /// several MiB. O(symbols + references).
     pub fn pack(&self) -> Option<Vec<u8>> {
-        if self.fallback.is_some() {
+        if self.fallback.is_some() || !self.is_well_formed() {
             return None;
         }
         let mut table = Table::default();
@@ -175,13 +190,32 @@ impl Outline {
             imports,
             references,
         };
-        postcard::to_allocvec(&packed).ok()
+        let packed = postcard::to_allocvec(&packed).ok()?;
+        (self.bytes_of_names() <= most_copied(packed.len())).then_some(packed)
     }
 
-    /// Reads what [`Outline::pack`] returned; `None` for any other `bytes`. O(bytes).
+    fn bytes_of_names(&self) -> usize {
+        let symbols = self.symbols.iter();
+        let symbols = symbols.map(|it| it.name.len() + it.qualified_name.len());
+        let imports = self.imports.iter().map(|it| it.module.len());
+        let references = self.references.iter().map(|it| it.name.len());
+        symbols.chain(imports).chain(references).sum()
+    }
+
+    /// Reads what [`Outline::pack`] returned. Of other `bytes`, those are refused that do not hold
+    /// a [well-formed](Outline::is_well_formed) outline and nothing else, or whose names would take
+    /// more than 4 MiB and 128 bytes per byte. O(bytes).
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
-        let packed: Packed<'_> = postcard::from_bytes(bytes).ok()?;
+        let (packed, rest): (Packed<'_>, _) = postcard::take_from_bytes(bytes).ok()?;
+        if !rest.is_empty() {
+            return None;
+        }
         let name = |number: u32| packed.names.get(number as usize).copied();
+        let mut room = most_copied(bytes.len());
+        let mut copy = |parts: &[&str]| {
+            room = room.checked_sub(parts.iter().map(|it| it.len()).sum())?;
+            Some(parts.concat())
+        };
         let mut outline = Outline::default();
         let (mut line, mut byte) = (0_u32, 0_usize);
         for (index, symbol) in packed.symbols.into_iter().enumerate() {
@@ -194,15 +228,15 @@ impl Outline {
                 before => Some(index.checked_sub(before as usize)?),
             };
             let qualified_name = match symbol.qualified {
-                Qualified::Whole(whole) => name(whole)?.to_owned(),
+                Qualified::Whole(whole) => copy(&[name(whole)?])?,
                 Qualified::Between(between) => {
                     let outer = &outline.symbols.get(parent?)?.qualified_name;
-                    [outer, name(between)?, its].concat()
+                    copy(&[outer, name(between)?, its])?
                 }
             };
             outline.symbols.push(Symbol {
                 kind: *SymbolKind::ALL.get(usize::from(symbol.kind))?,
-                name: its.to_owned(),
+                name: copy(&[its])?,
                 qualified_name,
                 span,
                 bytes: start..start.checked_add(symbol.bytes.1 as usize)?,
@@ -218,7 +252,7 @@ impl Outline {
         let mut line = 0;
         for (module, lines) in packed.imports {
             let span = span_at(line, lines).ok()?;
-            let module = name(module)?.to_owned();
+            let module = copy(&[name(module)?])?;
             outline.imports.push(Import { module, span });
             line = span.start();
         }
@@ -230,17 +264,14 @@ impl Outline {
                 0 => None,
                 number => Some(usize::try_from(number.checked_sub(1)?).ok()?),
             };
-            if symbol.is_some_and(|it| it >= outline.symbols.len()) {
-                return None;
-            }
             outline.references.push(Reference {
                 kind: *USES.get(reference.within.rem_euclid(4) as usize)?,
-                name: name(reference.name)?.to_owned(),
+                name: copy(&[name(reference.name)?])?,
                 line,
                 within: symbol,
             });
         }
-        Some(outline)
+        outline.is_well_formed().then_some(outline)
     }
 }
 

@@ -139,6 +139,8 @@ impl Counters {
     /// # Errors
     /// Those of [`get`](Counters::get).
     pub fn known(&self, name: &CounterName) -> Result<SharedCounter, TokensError> {
+        // They are registered by their names, of which some have variants of their own.
+        let name = &CounterName::from(name.as_str());
         if let Some(known) = self.own.get(name) {
             return Ok(known.clone());
         }

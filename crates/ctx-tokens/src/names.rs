@@ -32,7 +32,8 @@ use crate::{Characters, TokenCounter, TokensError, Words};
 /// # Ok::<(), TokensError>(())
 /// ```
 pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {
-    match name {
+    // It may hold the word of an estimator in `Named`.
+    match &CounterName::from(name.as_str()) {
         CounterName::CharacterBased => Ok(Arc::new(Characters)),
         CounterName::WordBased => Ok(Arc::new(Words)),
         CounterName::Named(path) if is_tokenizer_path(path) => Err(refused(path)),

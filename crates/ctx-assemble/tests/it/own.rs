@@ -11,7 +11,7 @@ use ctx_assemble::{
 use ctx_budget::Item;
 use ctx_format::{Block, FormatOptions, Group, Notice, Slot, formatter, neutralise};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, Format, Omitted, OmittedReason, Selection, Tokens,
+    BuildOptions, BuiltContext, Chunk, Format, GroupBy, Omitted, OmittedReason, Selection, Tokens,
 };
 use ctx_testkit::{generate, laws};
 use proptest::prelude::*;
@@ -341,6 +341,37 @@ fn a_built_in_formatter_given_as_ones_own_changes_nothing() {
     );
 }
 
+/// A context of pinned chunks takes the smallest budget that a refusal names, to the token.
+#[test]
+fn a_formatter_that_groups_otherwise_shows_each_file_and_weighs_what_was_priced() {
+    let mut chunks = files(6);
+    chunks.push(chunk("more", 0.4, "fn more() {}\n").with_path("src/file2.rs"));
+    for chunk in &mut chunks {
+        chunk.pinned = true;
+    }
+    let groupings = [GroupBy::None, GroupBy::File, GroupBy::Kind];
+    for format in Format::ALL {
+        for number in 0..groupings.len().pow(2) {
+            let (own, of_document) = (groupings[number / 3], groupings[number % 3]);
+            let what = format!("{format} by {own}, and the document by {of_document}");
+            let options = options(1).with_group_by(of_document).with_sources(false);
+            let own = FormatOptions::from(&options).with_group_by(own);
+            let own = formatter(format, &own).unwrap();
+            let extras = Extras::default().with_formatter(&*own);
+            let smallest = match with(&extras, &chunks, &options) {
+                Err(AssembleError::Budget(BudgetError::TooSmall { smallest, .. })) => smallest,
+                other => panic!("{what}: {other:?}"),
+            };
+            let built = with(&extras, &chunks, &options.with_max_tokens(smallest)).unwrap();
+            assert_eq!(built.tokens.total, smallest, "{what}: {}", built.context);
+            for number in 0..6 {
+                let path = format!("src/file{number}.rs");
+                assert!(built.context.contains(&path), "{what}: {}", built.context);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_format_whose_pieces_do_not_join_safely_is_warned_of() {
     let faulty = Faulty::new(Fault::Glued);
@@ -476,12 +507,16 @@ proptest! {
     fn lawful_formatters_and_policies_keep_all_that_is_promised(
         chunks in generate::chunks(0..12),
         options in generate::options(),
+        group_by in prop::sample::select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind]),
         most in 0..12_usize,
     ) {
         let policy = First(most);
         let counter = ctx_tokens::counter(&options.counter).unwrap();
+        let other = FormatOptions::from(&options).with_group_by(group_by);
+        let other = formatter(options.format, &other.with_separator(None)).unwrap();
         for extras in [
             Extras::default().with_formatter(&Bars),
+            Extras::default().with_formatter(&*other),
             Extras::default().with_policy(&policy),
             Extras::default().with_formatter(&Bars).with_policy(&policy),
         ] {

@@ -53,7 +53,8 @@ fn a_diversity_that_is_no_share_is_refused() {
         let error = select(&singles(1, &[]), Selection::Optimal, &settings, &mut || {
             Poll::Continue
         });
-        assert_eq!(error, Err(BudgetError::InvalidDiversity));
+        let refusal = format!("diversity {share} is not a finite number from 0 to 1");
+        assert_eq!(error.unwrap_err().to_string(), refusal);
     }
 }
 

@@ -45,5 +45,15 @@ fn an_item_that_no_budget_admits_has_no_entry_capacity() {
         })
     };
     assert_eq!(at(1), Ok(None));
-    assert_eq!(at(99), Ok(None));
+}
+
+#[test]
+fn an_item_that_is_not_in_the_problem_is_refused() {
+    let problem = singles(10, &[(10, 0.9), (7, 0.5)]);
+    for policy in POLICIES {
+        let settings = Settings::default();
+        let at = entry_capacity(&problem, policy, &settings, 2, &mut || Poll::Continue);
+        let refusal = at.unwrap_err().to_string();
+        assert_eq!(refusal, "item 2: it does not exist", "{policy:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Facts about deadlines and cancellation.
 
-use ctx_budget::{BudgetError, Outcome, Poll, Problem, Settings, select};
+use ctx_budget::{BudgetError, Outcome, Poll, Problem, Settings, select, select_with};
 use ctx_model::Selection;
 use ctx_testkit::laws::budget::{Headings, POLICIES, synthetic};
 
@@ -70,4 +70,25 @@ fn an_answer_that_was_cut_short_says_so() {
     assert!(!outcome.unwrap().finished);
     let (outcome, _) = stopped(&problem, Selection::Optimal, usize::MAX, Poll::Finish);
     assert!(outcome.unwrap().finished);
+}
+
+/// A poll may say it once only: a message was taken, a flag was reset.
+#[test]
+fn what_a_policy_of_the_callers_own_was_told_holds_though_it_is_told_once() {
+    let problem = synthetic(100, 8_000, Headings::None, 1);
+    let told_once = |then: Poll| {
+        let mut said = Some(then);
+        let mut heard = Vec::new();
+        let choose = |poll: &mut dyn FnMut() -> Poll| {
+            heard = vec![poll(), poll()];
+            vec![None; problem.items.len()]
+        };
+        let mut poll = || said.take().unwrap_or(Poll::Continue);
+        let outcome = select_with(&problem, choose, &Settings::default(), &mut poll);
+        assert_eq!(heard, [then; 2]);
+        outcome
+    };
+    assert_eq!(told_once(Poll::Cancel), Err(BudgetError::Cancelled));
+    assert!(!told_once(Poll::Finish).unwrap().finished);
+    assert!(told_once(Poll::Continue).unwrap().finished);
 }

@@ -6,6 +6,19 @@ use ctx_model::{
     BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Rendition, RenditionKind, Tokens,
 };
 
+#[test]
+fn a_verdict_has_one_word_everywhere() {
+    for verdict in Verdict::ALL {
+        assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
+        assert_eq!(verdict.to_string().parse(), Ok(*verdict));
+    }
+    let error = "fine".parse::<Verdict>().unwrap_err().to_string();
+    assert!(
+        error.contains("verdict") && error.contains("outOfRange"),
+        "{error}"
+    );
+}
+
 /// Two sources, and the ids that they are cited by.
 fn cited() -> (Vec<Cited>, String, String) {
     let file = Chunk::new(

@@ -1,6 +1,6 @@
 //! For any text, twice the length takes twice the time.
 
-use ctx_format::{Slot, check_text, neutralise};
+use ctx_format::{OwnText, Slot, check_text, neutralise};
 use ctx_model::Format;
 use ctx_testkit::laws::linear;
 
@@ -71,7 +71,7 @@ fn looking_for_what_is_left_open_is_linear() {
         for before in ["", "```\n", "<pre>\n", "<a>\n", "<!-- ", "- a\n\n  "] {
             let text = |n: usize| before.to_owned() + &pattern.repeat(n / pattern.len());
             linear(&format!("{pattern:?} after {before:?}"), text, |it| {
-                check_text(Format::Markdown, "header", it)
+                check_text(Format::Markdown, OwnText::Header, it)
             });
         }
     }

@@ -1,7 +1,9 @@
 //! The caller's own text: what is refused, and that accepted text does not swallow the text after
 //! it.
 
-use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, check_text, formatter};
+use ctx_format::{
+    Block, DocumentWriter, FormatError, FormatOptions, OwnText, check_text, formatter,
+};
 use ctx_model::{Chunk, Format, Relevance};
 use ctx_testkit::generate;
 use ctx_testkit::laws::well_formed;
@@ -10,7 +12,7 @@ use proptest::prelude::*;
 /// The code blocks that a CommonMark parser sees in a document of two blocks with these texts, less
 /// those that the texts themselves hold.
 fn blocks_seen(header: &str, separator: &str, footer: &str) -> Option<usize> {
-    for (part, text) in [("header", header), ("footer", footer)] {
+    for (part, text) in [(OwnText::Header, header), (OwnText::Footer, footer)] {
         check_text(Format::Markdown, part, text).ok()?;
     }
     let options = FormatOptions::default().with_separator(Some(separator.to_owned()));
@@ -108,7 +110,7 @@ proptest! {
 }
 
 #[track_caller]
-fn refused(part: &'static str, text: &str, line_number: usize, construct: &str) {
+fn refused(part: OwnText, text: &str, line_number: usize, construct: &str) {
     match check_text(Format::Markdown, part, text) {
         Err(FormatError::LeavesOpen {
             part: p,
@@ -124,24 +126,28 @@ fn refused(part: &'static str, text: &str, line_number: usize, construct: &str) 
 
 #[track_caller]
 fn accepted(text: &str) {
-    for part in ["header", "footer", "chunkSeparator"] {
-        assert_eq!(check_text(Format::Markdown, part, text), Ok(()), "{text:?}");
+    for part in OwnText::ALL {
+        assert_eq!(
+            check_text(Format::Markdown, *part, text),
+            Ok(()),
+            "{text:?}"
+        );
     }
 }
 
 #[test]
 fn unclosed_markup_is_refused_with_its_line() {
-    refused("header", "Use this:\n\n```rust\nfn a()", 3, "fence");
-    refused("header", "~~~~\n~~~", 1, "fence");
-    refused("footer", "a\n<!-- never closed\n\nb", 2, "comment");
-    refused("header", "<script>\n\n", 1, "HTML");
-    refused("chunkSeparator", "\n<hr>\n", 2, "blank line");
-    refused("chunkSeparator", "```", 1, "fence");
-    refused("header", "- - -\n <div>\n\n<!--", 4, "comment");
-    refused("footer", "```\n```\t ", 2, "fence");
-    refused("footer", "<b\n- item\n\n  ```\n```", 4, "fence");
-    refused("footer", "2. item\nthe\n   ```\n  ```", 3, "fence");
-    refused("header", "2. item\n\t```\n   ```\n  ```", 4, "fence");
+    refused(OwnText::Header, "Use this:\n\n```rust\nfn a()", 3, "fence");
+    refused(OwnText::Header, "~~~~\n~~~", 1, "fence");
+    refused(OwnText::Footer, "a\n<!-- never closed\n\nb", 2, "comment");
+    refused(OwnText::Header, "<script>\n\n", 1, "HTML");
+    refused(OwnText::Separator, "\n<hr>\n", 2, "blank line");
+    refused(OwnText::Separator, "```", 1, "fence");
+    refused(OwnText::Header, "- - -\n <div>\n\n<!--", 4, "comment");
+    refused(OwnText::Footer, "```\n```\t ", 2, "fence");
+    refused(OwnText::Footer, "<b\n- item\n\n  ```\n```", 4, "fence");
+    refused(OwnText::Footer, "2. item\nthe\n   ```\n  ```", 3, "fence");
+    refused(OwnText::Header, "2. item\n\t```\n   ```\n  ```", 4, "fence");
 }
 
 #[test]
@@ -157,13 +163,16 @@ fn closed_markup_is_accepted() {
     accepted("- item\n  ```\n  code\n  ```\n- next");
     accepted("> ```\n> code");
     accepted("\n---\n");
-    assert_eq!(check_text(Format::Markdown, "header", "<hr>"), Ok(()));
+    assert_eq!(
+        check_text(Format::Markdown, OwnText::Header, "<hr>"),
+        Ok(())
+    );
 }
 
 #[test]
 fn other_formats_take_any_text_but_json_any_separator() {
     for format in [Format::Xml, Format::Json, Format::Plain] {
-        assert_eq!(check_text(format, "header", "```\n<!--"), Ok(()));
+        assert_eq!(check_text(format, OwnText::Header, "```\n<!--"), Ok(()));
     }
     let with = |separator: &str| {
         let options = FormatOptions::default().with_separator(Some(separator.to_owned()));

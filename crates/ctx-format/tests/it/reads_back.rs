@@ -1,7 +1,7 @@
 //! Format, then parse, is identity: in every format, with every option, whatever a block holds.
 
 use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, Group, formatter, parse};
-use ctx_model::{BuildOptions, Category, Chunk, Format, Relevance};
+use ctx_model::{BuildOptions, Category, Chunk, ChunkKind, Format, GroupBy, Relevance};
 use ctx_testkit::generate;
 use ctx_testkit::laws::documents::{self, reads_back};
 use proptest::prelude::*;
@@ -153,6 +153,53 @@ fn whatever_group_is_chosen_no_block_loses_its_file() {
             let titles: Vec<_> = titles.collect();
             let expected = ["a.rs", "b.rs", "b.rs", "4", "a.rs"].map(Some);
             assert_eq!(titles, expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn however_formatter_and_document_group_each_block_shows_its_file_once() {
+    let of = |path: &str, kind: ChunkKind| {
+        let chunk = Chunk::new("x", "x", Relevance::ONE);
+        chunk.with_path(path).with_kind(kind)
+    };
+    let chunks = [
+        of("a.rs", ChunkKind::Function),
+        of("b.md", ChunkKind::Section),
+        of("c.rs", ChunkKind::Class),
+        of("c.rs", ChunkKind::Function),
+        Chunk::new("d", "x", Relevance::ONE),
+        of("a.rs", ChunkKind::Class),
+    ];
+    let titles = ["a.rs", "b.md", "c.rs", "c.rs", "d", "a.rs"];
+    let groupings = [GroupBy::None, GroupBy::File, GroupBy::Kind];
+    for format in Format::ALL {
+        for number in 0..groupings.len().pow(2) {
+            let (own, of_document) = (groupings[number / 3], groupings[number % 3]);
+            let what = format!("{format} by {own}, and the document by {of_document}");
+            let options = FormatOptions::default().with_group_by(own);
+            let formatter = formatter(format, &options).unwrap();
+            let mut text = String::new();
+            let mut writer = DocumentWriter::new(&*formatter, &mut text);
+            writer.group_by(of_document);
+            for chunk in &chunks {
+                writer.block(&Block::full(chunk));
+            }
+            writer.finish(None).unwrap();
+            let parsed = parse(format, &text).unwrap();
+            let parsed = parsed.blocks.iter().map(|it| it.title.as_deref());
+            assert_eq!(
+                parsed.collect::<Vec<_>>(),
+                titles.map(Some),
+                "{what}: {text}"
+            );
+            // One heading is enough for both of one file if both grouped by it.
+            let is_hoisted =
+                format == Format::Markdown && (own, of_document) == (GroupBy::File, GroupBy::File);
+            let of_c = if is_hoisted { 1 } else { 2 };
+            for (path, count) in [("a.rs", 2), ("b.md", 1), ("c.rs", of_c)] {
+                assert_eq!(text.matches(path).count(), count, "{what}: {text}");
+            }
         }
     }
 }

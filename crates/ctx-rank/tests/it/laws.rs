@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, List, Part, Profile, RRF_K, Role, Signals, Vocabulary,
+    Analyzer, Bag, Corpus, Fused, List, Part, Profile, RRF_K, Role, Signals, Term, Vocabulary,
     chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
-    reciprocal_rank, usage_frequency,
+    reciprocal_rank, sentence_chances, usage_frequency,
 };
 use ctx_testkit::laws;
 use proptest::array::uniform4;
@@ -324,6 +324,63 @@ proptest! {
             let cosine = both.fold(0.0, |sum, it| sum + it).clamp(0.0, 1.0);
             prop_assert_eq!(question.cosine(vector).to_bits(), cosine.to_bits());
         }
+    }
+}
+
+/// Any number at all.
+const ANY: prop::num::f64::Any = prop::num::f64::ANY;
+
+/// Any number, half of them near the highest.
+fn high() -> impl Strategy<Value = f64> {
+    prop_oneof![ANY, (0.0..=1.0_f64).prop_map(|it| it * f64::MAX)]
+}
+
+proptest! {
+    #[test]
+    fn recency_is_a_share_of_any_numbers(age in ANY, decay in ANY) {
+        prop_assert!((0.0..=1.0).contains(&recency(age, decay)));
+    }
+
+    #[test]
+    fn scores_are_means_of_any_numbers(weights in vec(high(), 5), values in vec(ANY, 5)) {
+        let mut profile = Profile::default();
+        profile.text_similarity = weights[0];
+        profile.keyword_match = weights[1];
+        profile.recency = weights[2];
+        profile.source_priority = weights[3];
+        profile.usage_frequency = weights[4];
+        let mut signals = Signals::default();
+        signals.text_similarity = values[0];
+        signals.keyword_match = Some(values[1]);
+        signals.recency = values[2];
+        signals.source_priority = values[3];
+        signals.usage_frequency = Some(values[4]);
+        let score = profile.score(&signals);
+        prop_assert!((0.0..=1.0).contains(&score.total));
+        let shares: f64 = score.contributions.iter().map(|it| it.weight).sum();
+        let has_any = weights.iter().any(|it| *it > 0.0 && it.is_finite());
+        prop_assert!((shares - f64::from(u8::from(has_any))).abs() < 1e-9, "{shares}");
+    }
+
+    #[test]
+    fn chances_of_sentences_are_probabilities_whatever_the_weights(weights in vec(high(), 3)) {
+        let terms = ["owl", "hen", "eye"].iter().zip(weights);
+        let terms: Vec<Term> = terms.map(|(it, weight)| Term::new(*it, weight)).collect();
+        let texts = [vec!["Owls and hens.", "An eye."], vec!["A hen.", "Nothing."]];
+        let chances = sentence_chances(&terms, &texts, &mut Analyzer::default());
+        let mut chances = chances.iter().flatten();
+        prop_assert!(chances.all(|it| 0.0 < *it && *it < 1.0));
+    }
+
+    #[test]
+    fn chances_in_a_section_are_probabilities_of_any_numbers(
+        sentences in vec((ANY, any::<usize>()), 0..9),
+        evidence in ANY,
+    ) {
+        let (chances, lengths): (Vec<f64>, Vec<usize>) = sentences.into_iter().unzip();
+        let within = chances_in_section(&chances, &lengths, evidence);
+        prop_assert_eq!(within.len(), chances.len());
+        prop_assert!(within.iter().all(|it| (0.0..=1.0).contains(it)));
     }
 }
 

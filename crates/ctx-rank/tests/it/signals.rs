@@ -44,6 +44,22 @@ fn a_time_in_the_future_is_new() {
 }
 
 #[test]
+fn nothing_fades_without_a_decay_or_within_no_time() {
+    for forever in [f64::INFINITY, f64::MAX, 1.0, 0.0] {
+        assert_eq!(recency(forever, 0.0), 1.0, "{forever}");
+        assert_eq!(recency(0.0, forever), 1.0, "{forever}");
+    }
+    for (age, decay) in [
+        (f64::NAN, DECAY),
+        (f64::NAN, 0.0),
+        (1.0, f64::NAN),
+        (0.0, f64::NAN),
+    ] {
+        assert_eq!(recency(age, decay), 0.0, "{age} {decay}");
+    }
+}
+
+#[test]
 fn ten_uses_are_enough() {
     let values: Vec<f64> = [0, 1, 5, 10, 11, u64::MAX].map(usage_frequency).to_vec();
     assert_eq!(values, [0.0, 0.1, 0.5, 1.0, 1.0, 1.0]);
@@ -124,6 +140,20 @@ fn weights_are_shares() {
     let score = profile.score(&signals);
     close(score.total, 0.7);
     close(score.contributions.iter().map(|it| it.weight).sum(), 1.0);
+}
+
+#[test]
+fn the_highest_and_the_lowest_weights_are_shares() {
+    for weight in [f64::MAX, f64::MAX / 2.0, f64::MIN_POSITIVE, 5e-324] {
+        let mut profile = Profile::default();
+        profile.text_similarity = weight;
+        profile.keyword_match = weight;
+        profile.recency = weight;
+        profile.source_priority = weight;
+        profile.usage_frequency = f64::INFINITY;
+        let signals = Signals::default().with_text_similarity(1.0);
+        close(profile.score(&signals).total, 0.25);
+    }
 }
 
 #[test]

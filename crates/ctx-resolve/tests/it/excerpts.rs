@@ -98,6 +98,25 @@ fn a_line_that_is_asked_about_is_in_each_excerpt() {
 }
 
 #[test]
+fn what_an_excerpt_tells_at_least_is_a_share_whatever_was_said() {
+    let text = function((2..700).map(|it| format!("call({it})")));
+    let told = |least| {
+        let found = about(&text, &["(13)", "(40)"], (&[30], least));
+        assert!(found.len() > 1, "{least}: {found:?}");
+        found
+    };
+    for (beyond, nearest) in [
+        (1.5, 1.0),
+        (f64::INFINITY, 1.0),
+        (-0.5, 0.0),
+        (f64::NEG_INFINITY, 0.0),
+        (f64::NAN, 0.0),
+    ] {
+        assert_eq!(told(beyond), told(nearest), "{beyond}");
+    }
+}
+
+#[test]
 fn a_short_text_has_one_excerpt() {
     let text = function((2..50).map(|it| format!("call({it})")));
     assert_eq!(excerpts(&text, &["(13)", "(40)"]).len(), 1);

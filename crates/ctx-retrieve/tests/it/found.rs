@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use ctx_model::{LineSpan, PartKind, SymbolKind, Tokens, UnixSeconds};
 use ctx_rank::{Query, Role};
 use ctx_retrieve::{
-    Found, Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic, Strategy,
-    Touched, Weights, async_trait,
+    Field, Found, Near, Options, PortError, PortResult, Report, Retrieved, Retriever, Semantic,
+    Strategy, Touched, Weights, async_trait,
 };
 
 use crate::store::Store;
@@ -327,6 +327,20 @@ async fn no_more_than_the_limit_is_found() {
     }
 }
 
+#[tokio::test]
+async fn searches_go_as_deep_as_the_limit_up_to_a_thousand() {
+    let paths: Vec<String> = (0..1_200).map(|it| format!("src/pool{it}.py")).collect();
+    let part = |path| (path, 1, "function", "take", "take a connection from the pool");
+    let parts: Vec<_> = paths.iter().map(|it| part(it.as_str())).collect();
+    for (limit, found) in [(100, 100), (450, 450), (900, 900), (2_000, 1_000)] {
+        let options = options()
+            .with_strategies(vec![Strategy::Text])
+            .with_limit(Some(limit));
+        let retrieved = ask(Store::of(&parts), "connection from a pool", &options).await;
+        assert_eq!(retrieved.found.len(), found, "{limit}");
+    }
+}
+
 #[test]
 fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     let limit = |set, max_tokens| {
@@ -425,6 +439,89 @@ async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
     options.strategies = vec![Strategy::Names];
     let alone = ask(library(), "`Cache` or a proxy", &options).await;
     assert_eq!(paths(&alone), ["src/cache.py"]);
+}
+
+/// Each way to set one weight of ranking.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "weights of fields are numbers of 32 bits"
+)]
+fn weight_setters() -> Vec<Box<dyn Fn(Weights, f64) -> Weights>> {
+    let mut setters: Vec<Box<dyn Fn(Weights, f64) -> Weights>> = vec![
+        Box::new(Weights::with_title),
+        Box::new(Weights::with_neighbour),
+        Box::new(Weights::with_head),
+        Box::new(Weights::with_documents),
+        Box::new(Weights::with_first_document),
+        Box::new(|it, weight| it.with_fields(vec![(Field::Body, weight as f32)])),
+        Box::new(|it, weight| it.with_file_fields(vec![(Field::Text, weight as f32)])),
+    ];
+    for &strategy in Strategy::ALL {
+        setters.push(Box::new(move |it, weight| {
+            it.with_strategy(strategy, weight)
+        }));
+    }
+    for &role in Role::ALL {
+        setters.push(Box::new(move |it, weight| it.with_role(role, weight)));
+    }
+    setters
+}
+
+#[tokio::test]
+async fn a_weight_that_is_infinite_or_not_above_0_counts_as_0() {
+    for question in ["connection pool", "`Cache` or a proxy"] {
+        for (index, with) in weight_setters().iter().enumerate() {
+            let set = |weight| {
+                let options = options();
+                let weights = with(options.weights.clone(), weight);
+                options.with_weights(weights)
+            };
+            let zero = ask(library(), question, &set(0.0)).await;
+            for weight in [-1.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let retrieved = ask(library(), question, &set(weight)).await;
+                assert_eq!(retrieved.found, zero.found, "{index} {weight}");
+            }
+            let most = ask(library(), question, &set(f64::MAX)).await;
+            let is_unit = |it: &Found| (0.0..=1.0).contains(&it.score);
+            assert!(most.found.iter().all(is_unit), "{index}");
+            assert!(most.found.len() >= zero.found.len(), "{index}");
+        }
+    }
+    let weights = Strategy::ALL
+        .iter()
+        .fold(Weights::default(), |it, &strategy| {
+            it.with_strategy(strategy, f64::NAN)
+        });
+    let retrieved = ask(
+        library(),
+        "connection pool",
+        &options().with_weights(weights),
+    )
+    .await;
+    assert_eq!(retrieved.found.len(), 3);
+}
+
+#[tokio::test]
+async fn the_highest_weights_find_something() {
+    let all = weight_setters();
+    let highest = all
+        .iter()
+        .fold(Weights::default(), |it, with| with(it, f64::MAX));
+    let retrieved = ask(
+        library(),
+        "connection pool",
+        &options().with_weights(highest),
+    )
+    .await;
+    assert_eq!(retrieved.found.len(), 3);
+    assert!(retrieved.found.iter().all(|it| it.score.is_finite()));
+}
+
+#[tokio::test]
+async fn a_least_score_that_is_no_number_leaves_nothing_out() {
+    let options = options().with_min_score(f64::NAN);
+    let retrieved = ask(library(), "connection pool", &options).await;
+    assert_eq!((retrieved.found.len(), retrieved.left_out), (3, 0));
 }
 
 #[tokio::test]

@@ -14,6 +14,30 @@ use tempfile::TempDir;
 const SECRET: &[u8] = b"outside";
 const LIMIT: u64 = 1 << 20;
 
+#[test]
+fn a_path_that_begins_as_the_folder_was_opened_is_relative_to_it() {
+    let all = super::folder(&[("root/src/a.rs", b"")]);
+    let absolute = all.path().join("root");
+    let root = Root::open(&absolute).unwrap();
+    let relative = |path: &str| root.relative(Path::new(path)).to_owned();
+    let within = absolute.join("src/a.rs");
+    assert_eq!(root.relative(&within), Path::new("src/a.rs"));
+    for other in ["src/a.rs", "root/src/a.rs", "../a.rs", "/a.rs", ""] {
+        assert_eq!(relative(other), Path::new(other));
+    }
+    // Tests run in the folder of their crate.
+    let root = Root::open("src").unwrap();
+    for (path, relative) in [
+        ("src/lib.rs", "lib.rs"),
+        ("src", ""),
+        ("lib.rs", "lib.rs"),
+        ("srcs/lib.rs", "srcs/lib.rs"),
+    ] {
+        assert_eq!(root.relative(Path::new(path)), Path::new(relative));
+    }
+    assert!(root.stamp(root.relative(Path::new("src/lib.rs"))).is_ok());
+}
+
 /// A folder with a file in it, beside a folder with a secret and a prefix twin.
 fn beside_a_secret() -> (TempDir, Root) {
     let all = super::folder(&[

@@ -78,8 +78,17 @@ fn why_a_walk_does_not_come_to_a_file_is_told_by_what_leaves_it_out() {
             expected.map(|(at, it)| (PathBuf::from(at), it.clone())),
             "{path}"
         );
+        for other in [
+            format!("./{path}"),
+            format!("././{path}"),
+            format!("{path}/."),
+        ] {
+            assert_eq!(root.left_out(Path::new(&other)), told, "{other}");
+        }
     }
-    assert_eq!(root.left_out(Path::new("../a")), None);
+    for elsewhere in ["../a", "src/../out", "/out"] {
+        assert_eq!(root.left_out(Path::new(elsewhere)), None, "{elsewhere}");
+    }
 }
 
 #[test]

@@ -98,6 +98,7 @@ fn ends(path: &str, nest: &str, text: &str) {
     let source = Source::new(path, text, &limits);
     crate::is_nested(text, &source, source.whole(), &[1]);
     let symbols = &source.outline().symbols;
+    assert!(source.outline().is_well_formed(), "{path} {nest}");
     let names: usize = symbols.iter().map(|it| it.qualified_name.len()).sum();
     assert!(
         names <= text.len() + symbols.len() * 1024,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ctx_testkit::laws::token_counter;
-use ctx_tokens::{Counters, Identity, TokenCounter, Tokens, TokensError};
+use ctx_tokens::{CounterName, Counters, Identity, TokenCounter, Tokens, TokensError};
 
 /// So many tokens a byte.
 struct PerByte(u64, &'static str);
@@ -30,6 +30,9 @@ fn a_counter_of_ones_own_goes_by_its_name() {
     token_counter(&mine);
     let instead = counters.get(&"characterBased".into()).unwrap();
     assert_eq!(instead.count("abc").get(), 6, "it comes before ours");
+    let named = CounterName::Named("characterBased".to_owned());
+    let named = counters.get(&named).unwrap();
+    assert_eq!(named.count("abc").get(), 6, "it is the same name");
     let words = counters.get(&"wordBased".into()).unwrap();
     assert_eq!(words.name(), "wordBased");
     let unknown = counters.get(&"theirs".into());

@@ -2,12 +2,21 @@
 
 #[cfg(feature = "openai")]
 use ctx_tokens::Exactness;
-use ctx_tokens::{CounterName, TokensError, counter};
+use ctx_tokens::{CounterName, Counters, TokensError, counter};
 
 #[test]
 fn estimators_have_names() {
     assert_eq!(name_of("characterBased"), "characterBased");
     assert_eq!(name_of("wordBased"), "wordBased");
+}
+
+#[test]
+fn the_word_of_an_estimator_is_its_name_in_whatever_variant() {
+    for word in ["characterBased", "wordBased"] {
+        let named = CounterName::Named(word.to_owned());
+        assert_eq!(counter(&named).unwrap().name(), word);
+        assert_eq!(Counters::default().get(&named).unwrap().name(), word);
+    }
 }
 
 #[test]
