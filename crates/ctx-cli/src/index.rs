@@ -1,6 +1,7 @@
 //! `ctx index`: builds the index of a folder and keeps it up to date.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
             settings: RefCell::new(settings),
             options: Cell::new(options),
             fault: RefCell::default(),
+            reported: RefCell::default(),
             report,
         };
         watched.watch(cancel)?;
@@ -120,36 +122,25 @@ struct Watched<'w> {
     options: Cell<Options>,
     /// Why they could not be read then, if so.
     fault: RefCell<Option<String>>,
+    /// The errors reported since the last update that succeeded.
+    reported: RefCell<BTreeSet<String>>,
     report: Report,
 }
 
 impl Watched<'_> {
     /// Runs until it is cancelled, which is its normal end.
     fn watch(&self, cancel: &Cancel) -> Result<(), Failure> {
-        let stop = AtomicBool::new(false);
         let mut failed = None;
-        let watched = thread::scope(|scope| {
-            scope.spawn(|| {
-                while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
-                    thread::sleep(STEP);
-                }
-                stop.store(true, Ordering::Relaxed);
-            });
-            let mut options = || self.options();
-            let watched =
-                self.index.watch_with(
-                    &stop,
-                    &mut options,
-                    &mut |updated| match self.tell(updated) {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(failure) => {
-                            failed = Some(failure);
-                            ControlFlow::Break(())
-                        }
-                    },
-                );
-            stop.store(true, Ordering::Relaxed);
-            watched
+        let mut options = || self.options();
+        let mut tell = |updated| match self.tell(updated) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                failed = Some(failure);
+                ControlFlow::Break(())
+            }
+        };
+        let watched = with_stop(cancel, |stop| {
+            self.index.watch_with(stop, &mut options, &mut tell)
         });
         match (failed, watched) {
             (Some(failure), _) => Err(failure),
@@ -176,20 +167,34 @@ impl Watched<'_> {
         self.options.get()
     }
 
+    /// Reports an update. One that failed is tried again, so its error is only a warning.
     fn tell(&self, updated: Result<Updated, IndexError>) -> Result<(), Failure> {
-        let updated = match updated {
-            Ok(updated) => updated,
+        let now = updated.and_then(|updated| {
+            let (status, kept) = (self.index.status()?, self.index.stored_options()?);
+            Ok((updated, status, kept))
+        });
+        let (updated, status, kept) = match now {
+            Ok(now) => now,
             Err(IndexError::Cancelled) => return Ok(()),
             Err(IndexError::Busy { holder, .. }) => {
                 let report = self.report;
                 report.detail(&indexing::writing(holder));
                 return Ok(());
             }
-            Err(error) => return Err(indexing::failure(&error)),
+            Err(error @ (IndexError::Root(_) | IndexError::Watch { .. })) => {
+                return Err(indexing::failure(&error));
+            }
+            Err(error) => {
+                let why = indexing::why(&error);
+                if self.reported.borrow_mut().insert(why.clone()) {
+                    report::warning(&format!("{why}; the update will be tried again"));
+                }
+                return Ok(());
+            }
         };
-        let status = status(self.index)?;
+        self.reported.take();
         let mut settings = self.settings.borrow_mut();
-        settings.note_index(&status, kept(self.index)?);
+        settings.note_index(&status, kept);
         indexing::report_losses(&updated, &settings, self.report);
         if updated.changed == 0 && updated.removed == 0 {
             return Ok(());
@@ -200,6 +205,31 @@ impl Watched<'_> {
             took: None,
         };
         tell_updated(&done, &status, false)
+    }
+}
+
+/// Runs `work` with a flag that is set once `cancel` is.
+fn with_stop<T>(cancel: &Cancel, work: impl FnOnce(&AtomicBool) -> T) -> T {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Also after a panic, since the scope waits for the thread.
+        let _over = Stop(&stop);
+        scope.spawn(|| {
+            while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
+                thread::sleep(STEP);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        work(&stop)
+    })
+}
+
+/// Sets the flag when it is dropped.
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -504,4 +534,27 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
         counted(status.lines, "line"),
         counted(status.bytes, "byte"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn work_that_watches_ends_by_itself_when_cancelled_and_by_a_panic() {
+        let cancel = Cancel::new();
+        assert_eq!(with_stop(&cancel, |_| 1), 1);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            with_stop(&cancel, |_| panic!("an update"));
+        }));
+        assert!(panicked.is_err());
+        with_stop(&cancel, |stop| {
+            cancel.cancel();
+            while !stop.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+        });
+    }
 }

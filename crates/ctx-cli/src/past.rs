@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ctx::assemble::Cancel;
 use ctx::git::{GitChanges, GitError};
@@ -17,9 +17,6 @@ use crate::user_dirs;
 
 /// The name of the file of changes in the folder of an index.
 const FILE: &str = "changes";
-
-/// So long a question waits until commits are read: its files may answer it by then.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether the file of changes is called so, or one that it is written to first, or its lock.
 pub(crate) fn is_file(name: &str) -> bool {
@@ -134,19 +131,18 @@ pub(crate) fn up_to_date(
         return Ok(opened);
     };
     let progress = Progress::start("reading git history", 0, report);
-    // The list of commits is not stored, so it has the time that it takes. Another process that is
-    // reading them has as long as this one would.
-    let mut began = None;
-    let updated = changes.update(&mut |it| {
+    let mut told = |it: ctx::git::Progress| {
         progress.set(it.done, it.of);
-        let is_late = (it.of > 0 || it.is_waiting)
-            && most.is_some_and(|most| began.get_or_insert_with(Instant::now).elapsed() > most);
-        if cancel.is_cancelled() || is_late {
+        if cancel.is_cancelled() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
-    });
+    };
+    let updated = match most {
+        Some(most) => changes.update_within(most, &mut told),
+        None => changes.update(&mut told),
+    };
     match updated {
         Ok(updated) => {
             if let Some(why) = updated.unsaved {
@@ -154,7 +150,7 @@ pub(crate) fn up_to_date(
             }
             Ok(opened)
         }
-        Err(GitError::Cancelled) if !cancel.is_cancelled() => {
+        Err(GitError::Late) => {
             report::warning(&format!(
                 "git history is read in part, {} so far: the next question reads more, and `ctx index` reads all of it",
                 counted(changes.count() as u64, "commit")

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx::assemble::{Cancel, Control};
+use ctx::git::PATIENCE;
 use ctx::index::{Index, IndexError, Updated, has_index};
 use ctx::model::{BuildOptions, BuiltContext, Warning, WarningCode, error_chain};
 use ctx::rank::{MAX_TERM_BYTES, Query};
@@ -77,8 +78,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         (Missed::default(), past::open(&root, strategies, report)?)
     } else {
         let missed = catch_up(&index, &settings, report, cancel)?;
-        let patience = Some(past::PATIENCE);
-        let past = past::up_to_date(&root, strategies, report, cancel, patience)?;
+        let past = past::up_to_date(&root, strategies, report, cancel, Some(PATIENCE))?;
         (missed, past)
     };
     if let Some(hits) = &hits {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Changes, PortError, PortResult, Touched};
+use ctx_retrieve::{Changes, PortError, PortResult, Touched, indexing_threads};
 use ctx_source::{Lock, open_no_link};
 use gix::ObjectId;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -18,6 +18,9 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::error::GitError;
 use crate::past::{Change, Past};
 use crate::repository::{Opened, Source};
+
+/// How long a question waits until commits are read: files may answer it without them.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Progress is saved whenever this many more changes are read: writing a file of 2,000 takes as
 /// long as reading some dozens.
@@ -180,6 +183,35 @@ impl GitChanges {
         updated
     }
 
+    /// Updates the changes as [`GitChanges::update`] does, but reads commits, or waits for another
+    /// process that reads them, for at most `most`. Listing the commits takes as long as it takes,
+    /// since the list is not stored.
+    ///
+    /// # Errors
+    /// [`GitError::Late`]: what was read by then is kept. Those of [`GitChanges::update`].
+    pub fn update_within(
+        &self,
+        most: Duration,
+        progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    ) -> Result<Updated, GitError> {
+        let (mut began, mut is_late) = (None, false);
+        let updated = self.update(&mut |it| {
+            progress(it)?;
+            if it.of > 0 || it.is_waiting {
+                is_late = began.get_or_insert_with(Instant::now).elapsed() > most;
+            }
+            if is_late {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        match updated {
+            Err(GitError::Cancelled) if is_late => Err(GitError::Late),
+            updated => updated,
+        }
+    }
+
     fn updated(
         &self,
         progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
@@ -303,7 +335,7 @@ impl GitChanges {
     }
 }
 
-/// Reads changes on all threads, until the update is cancelled.
+/// Reads changes on the [`indexing_threads`], until the update is cancelled.
 struct Reading<'r> {
     opened: &'r Opened<'r>,
     /// The number of changes known so far.
@@ -325,7 +357,7 @@ impl Reading<'_> {
                 change
             },
         );
-        let read: Vec<Option<Change>> = read.collect();
+        let read: Vec<Option<Change>> = indexing_threads().install(|| read.collect());
         read.into_iter().flatten().collect()
     }
 

@@ -54,6 +54,9 @@ pub enum GitError {
     /// The caller asked to stop.
     #[error("finish: it was cancelled")]
     Cancelled,
+    /// There was no more time.
+    #[error("finish: it took too long")]
+    Late,
 }
 
 impl GitError {

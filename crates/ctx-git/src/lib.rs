@@ -7,5 +7,5 @@ mod past;
 mod plain;
 mod repository;
 
-pub use changes::{GitChanges, Progress, Updated};
+pub use changes::{GitChanges, PATIENCE, Progress, Updated};
 pub use error::GitError;

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rayon::Yield;
+use ctx_retrieve::indexing_threads;
 
 /// The most items that are being made or waiting ahead of the one taken.
 const ITEMS: usize = 256;
@@ -14,8 +14,9 @@ const ITEMS: usize = 256;
 const BYTES: u64 = 8 << 20;
 
 /// Calls `take` with the result of `make` for each of `items`, in order, while later items are made
-/// on other threads. An item is started once there is room for its `bytes`, which stay held until
-/// the [`Held`] passed to `make` is dropped. If `take` fails, items not yet started are not made.
+/// on the [`indexing_threads`]. An item is started once there is room for its `bytes`, which stay
+/// held until the [`Held`] passed to `make` is dropped. If `take` fails, items not yet started are
+/// not made.
 pub(crate) fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     bytes: impl Fn(&T) -> u64,
@@ -25,7 +26,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     let room = Arc::new(Room::default());
     let is_over = AtomicBool::new(false);
     let (is_over, make) = (&is_over, &make);
-    rayon::in_place_scope_fifo(|scope| {
+    indexing_threads().in_place_scope_fifo(|scope| {
         let _over = Over(is_over);
         let mut ahead: VecDeque<(&T, Receiver<R>)> = VecDeque::new();
         let mut rest = items.iter().peekable();
@@ -48,7 +49,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
                 return Ok(());
             };
             // A task that panicked sends nothing; the scope resumes the panic when it ends.
-            let Some(result) = received(&receiver) else {
+            let Ok(result) = receiver.recv() else {
                 return Ok(());
             };
             take(item, result)?;
@@ -108,19 +109,6 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Waits for the value, or returns `None` if the sender is gone. A thread of the pool does other
-/// work of the pool meanwhile.
-fn received<R>(receiver: &Receiver<R>) -> Option<R> {
-    loop {
-        match receiver.try_recv() {
-            Ok(result) => return Some(result),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) if rayon::yield_now() == Some(Yield::Executed) => {}
-            Err(TryRecvError::Empty) => return receiver.recv().ok(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -128,6 +116,8 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
     use std::time::Duration;
+
+    use ctx_testkit::pool::while_busy;
 
     use super::*;
 
@@ -162,11 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_makes_may_take() {
+    fn items_are_made_while_all_threads_that_build_are_busy() {
         let items: Vec<u64> = (0..1000).collect();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
-        let pool = pool.build().unwrap();
-        assert_eq!(pool.install(|| all(&items)), items);
+        let wanted = items.clone();
+        assert_eq!(while_busy(move || all(&items)), Some(wanted));
     }
 
     #[test]

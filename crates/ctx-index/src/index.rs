@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use ctx_model::UnixSeconds;
+use ctx_retrieve::indexing_threads;
 use ctx_source::{Limits, Root, Sources, make_private};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
@@ -257,7 +258,8 @@ impl Index {
         let is_indexed = |path: &&String| known.files.get(*path).is_some_and(FileRow::may_be_found);
         Ok(Pending {
             generated: self.with_folder(self.generated(wanted, &scan))?,
-            changed: work.wanted.par_iter().filter(is_changed).count(),
+            changed: indexing_threads()
+                .install(|| work.wanted.par_iter().filter(is_changed).count()),
             removed: work.removed.iter().filter(is_indexed).count(),
         })
     }

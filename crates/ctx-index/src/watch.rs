@@ -31,17 +31,18 @@ const TICK: Duration = Duration::from_millis(50);
 
 impl Index {
     /// Updates the index, and again whenever files change, until `stop` is set (checked every 50
-    /// ms) or `on_update` breaks. `on_update` is called for the first update and for each that
-    /// changed something, failed, or met other faults than the one before. A failed update, as with
-    /// [`IndexError::Busy`], is tried again after a second, and files that could not be read
-    /// ([`Updated::unread`]) after one, two, four seconds and so on, up to a minute. Changes within
-    /// 100 ms of each other are handled together, for at most 2 s. Only indexed folders are
-    /// watched; ignore files beside them, such as git's `info/exclude`, are looked at each second.
+    /// ms) or `on_update` breaks. `on_update` is called for the first update, for each that changed
+    /// something, failed, or met other faults than the one before, and for the first that succeeds
+    /// after failed ones. A failed update, as with [`IndexError::Busy`], is tried again after a
+    /// second, and files that could not be read ([`Updated::unread`]) after one, two, four seconds
+    /// and so on, up to a minute. Changes within 100 ms of each other are handled together, for at
+    /// most 2 s. Only indexed folders are watched; ignore files beside them, such as git's
+    /// `info/exclude`, are looked at each second.
     ///
     /// # Errors
     /// [`IndexError::Root`] once the root is removed or replaced by another folder;
-    /// [`IndexError::Watch`] if the operating system cannot report changes, or cannot watch that
-    /// many folders; and if the stored settings cannot be read.
+    /// [`IndexError::Watch`] if the operating system cannot report changes, no longer does, or
+    /// cannot watch that many folders; and if the stored settings cannot be read.
     pub fn watch(
         &self,
         stop: &AtomicBool,
@@ -68,7 +69,8 @@ impl Index {
         let mut folders = Folders::new(watcher);
         let mut rules = RuleFiles::default();
         rules.note(&self.root, &BTreeSet::new());
-        let mut is_first = true;
+        // Whether nothing has succeeded since the beginning or the last error.
+        let mut is_awaited = true;
         let (mut again, mut faults) = (None, Vec::new());
         while !stop.load(Ordering::Relaxed) {
             if !self.root.is_there() {
@@ -108,20 +110,21 @@ impl Index {
                 break;
             }
             again = after(&result, again);
-            let is_news = is_first || is_news(&result, &faults);
+            let is_news = is_awaited || is_news(&result, &faults);
+            is_awaited = result.is_err();
             if let Ok(updated) = &result {
                 faults.clone_from(&updated.faults);
             }
             if is_news && on_update(result).is_break() {
                 break;
             }
-            is_first = false;
             let is_over = || stop.load(Ordering::Relaxed) || !self.root.is_there();
             let has_changed = || wanted.ignoring == Ignoring::AsRulesSay && rules.have_changed();
             wait(&events, &is_over, &has_changed, again, &mut |event| {
                 folders.note(&event);
                 self.is_relevant(&event)
-            });
+            })
+            .map_err(refused)?;
         }
         Ok(())
     }
@@ -342,14 +345,14 @@ fn is_gone(error: &notify::Error) -> bool {
 }
 
 /// Waits until files changed, as events or `has_changed` report, and then were quiet, `again` has
-/// passed, or it is time to stop.
+/// passed, or it is time to stop. Fails if no more events can come.
 fn wait(
     events: &Receiver<notify::Result<Event>>,
     is_over: &dyn Fn() -> bool,
     has_changed: &dyn Fn() -> bool,
     again: Option<Duration>,
     note: &mut dyn FnMut(Event) -> bool,
-) {
+) -> notify::Result<()> {
     let began = Instant::now();
     let mut first: Option<Instant> = None;
     let (mut last, mut looked) = (began, began);
@@ -363,7 +366,9 @@ fn wait(
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(notify::Error::generic("changes are no longer reported"));
+            }
         }
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
@@ -376,9 +381,10 @@ fn wait(
         let is_late = first.is_some_and(|it| it.elapsed() >= PATIENCE);
         let is_again = again.is_some_and(|it| began.elapsed() >= it);
         if is_quiet || is_late || is_again {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -431,6 +437,17 @@ mod tests {
         assert_eq!(
             [&updated(&[]), &Err(IndexError::Cancelled)].map(told),
             [false, true]
+        );
+    }
+
+    #[test]
+    fn a_watch_that_gets_no_more_events_fails() {
+        let (send, events) = channel();
+        drop(send);
+        let waited = wait(&events, &|| false, &|| true, None, &mut |_| true);
+        assert_eq!(
+            ctx_model::error_chain(&refused(Path::new("/a"), waited.unwrap_err())),
+            "watch /a: changes are no longer reported"
         );
     }
 

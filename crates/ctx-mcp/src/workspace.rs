@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_assemble::Cancel;
-use ctx_git::{GitChanges, GitError};
+use ctx_git::{GitChanges, GitError, PATIENCE};
 use ctx_index::{Index, IndexError, Progress};
 use ctx_model::{Chunk, Omitted, OmittedReason, Warning, WarningCode, error_chain};
 use ctx_resolve::{Overlaps, Resolved, Resolver};
@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tracing::debug;
 
 use crate::fault::{Fault, FaultKind, echo};
-use crate::roots::Indexing;
+use crate::roots::{self, Indexing};
 use crate::server::Call;
 
 /// An index that was brought up to date so shortly before is not looked at again.
@@ -138,25 +138,23 @@ impl Folder {
             self.indexing.clone(),
             Arc::clone(&self.resolver),
         );
-        let (found, report) = (search.take(), Arc::clone(&call.report));
+        let (found, report) = (search.clone(), Arc::clone(&call.report));
         let cancel = call.cancel.clone();
         let work = move || -> Result<_, Fault> {
             let options = (indexing.settings)(root.path()).map_err(Fault::Settings)?;
             // Other settings are rare, so that the index may be opened anew for them.
-            let found = match found.filter(|it| it.options == options) {
+            let mut found = match found.filter(|it| it.options == options) {
                 Some(found) => found,
                 None => open(root, &indexing, options, &resolver)?,
             };
-            let looked = up_to_date(&found, &report, &cancel);
+            let looked = up_to_date(&mut found, PATIENCE, &report, &cancel);
             Ok((found, looked))
         };
-        let (mut found, looked) = turn.blocking(work).await??;
-        if let Ok(looked) = &looked {
-            found.looked = looked.at;
-        }
+        // If it fails, what was opened before stays.
+        let (found, looked) = turn.blocking(work).await??;
         let (index, service) = (Arc::clone(&found.index), Arc::clone(&found.service));
         *search = Some(found);
-        let Look { note, indexed, .. } = looked?;
+        let Look { note, indexed } = looked?;
         Ok(Ready {
             index,
             service,
@@ -206,15 +204,19 @@ fn open(
 
 /// The result of looking for changes.
 struct Look {
-    /// When the index was up to date, if it is.
-    at: Option<Instant>,
-    /// A note for the reply if it is not up to date.
+    /// A note for the reply if it or the history is not up to date.
     note: Option<&'static str>,
     /// Whether there were any.
     indexed: bool,
 }
 
-fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look, Fault> {
+/// Updates the index, and then for at most `patience` the history.
+fn up_to_date(
+    search: &mut Search,
+    patience: Duration,
+    report: &Report,
+    cancel: &Cancel,
+) -> Result<Look, Fault> {
     // Files are looked at first, and what changes from then on may be missed, however long the rest
     // takes.
     let began = Instant::now();
@@ -229,22 +231,28 @@ fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look,
         report(progress);
         goes_on()
     });
+    // However the history fares, the files were looked at.
+    search.looked = updated.is_ok().then_some(began);
+    let mut note = None;
     if let (Ok(_), Some(changes)) = (&updated, &search.changes) {
-        match changes.update(&mut |_| goes_on()) {
+        match changes.update_within(patience, &mut |_| goes_on()) {
             Ok(_) => {}
             Err(GitError::Cancelled) => return Err(Fault::Cancelled),
+            Err(GitError::Late) => {
+                note = Some(
+                    "The git history is not all read yet: what only its messages say may be missing.",
+                );
+            }
             Err(error) => debug!(%error, "git history is not used"),
         }
     }
     let stale = |note| Look {
-        at: None,
         note: Some(note),
         indexed: false,
     };
     match updated {
         Ok(updated) => Ok(Look {
-            at: Some(began),
-            note: None,
+            note,
             indexed: updated.changed + updated.removed > 0,
         }),
         Err(IndexError::Busy { .. }) if has_files(&search.index) => Ok(stale(
@@ -266,6 +274,8 @@ fn has_files(index: &Index) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     folders: Vec<(String, Arc<Folder>)>,
+    /// How many more roots the client declared than are considered.
+    left_out: usize,
 }
 
 impl Workspace {
@@ -286,7 +296,26 @@ impl Workspace {
         let free: Vec<String> = names.iter().map(free).collect();
         Workspace {
             folders: free.into_iter().zip(folders).collect(),
+            left_out: 0,
         }
+    }
+
+    /// Sets how many more roots the client declared.
+    pub(crate) fn with_left_out(self, left_out: usize) -> Self {
+        Workspace { left_out, ..self }
+    }
+
+    /// Tells that roots were left out, if some were.
+    pub(crate) fn note(&self) -> Option<String> {
+        let more = match self.left_out {
+            0 => return None,
+            1 => "1 more is".to_owned(),
+            count => format!("{count} more are"),
+        };
+        Some(format!(
+            "Only the first {} roots of the client are read, and {more} not.",
+            roots::MOST
+        ))
     }
 
     /// The paths of the folders, in order: clients that read the same ones may see the same.
@@ -418,6 +447,7 @@ mod tests {
 
     use ctx_assemble::Control;
     use ctx_model::BuildOptions;
+    use ctx_source::Lock;
     use ctx_testkit::git::Repository;
     use tokio_util::sync::CancellationToken;
 
@@ -558,6 +588,28 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_history_that_another_process_reads_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let mut repository = Repository::init(root.path());
+        let mut commit = |text: &str| repository.commit("Mend it", &[("a.rs", Some(text))]);
+        commit("fn a() {}");
+        let server = Server::new(Options::new(root.path())).unwrap();
+        let call = Call::of(&server, CancellationToken::new());
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        lately(folder, &call).await.unwrap();
+        commit("fn b() {}");
+        let lock = root.path().join(".ctx/changes.lock");
+        let mut lock = fs::File::options().write(true).open(lock).unwrap();
+        assert!(matches!(ctx_source::lock(&mut lock), Ok(Lock::Ours)));
+        let came = Instant::now();
+        let mut found = found(folder);
+        let updated = up_to_date(&mut found, Duration::ZERO, &call.report, &Cancel::new());
+        let note = updated.unwrap().note.unwrap();
+        assert!(note.starts_with("The git history"), "{note}");
+        assert!(found.is_fresh(came, Since::Came));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn settings_are_read_before_each_update() {
         let root = tempfile::tempdir().unwrap();
         for name in ["a.rs", "a.pb.go"] {
@@ -580,7 +632,12 @@ mod tests {
             assert_eq!(ready.unwrap().index.status().unwrap().files, files);
         }
         *given.lock().unwrap() = None;
+        let before = found(folder).index;
         let refused = folder.ready(&call, Instant::now(), Since::Came).await;
+        assert!(
+            Arc::ptr_eq(&before, &found(folder).index),
+            "what was opened stays"
+        );
         let said = refused.unwrap_err().to_string();
         assert_eq!(
             said,

@@ -12,6 +12,7 @@ mod lexemes;
 mod limits;
 mod lookup;
 mod migrate;
+mod notes;
 mod opening;
 mod plan;
 mod pooled;

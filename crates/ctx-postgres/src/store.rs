@@ -16,6 +16,7 @@ use crate::documents::SharedCache;
 use crate::error::said;
 use crate::indexed::Indexed;
 use crate::lent::Lent;
+use crate::notes::Notes;
 use crate::opening::Opening;
 use crate::transaction::Waiting;
 use crate::{Limits, StoreError, migrate, pooled, tls};
@@ -35,6 +36,7 @@ pub struct Store {
     tls: Option<MakeRustlsConnect>,
     limits: Arc<Limits>,
     kept: Arc<SharedCache>,
+    notes: Arc<Notes>,
 }
 
 impl std::fmt::Debug for Store {
@@ -128,6 +130,7 @@ impl Store {
             pool,
             tls,
             kept: Arc::new(SharedCache::new(limits.kept_bytes)),
+            notes: Arc::new(Notes::new(limits.connections)),
             limits: Arc::new(limits),
         };
         let client = store.client().await?;
@@ -334,6 +337,10 @@ impl OwnedStore {
 
     pub(crate) fn kept(&self) -> &SharedCache {
         &self.store.kept
+    }
+
+    pub(crate) fn notes(&self) -> &Notes {
+        &self.store.notes
     }
 
     pub(crate) fn limits(&self) -> &Limits {

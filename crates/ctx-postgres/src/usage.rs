@@ -8,6 +8,7 @@ use ctx_retrieve::{Feedback, Generation, MOST_USES, PortResult, Usage, VOTE_MEMO
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tracing::debug;
 
 use crate::StoreError;
 use crate::opening::{Progress, progress};
@@ -45,6 +46,19 @@ const FORGET: &str = "
     DELETE FROM ctx.feedback WHERE owner = $1 AND context IN (
         SELECT context FROM ctx.feedback WHERE owner = $1 AND given_at < $2 ORDER BY given_at LIMIT $3
     )";
+/// Rows that others have locked stay as they are. A time that has not come yet is of a process whose
+/// clock was ahead.
+const SHOWN: &str = "
+    WITH known AS MATERIALIZED (
+        SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2)
+    ), free AS MATERIALIZED (
+        SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) ORDER BY path FOR UPDATE SKIP LOCKED
+    )
+    INSERT INTO ctx.usage AS u (owner, path, shown_at)
+    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path
+    WHERE path IN (SELECT path FROM free) OR path NOT IN (SELECT path FROM known) ORDER BY path
+    ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
+    WHERE u.shown_at < excluded.shown_at OR u.shown_at > extract(epoch FROM now())";
 /// The combined effect of consecutive votes on the usage count of a file: a step, followed by
 /// bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,20 +227,18 @@ impl Usage for OwnedStore {
         Ok(known.collect())
     }
 
+    /// Recorded if that delays nobody: not for files that others are writing, and not at all while
+    /// too many such records wait for a connection.
     async fn shown(&self, paths: &[String], now: UnixSeconds) -> PortResult<()> {
-        // A time that has not come yet is of a process whose clock was ahead.
-        let sql = "INSERT INTO ctx.usage AS u (owner, path, shown_at)
-                   SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
-                   ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
-                   WHERE u.shown_at < excluded.shown_at OR u.shown_at > extract(epoch FROM now())";
-        let paths = in_order(paths);
-        self.write_in(
-            "note what was shown",
-            Mode::Notes,
-            sql,
-            &[&paths, &now.get()],
-        )
-        .await?;
+        let (paths, now) = (in_order(paths), now.get());
+        let values: [&(dyn ToSql + Sync); 2] = [&paths, &now];
+        // On the heap, since the future is large.
+        let note = Box::pin(self.write_in("note what was shown", Mode::Notes, SHOWN, &values));
+        if let Some(noted) = self.notes().in_turn(note).await {
+            noted?;
+        } else {
+            debug!("what was shown is not noted: too many notes wait");
+        }
         Ok(())
     }
 

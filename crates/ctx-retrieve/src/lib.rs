@@ -9,6 +9,7 @@ mod ports;
 mod retrieve;
 mod scope;
 mod strategies;
+mod threads;
 
 /// The attribute that implementations of the ports need.
 pub use async_trait::async_trait;
@@ -24,3 +25,4 @@ pub use ports::{
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};
 pub use scope::{ScopeGuard, TaskFailed, TaskScope, is_awaited};
+pub use threads::indexing_threads;

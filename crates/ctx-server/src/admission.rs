@@ -30,6 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use tokio::time::{self, sleep_until};
 
 use crate::Owner;
 use crate::bodies::Room;
@@ -82,7 +83,7 @@ struct State {
     /// The time that the owner had used that got the latest turn.
     clock: u64,
     /// Who was here last, and who of the others was.
-    latest: [Option<(Owner, Instant)>; 2],
+    latest: [Option<(Owner, time::Instant)>; 2],
     /// The number of the next request that waits.
     next: u64,
 }
@@ -265,7 +266,7 @@ impl State {
 
     /// Notes that `owner` is about.
     fn see(&mut self, owner: &Owner) {
-        let now = Instant::now();
+        let now = time::Instant::now();
         let [last, other] = &mut self.latest;
         match last {
             Some((it, at)) if it == owner => *at = now,
@@ -278,6 +279,15 @@ impl State {
         let mut others = self.owners.keys().filter(|it| *it != owner);
         let mut latest = self.latest.iter().flatten();
         others.next().is_some() || latest.any(|(it, at)| it != owner && at.elapsed() < ABOUT)
+    }
+
+    /// When it may be that an owner is no longer about, which nobody else notices.
+    fn look_again(&self) -> time::Instant {
+        let now = time::Instant::now();
+        let latest = self.latest.iter().flatten().map(|(_, at)| *at + ABOUT);
+        let next = latest.filter(|it| *it > now).min();
+        // Whoever comes from now on is about for so long.
+        next.unwrap_or(now + ABOUT)
     }
 
     /// Gives turns to those that wait, as long as fewer than `workers` run.
@@ -473,14 +483,23 @@ impl Slot {
         state.give_turns(self.admission.workers);
     }
 
-    /// Waits for a turn, once the request has everything else that it needs. How long the turn is
+    /// Waits for a turn, once the request has everything else that it needs; if the last free turn
+    /// is kept for others, until they are no longer about. How long the turn is
     /// held counts in the estimate of how long others wait.
     pub(crate) async fn turn(mut self) -> Turn {
         if self.place.is_none() {
             self.ready();
         }
+        let admission = &self.admission;
         let charged = match &mut self.place {
-            Some(place) => (&mut place.turn).await.expect("it is waited for"),
+            Some(place) => loop {
+                let again = admission.state().look_again();
+                tokio::select! {
+                    biased;
+                    charged = &mut place.turn => break charged.expect("it is waited for"),
+                    () = sleep_until(again) => admission.state().give_turns(admission.workers),
+                }
+            },
             None => 0,
         };
         Turn {

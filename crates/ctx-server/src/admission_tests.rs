@@ -174,6 +174,24 @@ async fn while_others_are_about_no_owner_has_all_turns() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_turn_kept_for_others_is_given_once_they_are_no_longer_about() {
+    let admission = Arc::new(Admission::new((2, 1), 16, 100, PATIENCE));
+    let [ada, bob] = ["ada", "bob"].map(owner);
+    let turn = |owner: &Owner| Box::pin(admission.enter(owner, Reads).unwrap().turn());
+    let _first = now(turn(&ada)).unwrap();
+    let mut second = turn(&ada);
+    let began = time::Instant::now();
+    for _ in 0..2 {
+        drop(turn(&bob).await);
+        let waits = time::timeout(ABOUT * 3 / 4, &mut second).await;
+        assert!(waits.is_err(), "he was here a moment ago");
+    }
+    let second = time::timeout(ABOUT, second).await;
+    assert!(second.is_ok());
+    assert_eq!(began.elapsed().as_secs(), (ABOUT * 7 / 4).as_secs());
+}
+
 #[test]
 fn who_asks_for_little_is_admitted_however_long_the_work_of_others_takes() {
     let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));

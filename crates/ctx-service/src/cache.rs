@@ -1,5 +1,6 @@
 //! A cache of recent answers.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,6 +107,7 @@ pub struct Cache<V> {
     clock: Arc<dyn Clock>,
     ttl: Duration,
     counts: Arc<Counts>,
+    calls: Mutex<Calls<V>>,
     /// Removes what has expired, as long as there is anything.
     sweeper: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
@@ -118,10 +120,30 @@ struct Entry<V> {
     /// None once it was removed: moka may hold the entry for longer.
     value: Mutex<Option<Arc<V>>>,
     weight: u32,
-    /// Whether later calls get it, too.
-    is_kept: bool,
     /// In milliseconds of the cache's clock.
     used_at: AtomicU64,
+}
+
+/// The calls that make or await an answer, by their key.
+type Calls<V> = BTreeMap<Key, Together<V>>;
+
+/// Calls with one key at the same time, and the answer that they share without it being kept.
+struct Together<V> {
+    count: usize,
+    answer: Option<Arc<Entry<V>>>,
+}
+
+/// One of these calls.
+struct Call<'c, V> {
+    calls: &'c Mutex<Calls<V>>,
+    key: Key,
+}
+
+/// Why nothing was inserted. moka tells all calls that waited for it.
+enum NotKept<E> {
+    /// The answer is that of [`Together`]: moka would hold it for longer than the calls need it.
+    Answer,
+    Failure(Arc<E>),
 }
 
 #[derive(Default)]
@@ -199,14 +221,17 @@ impl<V: Send + Sync + 'static> Cache<V> {
         ttl: Duration,
         bytes_of: impl Fn(&V) -> usize + Send + Sync + 'static,
     ) -> Self {
-        // Each weighs as if it had at least its share of the bytes, so there are never more than
-        // `most`.
-        let share = bytes / most.max(1);
+        // A weight is a `u32`: of many bytes it counts so many together, with which the heaviest is
+        // above the capacity.
+        let unit = bytes / u64::from(u32::MAX) + 1;
+        let capacity = if most == 0 { 0 } else { bytes / unit };
+        // Each weighs at least so much that one more than `most` of them is above it, too.
+        let least = capacity / most.saturating_add(1) + 1;
         let weigh = move |value: &V| {
-            let weight = (bytes_of(value) as u64).max(share);
+            let weight = (bytes_of(value) as u64).div_ceil(unit).max(least);
             u32::try_from(weight).unwrap_or(u32::MAX)
         };
-        Cache::with(bytes, weigh, ttl)
+        Cache::with(capacity, weigh, ttl)
     }
 
     fn with(
@@ -234,6 +259,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             clock: Arc::new(move || start.elapsed()),
             ttl,
             counts,
+            calls: Mutex::default(),
             sweeper: Arc::default(),
         }
     }
@@ -258,7 +284,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             add(&self.counts.refused);
             return None;
         }
-        let value = entry.value().filter(|_| entry.is_kept)?;
+        let value = entry.value()?;
         if entry.is_expired(self.now(), self.ttl) || !is_current(Arc::clone(&value)).await? {
             self.forget(key).await;
             return None;
@@ -306,29 +332,37 @@ impl<V: Send + Sync + 'static> Cache<V> {
         M: Future<Output = Result<V, E>> + Send,
         E: Send + Sync + 'static,
     {
+        let call = Call::begin(&self.calls, key);
         let mut make = Some(make);
         let mut fresh = None;
         // On the heap, since the future is large and would be moved often.
-        let entry = Box::pin(async {
-            let value = make.take().expect("an answer is made once")().await?;
-            let value = Arc::new(value);
+        let making = Box::pin(async {
+            let answer = make.take().expect("an answer is made once")().await;
+            let value = Arc::new(answer.map_err(|it| NotKept::Failure(Arc::new(it)))?);
             fresh = Some(Arc::clone(&value));
-            Ok(Arc::new(Entry {
-                weight: (self.weigh)(&value),
-                is_kept: kept(&value),
+            let weight = (self.weigh)(&value);
+            let is_kept = kept(&value) && self.has_room_for(weight);
+            let entry = Arc::new(Entry {
+                weight,
                 value: Mutex::new(Some(value)),
                 owner: owner.clone(),
                 used_at: AtomicU64::new(self.now()),
-            }))
-        });
-        let entry = self.kept.entry(key).or_try_insert_with(entry).await?;
-        let is_fresh = entry.is_fresh();
-        let entry = entry.into_value();
-        let value = fresh.or_else(|| entry.value());
-        if is_fresh {
-            if !entry.is_kept {
-                self.forget(&key).await;
+            });
+            if is_kept {
+                return Ok(entry);
             }
+            call.share(entry);
+            Err(NotKept::Answer)
+        });
+        let found = self.kept.entry(key).or_try_insert_with(making).await;
+        let entry = match found.as_ref().map_err(|it| &**it) {
+            Ok(entry) => Arc::clone(entry.value()),
+            Err(NotKept::Answer) => call.shared(),
+            Err(NotKept::Failure(error)) => return Err(Arc::clone(error)),
+        };
+        let is_fresh = fresh.is_some();
+        let value = fresh.or_else(|| entry.value());
+        if is_fresh && found.is_ok() {
             // Otherwise what has no room would be kept until more answers have come.
             self.settle().await;
             self.sweep_from_now_on();
@@ -347,6 +381,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
         };
         add(count);
         Ok((value, served))
+    }
+
+    /// Whether an answer of this weight could be kept at all.
+    fn has_room_for(&self, weight: u32) -> bool {
+        let capacity = self.kept.policy().max_capacity();
+        capacity.is_none_or(|it| u64::from(weight) <= it)
     }
 
     /// Removes the answer for `key`.
@@ -410,6 +450,45 @@ async fn sweep<V: Send + Sync + 'static>(kept: &Kept<V>, clock: &dyn Clock, ttl:
         kept.invalidate(&key).await;
     }
     kept.run_pending_tasks().await;
+}
+
+impl<'c, V> Call<'c, V> {
+    fn begin(calls: &'c Mutex<Calls<V>>, key: Key) -> Self {
+        let none = || Together {
+            count: 0,
+            answer: None,
+        };
+        lock(calls).entry(key).or_insert_with(none).count += 1;
+        Call { calls, key }
+    }
+
+    /// Gives `entry` to the calls that await it.
+    fn share(&self, entry: Arc<Entry<V>>) {
+        if let Some(together) = lock(self.calls).get_mut(&self.key) {
+            together.answer = Some(entry);
+        }
+    }
+
+    /// The answer that this call shares.
+    fn shared(&self) -> Arc<Entry<V>> {
+        let calls = lock(self.calls);
+        let answer = calls.get(&self.key).and_then(|it| it.answer.as_ref());
+        Arc::clone(answer.expect("the call that made it had not ended when this one began"))
+    }
+}
+
+impl<V> Drop for Call<'_, V> {
+    fn drop(&mut self) {
+        let mut calls = lock(self.calls);
+        let Some(together) = calls.get_mut(&self.key) else {
+            return;
+        };
+        together.count -= 1;
+        let ended = (together.count == 0).then(|| calls.remove(&self.key));
+        // The answer may be large, and is freed without the lock.
+        drop(calls);
+        drop(ended);
+    }
 }
 
 impl<V> Entry<V> {

@@ -10,6 +10,8 @@ pub mod generate;
 pub mod git;
 pub mod hostile;
 pub mod laws;
+#[cfg(feature = "pool")]
+pub mod pool;
 #[cfg(all(unix, feature = "postgres"))]
 pub mod postgres;
 pub mod shared;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::query::{Asked, BUDGET, paths, setting};
 use crate::run::{self, Folder, Ran};
@@ -683,6 +684,53 @@ fn a_watch_outlives_an_index_that_is_made_anew_or_removed() {
     assert!(told.starts_with("5 files (5 new or changed"), "{told}");
     interrupt(&watch);
     assert!(watch.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_outlives_an_error_and_reports_it_once() {
+    let asked = Asked::small();
+    let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut said = BufReader::new(watch.stderr.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("3 files"));
+    asked.root.write("late.rs", BUDGET);
+    assert!(next().starts_with("4 files"));
+    let folder = asked.folder();
+    let mut warnings = Vec::new();
+    for files in [6, 7] {
+        fs::remove_dir_all(&folder).unwrap();
+        fs::write(&folder, "in the way").unwrap();
+        asked.root.write(format!("late_{files}.rs"), BUDGET);
+        let warning = said.find(|it| it.as_ref().unwrap().starts_with("warning: "));
+        warnings.extend(warning);
+        // Each of these changes is a reason to try again, which fails again.
+        for again in 0..3 {
+            asked.root.write("again.rs", format!("// {again}\n"));
+            thread::sleep(Duration::from_millis(300));
+        }
+        fs::remove_file(&folder).unwrap();
+        let told = next();
+        let all = format!("{files} files ({files} new or changed");
+        assert!(told.starts_with(&all), "{told}");
+    }
+    interrupt(&watch);
+    assert!(watch.wait().unwrap().success());
+    warnings.extend(said.filter(|it| it.as_ref().unwrap().starts_with("warning: ")));
+    let warnings: Vec<String> = warnings.into_iter().map(Result::unwrap).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    for warning in warnings {
+        let why = format!(
+            "warning: failed to use the index folder {}",
+            folder.display()
+        );
+        assert!(warning.starts_with(&why), "{warning}");
+        assert!(
+            warning.ends_with("; the update will be tried again"),
+            "{warning}"
+        );
+    }
 }
 
 #[test]

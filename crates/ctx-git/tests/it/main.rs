@@ -5,12 +5,14 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use ctx_git::{GitChanges, GitError, Progress, Updated};
 use ctx_rank::Query;
 use ctx_retrieve::{Changes as _, PortError, PortResult, Touched};
 use ctx_testkit::git::Repository;
 use ctx_testkit::laws;
+use ctx_testkit::pool::while_busy;
 use tempfile::TempDir;
 
 const POOL: &str =
@@ -376,7 +378,7 @@ fn updates_at_once_read_each_change_once() {
                     waited.fetch_or(it.is_waiting, Ordering::Relaxed);
                     if it.done < 20 && !it.is_waiting {
                         // Long enough for all to have begun.
-                        std::thread::sleep(std::time::Duration::from_millis(2));
+                        std::thread::sleep(Duration::from_millis(2));
                     }
                     ControlFlow::Continue(())
                 });
@@ -412,6 +414,37 @@ fn who_ends_to_wait_for_another_has_what_that_one_read() {
     assert_eq!(known, 256);
     assert_eq!(update(&other).read, 0);
     assert_eq!(other.count(), 300);
+}
+
+#[test]
+fn who_has_no_time_waits_for_no_other_and_has_what_was_read_so_far() {
+    let mut bench = Bench::new();
+    bench.leak(300);
+    let (one, other) = (bench.open(), bench.open());
+    let mut told = None;
+    one.update(&mut |it| {
+        if it.done > 280 && told.is_none() {
+            let ended = other.update_within(Duration::ZERO, &mut |_| ControlFlow::Continue(()));
+            told = Some((ended, other.count()));
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let (ended, known) = told.unwrap();
+    assert!(matches!(ended, Err(GitError::Late)), "{ended:?}");
+    assert_eq!(known, 256);
+    assert!(!asked(&other, "leak").is_empty());
+    bench.leak(1);
+    let cancelled = other.update_within(Duration::MAX, &mut |_| ControlFlow::Break(()));
+    assert!(matches!(cancelled, Err(GitError::Cancelled)));
+}
+
+#[test]
+fn changes_are_read_while_all_threads_that_build_are_busy() {
+    let mut bench = Bench::new();
+    bench.leak(20);
+    let changes = bench.open();
+    assert_eq!(while_busy(move || update(&changes).read), Some(20));
 }
 
 #[test]
@@ -490,7 +523,7 @@ fn ends(root: &Path, file: &Path) -> Result<Option<Updated>, GitError> {
         });
         told.send(updated)
     });
-    let most = std::time::Duration::from_secs(20);
+    let most = Duration::from_secs(20);
     heard.recv_timeout(most).expect("it ends")
 }
 

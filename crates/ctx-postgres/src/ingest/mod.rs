@@ -1,6 +1,6 @@
 //! Storing files: which may be stored, and in which transactions.
 //!
-//! [`rows`] cuts the files of a batch into rows, on all cores; [`write`](mod@write) stores a batch
+//! [`rows`] cuts the files of a batch into rows, in parallel; [`write`](mod@write) stores a batch
 //! by COPY.
 
 mod rows;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ctx_model::{LineSpan, PartKind};
 use ctx_rank::Analyzer;
+use ctx_retrieve::indexing_threads;
 use ctx_syntax::{Language, Limits, Outline, Piece, language_name, lines, pieces, without_encoded};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -58,7 +59,7 @@ pub(super) struct PartRow {
 }
 
 impl Batch {
-    /// Cuts `files`, each with its hash, into rows, on all cores.
+    /// Cuts `files`, each with its hash, into rows, on the [`indexing_threads`].
     pub(super) fn of(files: Vec<(FileText, [u8; 32])>, known: &Known) -> Self {
         let mut batch = Batch::default();
         let mut changed = Vec::new();
@@ -69,12 +70,12 @@ impl Batch {
                 changed.push((file, hash));
             }
         }
-        let rows: Vec<(FileRow, Vec<PartRow>)> = changed
+        let rows = changed
             .into_par_iter()
             .map_init(Analyzer::default, |analyzer, (file, hash)| {
                 rows(analyzer, file, hash)
-            })
-            .collect();
+            });
+        let rows: Vec<(FileRow, Vec<PartRow>)> = indexing_threads().install(|| rows.collect());
         for (file, parts) in rows {
             for term in file.terms.terms() {
                 batch.terms.entry(term.to_owned()).or_default().1 += 1;

@@ -91,12 +91,18 @@ impl Writing<'_> {
         self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
         let removes = batch.files.is_empty();
+        if !removes || !gone.is_empty() {
+            self.replace(batch, &gone).await?;
+        }
         if removes {
+            // The last statement, since whoever uses these files would wait for the others.
             self.run(NOT_USED, &[&batch.paths]).await?;
         }
-        if removes && gone.is_empty() {
-            return Ok(gone);
-        }
+        Ok(gone)
+    }
+
+    /// Stores `batch` in the place of the files that are `gone`.
+    async fn replace(&self, batch: &Batch, gone: &[Gone]) -> Done<()> {
         self.copy_files(&batch.files).await?;
         self.copy_parts(&batch.parts).await?;
         self.copy_terms(&batch.terms).await?;
@@ -108,8 +114,7 @@ impl Writing<'_> {
         }
         self.run(COUNT, &[]).await?;
         let settled = self.transaction.batch_execute("SELECT ctx.settle()");
-        self.waiting.of(settled).await?;
-        Ok(gone)
+        self.waiting.of(settled).await
     }
 
     /// Runs a statement whose first parameter is the owner.

@@ -4,9 +4,20 @@ use ctx_model::UnixSeconds;
 use ctx_postgres::{FileText, StoreError};
 use ctx_retrieve::{Field, FileSearch as _, TaskFailed, TextQuery};
 use ctx_syntax::{Language, Outline};
+use ctx_testkit::pool::while_busy;
+use tokio::runtime::Handle;
 
 use crate::server::raw;
 use crate::{fresh, texts};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_stored_while_all_threads_that_build_are_busy() {
+    let fresh = fresh!();
+    let (store, runtime) = (fresh.owner("alice"), Handle::current());
+    let ingest = move || runtime.block_on(store.ingest(texts([("a.rs", "fn a() {}\n")])));
+    let ingested = tokio::task::spawn_blocking(|| while_busy(ingest)).await;
+    assert_eq!(ingested.unwrap().unwrap().unwrap().stored, 1);
+}
 
 #[tokio::test]
 async fn a_file_that_is_stored_again_is_stored_once() {

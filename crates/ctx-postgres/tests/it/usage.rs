@@ -1,6 +1,8 @@
 //! Records of files shown and useful, with concurrent writers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_model::UnixSeconds;
 use ctx_postgres::{Limits, Store};
@@ -8,6 +10,7 @@ use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, MOST_USES, Message, Threads as _, Usage as _,
     Usefulness, Vote,
 };
+use tokio_postgres::Client;
 
 use crate::server::{AS_OF_18, patient, raw};
 use crate::{fresh, texts};
@@ -215,28 +218,41 @@ async fn a_transaction_that_gives_way_is_tried_again() {
     // Only new connections heed what is set for a database.
     let store = Store::connect(&fresh.url, patient()).await.unwrap();
     let store = store.owner("alice").unwrap();
-    let both = paths(&["a.rs", "b.rs"]);
-    store.shown(&both, UnixSeconds::new(1)).await.unwrap();
+    let votes = |round: u32| {
+        ["a.rs", "b.rs"].map(|path| {
+            let key = format!("{path} {round}");
+            Vote::new(key, path, Usefulness::Useful, UnixSeconds::new(1))
+        })
+    };
+    store.votes(&votes(1)).await.unwrap();
     let transaction = other.transaction().await.unwrap();
     let lock = "SELECT uses FROM ctx.usage WHERE path = $1 FOR UPDATE";
     transaction.query_one(lock, &[&"b.rs"]).await.unwrap();
-    let task = tokio::spawn(async move {
-        store
-            .shown(&both, UnixSeconds::new(2))
-            .await
-            .map(|()| store)
-    });
-    let watch = raw(&fresh.url).await;
-    let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity
-                 WHERE datname = current_database() AND wait_event_type = 'Lock')";
-    while !watch.query_one(waits, &[]).await.unwrap().get::<_, bool>(0) {
-        tokio::task::yield_now().await;
-    }
+    let again = votes(2);
+    let task = tokio::spawn(async move { store.votes(&again).await.map(|_| store) });
+    wait_for_waiting(&raw(&fresh.url).await, 1).await;
     // The store holds a.rs and waits for b.rs: one of the two must go.
     transaction.query_one(lock, &[&"a.rs"]).await.unwrap();
     transaction.commit().await.unwrap();
     let store = task.await.unwrap().unwrap();
-    assert_eq!(store.recent(1).await.unwrap()[0].1, UnixSeconds::new(2));
+    let counts = store.counts(&paths(&["a.rs", "b.rs"])).await.unwrap();
+    assert_eq!(counts.into_values().collect::<Vec<_>>(), [2, 2]);
+}
+
+/// Until so many statements of the database wait for a lock.
+async fn wait_for_waiting(watch: &Client, most: i64) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let count = async || {
+        watch
+            .query_one(waiting, &[])
+            .await
+            .unwrap()
+            .get::<_, i64>(0)
+    };
+    while count().await < most {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// The rows of use there are: path, uses, and when it was shown.
@@ -275,4 +291,77 @@ async fn of_a_file_that_is_removed_no_row_is_left_that_says_nothing() {
     assert_eq!(rows(&fresh.url).await.len(), 4);
     fresh.store.migrate().await.unwrap();
     assert_eq!(rows(&fresh.url).await, expected);
+}
+
+#[tokio::test]
+async fn what_is_shown_is_noted_while_files_are_removed() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let both = paths(&["a.rs", "b.rs"]);
+    let files = both.iter().map(|it| (it.as_str(), "fn a() {}\n"));
+    store.ingest(texts(files)).await.unwrap();
+    store.shown(&both, UnixSeconds::new(1)).await.unwrap();
+    // The removal has to count terms, and waits for them.
+    let mut other = raw(&fresh.url).await;
+    let transaction = other.transaction().await.unwrap();
+    let lock = "SELECT FROM ctx.terms FOR UPDATE";
+    transaction.execute(lock, &[]).await.unwrap();
+    let removal = {
+        let store = fresh.owner("alice");
+        tokio::spawn(async move { store.remove(&paths(&["a.rs"])).await.unwrap() })
+    };
+    wait_for_waiting(&raw(&fresh.url).await, 1).await;
+    store.shown(&both, UnixSeconds::new(2)).await.unwrap();
+    let row = |path: &str| (path.to_owned(), 0, 2);
+    assert_eq!(rows(&fresh.url).await, [row("a.rs"), row("b.rs")]);
+    transaction.rollback().await.unwrap();
+    assert_eq!(removal.await.unwrap().len(), 1);
+    assert_eq!(rows(&fresh.url).await, [row("b.rs")]);
+}
+
+#[tokio::test]
+async fn what_is_shown_is_not_noted_for_files_that_others_write() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let two = paths(&["a.rs", "b.rs"]);
+    store.shown(&two, UnixSeconds::new(1)).await.unwrap();
+    let mut other = raw(&fresh.url).await;
+    let transaction = other.transaction().await.unwrap();
+    let lock = "SELECT FROM ctx.usage WHERE path = 'a.rs' FOR UPDATE";
+    transaction.execute(lock, &[]).await.unwrap();
+    let three = paths(&["c.rs", "b.rs", "a.rs"]);
+    store.shown(&three, UnixSeconds::new(2)).await.unwrap();
+    let expected = [("a.rs", 1), ("b.rs", 2), ("c.rs", 2)];
+    let expected = expected.map(|(path, at)| (path.to_owned(), 0, at));
+    assert_eq!(rows(&fresh.url).await, expected);
+}
+
+#[tokio::test]
+async fn notes_that_wait_keep_nobody_from_the_database() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let mut other = raw(&fresh.url).await;
+    let transaction = other.transaction().await.unwrap();
+    let lock = "LOCK TABLE ctx.usage IN ACCESS EXCLUSIVE MODE";
+    transaction.batch_execute(lock).await.unwrap();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let notes: Vec<_> = (0..100)
+        .map(|number| {
+            let (store, ended) = (store.clone(), Arc::clone(&ended));
+            tokio::spawn(async move {
+                let path = format!("{number}.rs");
+                store.shown(&[path], UnixSeconds::new(1)).await.unwrap();
+                ended.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    // Two of the eight connections are used, and 64 notes wait for them.
+    wait_for_waiting(&raw(&fresh.url).await, 2).await;
+    assert_eq!(store.messages("t", 9).await.unwrap(), []);
+    assert_eq!(ended.load(Ordering::Relaxed), 100 - 2 - 64);
+    transaction.rollback().await.unwrap();
+    for note in notes {
+        note.await.unwrap();
+    }
+    assert_eq!(rows(&fresh.url).await.len(), 2 + 64);
 }

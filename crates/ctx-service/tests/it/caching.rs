@@ -1,6 +1,8 @@
 //! What is cached, for how long, and for which owner.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -294,6 +296,65 @@ async fn answers_are_kept_by_their_bytes_and_by_their_number() {
     }
 }
 
+/// Which answers of these numbers of bytes are kept, of at most `most` of `bytes` bytes together.
+async fn kept_within(most: u64, bytes: u64, sizes: &[u64]) -> Vec<u64> {
+    let bytes_of = |it: &u64| usize::try_from(*it).unwrap();
+    let cache = Cache::weighed(most, bytes, Duration::from_secs(30), bytes_of);
+    let (key, owner) = (
+        |number: usize| Key::of(&[&number.to_le_bytes()]),
+        OwnerId::new("o"),
+    );
+    for (number, &size) in sizes.iter().enumerate() {
+        let made = cache.make(key(number), &owner, || async { Ok::<_, ()>(size) });
+        made.await.unwrap();
+    }
+    let mut kept = Vec::new();
+    for number in 0..sizes.len() {
+        let key = key(number);
+        let found = cache.get(&key, &owner, |_| async { Some(true) });
+        kept.extend(found.await.as_deref());
+    }
+    kept
+}
+
+#[tokio::test]
+async fn no_more_answers_are_kept_than_was_said_whatever_the_bytes() {
+    for (most, bytes, wanted) in [
+        (3, 100, 3),
+        (9, 100, 9),
+        (7, 7, 7),
+        (1, u64::MAX, 1),
+        (1, 1, 1),
+        // Of so few bytes, no whole number is a fifth and not a quarter.
+        (4, 10, 3),
+    ] {
+        for size in [0, 1] {
+            let kept = kept_within(most, bytes, &[size; 20]).await.len();
+            assert_eq!(kept, wanted, "{most} of {bytes} bytes");
+        }
+    }
+    assert_eq!(kept_within(u64::MAX, 10, &[1; 20]).await.len(), 10);
+    for (most, bytes) in [(0, 100), (0, 0), (0, u64::MAX)] {
+        assert_eq!(kept_within(most, bytes, &[0, 1, 0]).await, [0_u64; 0]);
+    }
+    assert_eq!(kept_within(9, 0, &[0, 1]).await, [0_u64; 0]);
+}
+
+#[tokio::test]
+async fn bytes_count_beyond_four_gigabytes() {
+    const GIB: u64 = 1 << 30;
+    for (sizes, wanted) in [
+        (vec![9 * GIB], vec![]),
+        (vec![8 * GIB + 1], vec![]),
+        (vec![u64::MAX], vec![]),
+        (vec![5 * GIB], vec![5 * GIB]),
+        (vec![5 * GIB, 4 * GIB], vec![4 * GIB]),
+        (vec![3 * GIB, 4 * GIB], vec![3 * GIB, 4 * GIB]),
+    ] {
+        assert_eq!(kept_within(10, 8 * GIB, &sizes).await, wanted, "{sizes:?}");
+    }
+}
+
 #[tokio::test]
 async fn expired_entries_are_dropped_without_a_request() {
     let (cache, seconds) = cache::<u64>(100);
@@ -387,31 +448,53 @@ async fn a_failure_is_not_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_requests_at_once_are_one() {
-    let (cache, _) = cache::<u64>(100);
-    let (asked, made) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let cases = [
+        (100, true, true),
+        (100, false, false),
+        // Without room for the answer.
+        (0, true, false),
+    ];
+    for (most, is_wanted, is_kept) in cases {
+        equal_requests_are_one(&cache(most).0, is_wanted, is_kept).await;
+    }
+}
+
+/// Fifty calls that all wait before the first is answered.
+async fn equal_requests_are_one(cache: &Arc<Cache<u64>>, is_wanted: bool, is_kept: bool) {
+    let (gate, made) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let waiting = Arc::new(Semaphore::new(0));
     let mut tasks = Vec::new();
     for _ in 0..50 {
-        let (cache, asked, made) = (Arc::clone(&cache), Arc::clone(&asked), Arc::clone(&made));
+        let (cache, gate, made) = (Arc::clone(cache), Arc::clone(&gate), Arc::clone(&made));
+        let waiting = Arc::clone(&waiting);
         tasks.push(tokio::spawn(async move {
             let (key, owner) = (Key::of(&[b"a"]), OwnerId::new("o"));
             let answer = || async {
                 made.fetch_add(1, Ordering::Relaxed);
-                let _ = asked.acquire().await;
+                let _ = gate.acquire().await;
                 Ok::<u64, ()>(1)
             };
-            cache.make(key, &owner, answer).await.unwrap().1
+            let mut call = pin!(cache.make_and_keep(key, &owner, |_| is_wanted, answer));
+            let mut is_first = true;
+            let call = poll_fn(|context| {
+                let polled = call.as_mut().poll(context);
+                waiting.add_permits(usize::from(std::mem::take(&mut is_first)));
+                polled
+            });
+            call.await.unwrap().1
         }));
     }
-    while made.load(Ordering::Relaxed) == 0 {
-        tokio::task::yield_now().await;
-    }
-    asked.add_permits(50);
+    let _ = waiting.acquire_many(50).await;
+    gate.add_permits(50);
     let mut misses = 0;
     for task in tasks {
         misses += usize::from(task.await.unwrap() == Served::Miss);
     }
     assert_eq!((misses, made.load(Ordering::Relaxed)), (1, 1));
     assert_eq!(cache.metrics().coalesced, 49);
+    let (key, owner) = (Key::of(&[b"a"]), OwnerId::new("o"));
+    let kept = cache.get(&key, &owner, |_| async { Some(true) });
+    assert_eq!(kept.await.is_some(), is_kept);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,54 @@
+//! The threads that read whole stores.
+
+use std::sync::LazyLock;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// As many threads as rayon's own pool has, for work on whole stores and histories: an adapter that
+/// indexes shares that work among them. The first use starts them.
+///
+/// They are apart from rayon's own pool, on which contexts are built. A thread of a pool finishes
+/// what it has before it begins what came from outside, so a build would wait for all batches that
+/// are being indexed.
+///
+/// # Panics
+/// The system has no more threads to give, as rayon's own pool does.
+pub fn indexing_threads() -> &'static ThreadPool {
+    static THREADS: LazyLock<ThreadPool> = LazyLock::new(|| {
+        let threads = ThreadPoolBuilder::new().thread_name(|it| format!("ctx-index-{it}"));
+        threads.build().expect("the system has threads to give")
+    });
+    &THREADS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+    use super::*;
+
+    #[test]
+    fn builds_go_on_while_all_of_these_threads_are_busy() {
+        let threads = indexing_threads();
+        let barrier = Barrier::new(threads.current_num_threads() + 1);
+        threads.in_place_scope(|scope| {
+            for _ in 0..threads.current_num_threads() {
+                scope.spawn(|_| {
+                    barrier.wait();
+                    barrier.wait();
+                });
+            }
+            barrier.wait();
+            let (sender, receiver) = channel();
+            let sum = move || (0..1_000).into_par_iter().sum();
+            std::thread::spawn(move || sender.send(sum()));
+            let sum: Result<u32, _> = receiver.recv_timeout(Duration::from_mins(1));
+            barrier.wait();
+            assert_eq!(sum, Ok(499_500));
+        });
+    }
+}
