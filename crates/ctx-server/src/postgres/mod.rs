@@ -153,6 +153,25 @@ impl Postgres {
         self.priming
             .service(owner, retriever, Arc::new(resolver), ports)
     }
+
+    /// Keeps the receipt of `prime`, if it is not kept already. Returns whether its thread is still
+    /// the one that had `begun`, without which nothing is kept.
+    async fn keep(
+        &self,
+        store: &OwnedStore,
+        prime: &Prime,
+        begun: Option<&BegunThread>,
+    ) -> Result<bool> {
+        let Keeping { age, bytes } = self.quota.contexts;
+        let keeping = ctx_postgres::Retention::new(age, bytes);
+        if prime.is_cached() && store.is_kept(prime.id(), keeping).await.map_err(failed)? {
+            return Ok(true);
+        }
+        let receipt = serde_json::to_string(&prime.receipt())
+            .map_err(|error| BackendError::failed("write a context", error))?;
+        let kept = store.keep_context(prime.id(), &receipt, begun, keeping);
+        kept.await.map_err(failed)
+    }
 }
 
 #[async_trait]
@@ -168,22 +187,30 @@ impl Backend for Postgres {
             return Err(Thread::not_found(id));
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
-        let Keeping { age, bytes } = self.quota.contexts;
-        let keeping = ctx_postgres::Retention::new(age, bytes);
-        let is_kept =
-            prime.is_cached() && store.is_kept(prime.id(), keeping).await.map_err(failed)?;
-        if !is_kept {
-            let receipt = serde_json::to_string(&prime.receipt())
-                .map_err(|error| BackendError::failed("write a context", error))?;
-            let kept = store.keep_context(prime.id(), &receipt, begun.as_ref(), keeping);
-            if !kept.await.map_err(failed)? {
-                // The thread has been removed meanwhile.
-                let id = prime.id().to_owned();
-                self.service(owner, store).forget(|it| it.id == id).await;
-                return Err(Thread::not_found(
-                    prime.thread.as_deref().unwrap_or_default(),
-                ));
+        let is_there = match self.keep(&store, &prime, begun.as_ref()).await {
+            Ok(is_there) => is_there,
+            Err(error) => {
+                // What is built is worth more than its receipt, but not if its thread is gone.
+                tracing::warn!(
+                    cause = cause(&error),
+                    "the receipt of a context is not kept"
+                );
+                match &begun {
+                    Some(begun) => {
+                        let found = store.begun_thread(&begun.thread).await.map_err(failed)?;
+                        found.as_ref() == Some(begun)
+                    }
+                    None => true,
+                }
             }
+        };
+        if !is_there {
+            // The thread has been removed meanwhile.
+            let id = prime.id().to_owned();
+            self.service(owner, store).forget(|it| it.id == id).await;
+            return Err(Thread::not_found(
+                prime.thread.as_deref().unwrap_or_default(),
+            ));
         }
         Ok(prime)
     }

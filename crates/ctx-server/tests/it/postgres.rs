@@ -587,6 +587,14 @@ fn a_database_that_takes_no_writes_is_not_ready() {
     let server = Running::over(&url);
     let thread = |id: &str| server.post(ADA, "/v1/threads", &json!({"id": id}));
     thread("t").data(201);
+    let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let build = || {
+        let question = json!({"threadId": "t", "message": "what does sum do?"});
+        let built = server.post(ADA, "/v1/context/build", &question);
+        let id = built.data(200)["id"].as_str().unwrap().to_owned();
+        server.get(ADA, &format!("/v1/context/{id}"))
+    };
     let set = |value: &str| {
         let name = url.rsplit_once('=').unwrap().1;
         let set = format!(
@@ -611,6 +619,7 @@ fn a_database_that_takes_no_writes_is_not_ready() {
     refused.refused(503, "");
     assert_eq!(refused.header("retry-after"), Some("1"), "{refused:?}");
     assert_eq!(server.get(ADA, "/v1/threads").data(200)[0]["id"], "t");
+    build().refused(404, "id");
     let again = Postgres::connect(&url, DatabaseLimits::default(), Quota::default());
     let error = block_on(again).unwrap_err();
     let told = std::error::Error::source(&error).unwrap().to_string();
@@ -618,6 +627,7 @@ fn a_database_that_takes_no_writes_is_not_ready() {
     set("off");
     assert_eq!(server.get("", "/readyz").status, 200);
     thread("u").data(201);
+    build().data(200);
 }
 
 /// Another process has what an owner's writes take turns by: of those here one of each kind waits
