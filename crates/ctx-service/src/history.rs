@@ -12,6 +12,11 @@ use crate::turns::{self, Beginning};
 /// Excerpts: the length in bytes above which an exchange has one, the most bytes of each message in
 /// it, and the share of the information that it retains.
 const PARTS: [(usize, usize, f64); 2] = [(4_000, 1_600, 0.75), (600, 240, 0.5)];
+/// Excerpts of the question and the last answer alone, as of an exchange with many calls of tools:
+/// the most bytes of each, and the share of the information.
+const ENDS: [(usize, f64); 2] = [(1_600, 0.5), (400, 0.3)];
+/// Stands in them for the messages between.
+const BETWEEN: &str = "\n\n…\n\n";
 /// The most bytes of the first and of the last message in a mention.
 const LINE: usize = 80;
 /// The most messages read of one exchange.
@@ -60,7 +65,8 @@ pub(crate) async fn last(
     most: usize,
 ) -> PortResult<Vec<Message>> {
     let mut said = history.messages(thread, read_for(most)).await?;
-    let room = most + usize::from(said.last().is_some_and(|it| is_asked(it, asked)));
+    let is_there = said.last().is_some_and(|it| is_asked(it, asked));
+    let room = most.saturating_add(usize::from(is_there));
     let begin = said.len().saturating_sub(room);
     let is_cut = said.len() >= room && said.get(begin).is_some_and(|it| it.role != "user");
     if !is_cut {
@@ -96,10 +102,15 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
         let said = beginning_of(&it.content, most);
         format!("{role}: {}", turns::within(&said, roles, at))
     };
-    let all = |most: usize| {
+    let lines = |messages: &[&Message], most: usize, between: &str| {
         let texts = messages.iter().map(|it| turn(it, most, Beginning::Line));
-        texts.collect::<Vec<_>>().join("\n\n")
+        texts.collect::<Vec<_>>().join(between)
     };
+    let whole: Vec<&Message> = messages.iter().collect();
+    let all = |most: usize| lines(&whole, most, "\n\n");
+    // The question, and the last answer.
+    let ends = [messages.first(), messages[1..].last()];
+    let ends: Vec<&Message> = ends.into_iter().flatten().collect();
     let content = all(usize::MAX);
     let mut renditions = Vec::new();
     for (long, part, kept) in PARTS {
@@ -107,11 +118,15 @@ fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
             renditions.extend(Rendition::new(RenditionKind::Excerpt, all(part), kept));
         }
     }
+    if messages.len() > ends.len() && content.len() > LINE {
+        let parts = ENDS.map(|(most, kept)| (lines(&ends, most, BETWEEN), kept));
+        let shorter = parts.into_iter().filter(|(it, _)| it.len() < content.len());
+        renditions.extend(
+            shorter.flat_map(|(text, kept)| Rendition::new(RenditionKind::Excerpt, text, kept)),
+        );
+    }
     if content.len() > LINE {
-        // The question, and the last answer.
-        let ends = [messages.first(), messages[1..].last()];
-        let ends = ends.into_iter().flatten();
-        let ends = ends.map(|it| turn(it, LINE, Beginning::Word));
+        let ends = ends.iter().map(|it| turn(it, LINE, Beginning::Word));
         let line = ends.collect::<Vec<_>>().join(" ");
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT));
@@ -271,6 +286,22 @@ mod tests {
         chunks.into_iter().map(|it| it.content).collect()
     }
 
+    #[tokio::test]
+    async fn the_last_messages_are_those_before_the_question_however_many_are_wanted() {
+        let history = Said(vec![
+            said("user", "one"),
+            said("assistant", "two"),
+            said("user", "three"),
+            said("assistant", "four"),
+            said("user", "five"),
+        ]);
+        for (most, wanted) in [(0, 0), (2, 3), (4, 5), (9, 5), (usize::MAX, 5)] {
+            let last = last(&history, "t", "five", most).await;
+            let last = last.expect("it is in memory");
+            assert_eq!(last, history.0[5 - wanted..], "{most}");
+        }
+    }
+
     #[test]
     fn an_answer_stays_with_its_question() {
         let messages = [
@@ -341,6 +372,40 @@ mod tests {
             "{line}"
         );
         assert!(line.len() < 120 && !line.contains('\n'), "{line}");
+    }
+
+    #[test]
+    fn of_an_exchange_with_many_calls_the_question_and_the_answer_may_be_shown() {
+        let mut messages = vec![said("user", &"why? ".repeat(60))];
+        for _ in 0..14 {
+            messages.push(said("tool", &"output ".repeat(1_000)));
+        }
+        messages.push(said("assistant", &"because ".repeat(300)));
+        let (chunks, _) = exchanges(&messages, "");
+        let renditions = &chunks[0].renditions;
+        let lengths: Vec<usize> = renditions.iter().map(|it| it.text().len()).collect();
+        assert!(lengths.is_sorted_by(|a, b| a > b), "{lengths:?}");
+        // No step is so large that a share that is too small for one leaves much unused.
+        assert!(
+            lengths.windows(2).skip(1).all(|it| it[0] < 4 * it[1]),
+            "{lengths:?}"
+        );
+        for text in renditions[2..4].iter().map(Rendition::text) {
+            assert!(text.starts_with("user: why? why?"), "{text}");
+            assert!(text.contains("\n\n…\n\nassistant: because"), "{text}");
+            assert!(!text.contains("output"), "{text}");
+        }
+        let short = [
+            said("user", "why?"),
+            said("tool", "output"),
+            said("assistant", "so"),
+        ];
+        let (chunks, _) = exchanges(&short, "");
+        assert_eq!(
+            chunks[0].renditions.len(),
+            0,
+            "an ellipsis saves too little"
+        );
     }
 
     #[test]
