@@ -320,9 +320,9 @@ impl Query {
             .filter(move |it| is_told(it.region))
     }
 
-    /// The names, without folders, of the files that a [typed](Query::typed) question mentions with
-    /// a folder, a line or a definition: such a file is meant even if it does not exist. A bare
-    /// name may be that of something else (`Node.js`), and reports mention files of other projects.
+    /// The paths of the files that a [typed](Query::typed) question mentions with a folder, a line
+    /// or a definition: such a file is meant even if it does not exist. A bare name may be that of
+    /// something else (`Node.js`), and reports mention files of other projects.
     pub fn mentioned_files(&self) -> impl Iterator<Item = &str> {
         let is_meant = |it: &&FileMention| it.is_part() || it.path.contains('/');
         let meant = self.mentions.files.iter().filter(is_meant);
@@ -333,7 +333,7 @@ impl Query {
                 .any(|other| it.is_joined_to(other))
         };
         let meant = meant.filter(move |it| self.typed.is_some() && !is_joined(it));
-        meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
+        meant.map(|it| it.path.as_str())
     }
 
     /// Whether it asks for [files](crate::Intent::Files) as a whole.

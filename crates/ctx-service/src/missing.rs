@@ -1,5 +1,7 @@
 //! Files that a question refers to and no store has.
 
+use std::collections::BTreeSet;
+
 use ctx_model::{Warning, WarningCode, join_first};
 use ctx_rank::{Analyzer, Query, Region};
 use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
@@ -7,48 +9,109 @@ use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 /// The most files that a warning names; the others are counted.
 pub const FILES_NAMED: usize = 8;
 
-/// The names of files that `query` refers to ([`Query::mentioned_files`]) and that none of `stores`
-/// has, in order and without duplicates. A store that fails may have any of them, so nothing counts
-/// as missing then; the search reports the failure. Without stores nothing is missing either.
+/// The most files that are looked at for one name.
+const FILES_OF_A_NAME: usize = 1_000;
+
+/// What `query` calls the files that it refers to ([`Query::mentioned_files`]) and that none of
+/// `stores` has, without duplicates: first the names of those that are nowhere, and then the paths
+/// of those whose name others have, in order. What precedes a whole path of a file may lead to the
+/// root, as in `/home/me/project/src/a.rs`, so such a file is there. A store that fails may have any
+/// of them, so nothing counts as missing then; the search reports the failure. Without stores
+/// nothing is missing either.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
-    let mut names: Vec<&str> = Vec::new();
-    if stores.is_empty() {
-        return names;
+    let paths = unique(query.mentioned_files().map(below_here));
+    if stores.is_empty() || paths.is_empty() {
+        return Vec::new();
     }
-    for name in query.mentioned_files() {
-        if !names.contains(&name) {
-            names.push(name);
-        }
+    missing(query, paths, stores).await.unwrap_or_default()
+}
+
+/// [`missing_files`] of `paths`; `None` if a store fails.
+async fn missing<'q>(
+    query: &'q Query,
+    paths: Vec<&'q str>,
+    stores: &[&dyn FileSearch],
+) -> Option<Vec<&'q str>> {
+    let paths = without(stores, paths, 1, whole).await?;
+    let names = unique(paths.iter().map(|it| name_of(it)));
+    let mut names = without(stores, names, 1, whole).await?;
+    let elsewhere = paths.into_iter().filter(|it| !names.contains(&name_of(it)));
+    let elsewhere = without(stores, elsewhere.collect(), FILES_OF_A_NAME, ends_of).await?;
+    // The name may begin words before: `Meeting Notes.md`.
+    let longer = query.mentions.spaced_names.iter().map(String::as_str);
+    let longer = longer.filter(|it| names.iter().any(|name| it.ends_with(name)));
+    let longer: Vec<&str> = longer.collect();
+    let gone = without(stores, longer.clone(), 1, whole).await?;
+    for there in longer.iter().filter(|it| !gone.contains(it)) {
+        names.retain(|name| !there.ends_with(name));
     }
+    names.extend(elsewhere);
+    Some(names)
+}
+
+/// Those of `names` for which no store has a file with one of their `ends` as its whole path, or
+/// `limit` files whose paths end so. A store that gives no answer for an end may have such a file.
+/// `None` if a store fails.
+async fn without<'q>(
+    stores: &[&dyn FileSearch],
+    mut names: Vec<&'q str>,
+    limit: usize,
+    ends: fn(&str) -> Vec<String>,
+) -> Option<Vec<&'q str>> {
     for store in stores {
         if names.is_empty() {
             break;
         }
-        let ends: Vec<String> = names.iter().map(|&it| it.to_owned()).collect();
-        let Ok(found) = files_ending_with(*store, &ends, 1).await else {
-            return Vec::new();
+        let wanted: Vec<Vec<String>> = names.iter().map(|it| ends(it)).collect();
+        let found = files_ending_with(*store, &wanted.concat(), limit).await;
+        let mut found = found.ok()?.into_iter();
+        let mut is_there = |end: &String| {
+            found.next().is_none_or(|paths| {
+                let is_whole = |path: &String| folders(path) == folders(end);
+                paths.len() >= limit || paths.iter().any(is_whole)
+            })
         };
-        let mut found = found.iter();
-        // A store that gives no answer for a name may have the file.
-        names.retain(|_| found.next().is_some_and(Vec::is_empty));
+        // Each end has an answer, so none is passed over.
+        let mut there = wanted.iter().map(|ends| {
+            let there = ends.iter().map(&mut is_there);
+            there.fold(false, |any, it| any | it)
+        });
+        names.retain(|_| there.next() == Some(false));
     }
-    // The name may begin words before: `Meeting Notes.md`.
-    let longer = query.mentions.spaced_names.iter();
-    let longer = longer.filter(|it| names.iter().any(|name| it.ends_with(name)));
-    let longer: Vec<String> = longer.cloned().collect();
-    for store in stores {
-        if names.is_empty() || longer.is_empty() {
-            break;
-        }
-        let Ok(found) = files_ending_with(*store, &longer, 1).await else {
-            return Vec::new();
-        };
-        let is_there = |it: &(&String, Vec<String>)| !it.1.is_empty();
-        for (there, _) in longer.iter().zip(found).filter(is_there) {
-            names.retain(|name| !there.ends_with(name));
-        }
+    Some(names)
+}
+
+/// Each of `names` once.
+fn unique<'q>(names: impl Iterator<Item = &'q str>) -> Vec<&'q str> {
+    let mut seen = BTreeSet::new();
+    names.filter(|it| seen.insert(*it)).collect()
+}
+
+fn whole(path: &str) -> Vec<String> {
+    vec![path.to_owned()]
+}
+
+/// `path` without `./` and `../` before it, since nobody says from where.
+fn below_here(path: &str) -> &str {
+    let mut below = path;
+    while let Some(rest) = below.strip_prefix("./").or(below.strip_prefix("../")) {
+        below = rest;
     }
-    names
+    below
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn folders(path: &str) -> usize {
+    path.matches('/').count()
+}
+
+/// The ends of `path` after each of its folders.
+fn ends_of(path: &str) -> Vec<String> {
+    let after = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    after.map(str::to_owned).collect()
 }
 
 /// The warning `no_such_file` for missing files of these names; `None` if there are none. It names

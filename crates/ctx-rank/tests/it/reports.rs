@@ -354,7 +354,7 @@ fn names_and_files_are_met_in_scripts_without_spaces() {
         files(text, expected);
     }
     let query = Query::analyse("\u{8bf7}\u{770b}src/app.py:10");
-    assert_eq!(query.mentioned_files().collect::<Vec<_>>(), ["app.py"]);
+    assert_eq!(query.mentioned_files().collect::<Vec<_>>(), ["src/app.py"]);
 }
 
 #[test]

@@ -47,6 +47,17 @@ async fn all_files_that_a_question_means_and_no_store_has_are_told() {
         ("src/gone.rs", none("gone.rs")),
         ("does src/a.rs call gone.rs:7?", none("gone.rs")),
         ("src/gone.rs:1 or lib/gone.rs:2", none("gone.rs")),
+        // Another file has the name,
+        ("lib/b.rs", none("lib/b.rs")),
+        ("old/src/x/a.rs:7", none("old/src/x/a.rs")),
+        (
+            "lib/b.rs, src/c.rs or src/gone.rs",
+            Some("no files called gone.rs, lib/b.rs, src/c.rs are searched".to_owned()),
+        ),
+        // and here the beginning may lead to the root, or to wherever one is.
+        ("/home/me/project/src/a.rs:3", None),
+        ("project/lib/c.rs", None),
+        ("../b.rs:1 and ./a.rs:1", None),
         // What one of them has is there.
         ("src/a.rs or lib/c.rs", None),
         (
@@ -65,6 +76,14 @@ async fn all_files_that_a_question_means_and_no_store_has_are_told() {
     }
     let of_one = told("src/a.rs or lib/c.rs", &[&one]).await;
     assert_eq!(of_one, none("c.rs"));
+    let many: Vec<String> = (0..1_001).map(|it| format!("m{it}/a.rs")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|it| (it.as_str(), "fn a() {}\n")).collect();
+    // Too many to tell.
+    assert_eq!(told("src/x/a.rs", &[&Store::new(&many)]).await, None);
+    assert_eq!(
+        told("src/x/a.rs", &[&Store::new(&many[..999])]).await,
+        none("src/x/a.rs")
+    );
     assert_eq!(told("src/gone.rs", &[]).await, None, "nothing is searched");
 }
 
