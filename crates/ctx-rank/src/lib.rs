@@ -34,7 +34,7 @@ pub use fusion::{
 };
 pub use intent::Intent;
 pub use keywords::{Keywords, chunk_names};
-pub use mentions::{FileMention, file_before_text, lines_beside};
+pub use mentions::{FileMention, file_before_text, is_file, lines_beside, word_with_brackets};
 pub use names::Name;
 pub use project::FRONT_FILES;
 pub use query::{

@@ -96,17 +96,20 @@ pub(crate) fn is_written(extension: &str) -> bool {
 /// on a code host names that file. A leading `@`, by which agents and editors mark files, is
 /// dropped.
 pub(crate) fn mention_of(word: &str) -> Option<FileMention> {
-    mention_with(word, "")
+    mention_with(word, "", "")
 }
 
 /// Like [`mention_of`], for one of the [words of a line](words_in): names below a folder may have
-/// brackets and `$` in them, as routes of web frameworks do.
+/// brackets and `$` in them, as routes of web frameworks do. After an `@` the first name may, too.
 fn mention_in_line(word: &str) -> Option<FileMention> {
-    mention_with(word, "[]()=$")
+    let signs = "[]()=$";
+    let of_first = if word.starts_with('@') { signs } else { "" };
+    mention_with(word, of_first, signs)
 }
 
-/// The file that `word` names; names below a folder may have `signs` in them.
-fn mention_with(word: &str, signs: &str) -> Option<FileMention> {
+/// The file that `word` names; its first name may have the signs `of_first` in it, and names below
+/// a folder may have `signs`.
+fn mention_with(word: &str, of_first: &str, signs: &str) -> Option<FileMention> {
     let word = before_text(word)
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches('*');
@@ -128,15 +131,16 @@ fn mention_with(word: &str, signs: &str) -> Option<FileMention> {
         Some((stem, it)) => (stem, is_named(&it.to_lowercase(), lines.is_some())),
         None => (name, lines.is_some() && is_bare(name)),
     };
-    let is_name = |c: char| is_of_word(c) || "_-./+@~ ".contains(c);
+    let is_name =
+        |c: char, signs: &str| is_of_word(c) || "_-./+@~ ".contains(c) || signs.contains(c);
     let (first, below) = path.split_once('/').unwrap_or((path, ""));
     // `console.c` cannot be told from a file, and is taken for one; with a single letter before the
     // dot, as in `e.c`, it is not.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
     (is_path
         && !stem.is_empty()
-        && first.chars().all(is_name)
-        && below.chars().all(|c| is_name(c) || signs.contains(c))
+        && first.chars().all(|c| is_name(c, of_first))
+        && below.chars().all(|c| is_name(c, signs))
         && (is_link || !path.starts_with("//")))
     .then(|| FileMention {
         path: path.trim_start_matches('/').to_owned(),
@@ -222,10 +226,10 @@ pub fn file_before_text(word: &str) -> Option<&str> {
         before = Some(c);
         is_joint.then_some(&near[..at])
     });
-    let mut files = ends.filter_map(|it| Some((it, mention_of(it)?)));
+    let mut files = ends.filter_map(|it| Some((it, mention_in_line(it)?)));
     let (file, mention) = files.next()?;
     // What follows lines is no part of a name.
-    (mention.line.is_some() || mention_of(word).is_none()).then_some(file)
+    (mention.line.is_some() || mention_in_line(word).is_none()).then_some(file)
 }
 
 /// The byte range in `piece` of the line numbers, with the sign before them, of the first file that
@@ -298,26 +302,50 @@ pub(crate) fn words_in(line: &str) -> impl Iterator<Item = (usize, &str)> {
         let start = at;
         let rest = line.get(start..).filter(|it| !it.is_empty())?;
         let word = &rest[..rest.find(is_between).unwrap_or(rest.len())];
-        let word = bracketed(rest, word.len()).unwrap_or(word);
+        let with_brackets = word_with_brackets(rest, is_between);
+        let is_longer = with_brackets.len() > word.len();
+        let word = if is_longer && is_file(with_brackets) {
+            with_brackets
+        } else {
+            word
+        };
         at += word.len();
         at += line[at..].chars().next().map_or(0, char::len_utf8);
         Some((start, word))
     })
 }
 
-/// The path of a file that `text` begins with, if there are names in brackets in it, the first of
-/// them at `at`.
-fn bracketed(text: &str, at: usize) -> Option<&str> {
+/// The word that `text` begins with: up to the first character for which `ends` holds, but with the
+/// names in brackets below a folder or, after an `@`, at its beginning, as long as it is no longer
+/// than paths are. Whether it is the path of a route or a call with a link, [`is_file`] tells.
+/// O(bytes of the word).
+///
+/// ```
+/// let ends = |c: char| c.is_whitespace() || "()[]".contains(c);
+/// let word = |text| ctx_rank::word_with_brackets(text, ends);
+/// assert_eq!(word("app/(shop)/[[...path]]/page.tsx:12 fails"), "app/(shop)/[[...path]]/page.tsx:12");
+/// assert_eq!(word("@[id].tsx, @a"), "@[id].tsx,");
+/// assert_eq!(word("f(x)"), "f");
+/// ```
+pub fn word_with_brackets(text: &str, ends: impl Fn(char) -> bool) -> &str {
     let near = &text[..text.floor_char_boundary(LONGEST_FILE)];
-    let mut end = at;
-    while near.get(..end)?.ends_with(['/', '\\', ']', ')'])
+    let end_in =
+        |text: &str, from: usize| text[from..].find(&ends).map_or(text.len(), |it| from + it);
+    let mut end = end_in(text, usize::from(text.starts_with('@')));
+    while let Some(word) = near.get(..end)
+        && (word == "@" || word.ends_with(['/', '\\', ']', ')']))
         && let Some(length) = name_in_brackets(&near[end..])
     {
-        end += length;
-        end += near[end..].find(is_between).unwrap_or(near.len() - end);
+        end = end_in(near, end + length);
     }
-    let path = &near[..end];
-    (end > at && mention_in_line(path).is_some()).then_some(path)
+    &text[..end]
+}
+
+/// Whether `word` names a file by a known extension or, with a line, a known name: a word of a
+/// line, as [`word_with_brackets`] tells it, without punctuation around it. After an `@` its first
+/// name may be in brackets, too. O(bytes).
+pub fn is_file(word: &str) -> bool {
+    mention_in_line(word).is_some()
 }
 
 /// The length of the name in brackets that `text` begins with: `[slug]`, `[[...path]]`, `(shop)`.

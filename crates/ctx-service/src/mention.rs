@@ -28,8 +28,10 @@
 //!   spaces.
 //! * A name without quotation marks ends before white space, a bracket, a quotation mark of any
 //!   language, a backtick, an em dash, one of `,;@|` or such punctuation of other scripts.
-//!   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. Where text in a
-//!   script without spaces follows, the path of a file ends after its extension and lines.
+//!   `.:!?-~*–…` at its end are not part of it, nor is the emphasis around it. In the path of a
+//!   file, names may be in brackets, as in `@app/[slug]/page.tsx` and `@(shop)/page.tsx`. Where
+//!   text in a script without spaces follows, the path of a file ends after its extension and
+//!   lines.
 //! * `\` in a path counts as `/`, and `./` before it only says that it is one. A symbol in the same
 //!   case goes before others.
 //! * Lines past the end of a file are left out. Lines after a label are passed over.
@@ -38,8 +40,10 @@
 //!
 //! The thread's pins and [`PrimeOptions::references`] are written in the same way, each a name by
 //! itself: with or without `@`, and without quotation marks. Of pins, references and message the
-//! first 32 names each are looked up. Whatever is not found, fits several files or symbols, or was
-//! not looked up is in [`PrimeContext::unresolved`], with the reason.
+//! first 32 names each are looked up; of all labels of files the first 32 are looked for in earlier
+//! contexts, and of all names of no file or symbol the first 32 among the thread's messages.
+//! Whatever is not found, fits several files or symbols, or was not looked up is in
+//! [`PrimeContext::unresolved`], with the reason.
 //!
 //! [`PrimeOptions::references`]: crate::PrimeOptions::references
 //! [`PrimeContext::unresolved`]: crate::PrimeContext::unresolved
@@ -96,12 +100,15 @@ use std::collections::BTreeSet;
 
 use ctx_citations::{cited_labels, is_label, label_list, label_origin, path_and_lines};
 use ctx_model::{LineSpan, Origin};
-use ctx_rank::{Query, file_before_text, is_unspaced, lines_beside, lines_outside_code};
+use ctx_rank::{
+    Query, file_before_text, is_file, is_unspaced, lines_beside, lines_outside_code,
+    word_with_brackets,
+};
 
 use crate::gather::{Required, Unresolved};
 
 /// The most names that are looked up of a message, of a thread's pins, and of a request: the first.
-const MOST: usize = 32;
+pub(crate) const MOST: usize = 32;
 
 /// The longest possible name, in bytes: a path has at most 1,024, and two numbers of lines may
 /// follow it.
@@ -363,8 +370,8 @@ fn mentions(message: &str) -> List {
 /// digits are not words of what is asked. O(bytes).
 pub(crate) fn without_labels(message: &str) -> Cow<'_, str> {
     let named = message.match_indices('@').filter_map(|(at, _)| {
-        let (before, rest) = (&message[..at], &message[at + 1..]);
-        let name = name(before, rest);
+        let (before, mention) = message.split_at(at);
+        let name = name(before, mention);
         (is_label(name) && begins_name(before)).then_some((at + 1, name))
     });
     let mut labels: Vec<(usize, &str)> = cited_labels(message).chain(named).collect();
@@ -390,14 +397,14 @@ fn in_line(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
     // Where the name between quotation marks that came last ends: it may have an `@` in it.
     let mut end = 0;
     let after_signs = line.match_indices('@').filter_map(|(at, _)| {
-        let (before, rest) = (&line[..at], &line[at + 1..]);
+        let (before, mention) = line.split_at(at);
         if at < end || !begins_name(before) {
             return None;
         }
-        if rest.starts_with('"') {
-            end = at + 2 + name(before, rest).len();
+        if mention.starts_with("@\"") {
+            end = at + 2 + name(before, mention).len();
         }
-        Some((at, with_lines_beside(before, rest)))
+        Some((at, with_lines_beside(before, mention)))
     });
     let labels = cited_labels(line).map(|(at, label)| (at, Cow::Borrowed(label)));
     let mut names: Vec<(usize, Cow<'_, str>)> = after_signs.chain(labels).collect();
@@ -425,10 +432,10 @@ fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// The name at the beginning of `rest`, with the lines stated beside a file, in `before` or after
-/// it: `a.rs:3-9` for `lines 3 to 9 of @a.rs`.
-fn with_lines_beside<'l>(before: &str, rest: &'l str) -> Cow<'l, str> {
-    let name = name(before, rest);
+/// The name after the `@` that `mention` begins with, with the lines stated beside a file, in
+/// `before` or after it: `a.rs:3-9` for `lines 3 to 9 of @a.rs`.
+fn with_lines_beside<'l>(before: &str, mention: &'l str) -> Cow<'l, str> {
+    let (name, rest) = (name(before, mention), &mention[1..]);
     let quote = usize::from(rest.starts_with('"'));
     let after = rest.get(name.len() + 2 * quote..).unwrap_or_default();
     // `Session.close` may be a symbol.
@@ -449,14 +456,20 @@ fn is_path(name: &str) -> bool {
     !Query::analyse(name).mentions.files.is_empty()
 }
 
-/// The name at the beginning of `rest`, which follows `before` and an `@`: everything between
+/// The name after the `@` that `mention` begins with, which follows `before`: everything between
 /// quotation marks, or a word without the punctuation and the emphasis that follow it. In a script
-/// without spaces, a file ends with its extension or its lines.
-fn name<'l>(before: &str, rest: &'l str) -> &'l str {
-    if let Some(quoted) = rest.strip_prefix('"') {
+/// without spaces, a file ends with its extension or its lines. The path of a file may have names
+/// in brackets in it.
+fn name<'l>(before: &str, mention: &'l str) -> &'l str {
+    if let Some(quoted) = mention.strip_prefix("@\"") {
         return quoted.split_once('"').map_or("", |(name, _)| name);
     }
-    let word = rest.split(ends_word).next().unwrap_or_default();
+    let with_brackets = word_with_brackets(mention, ends_word);
+    let word = if is_file(without_punctuation(with_brackets)) {
+        &with_brackets[1..]
+    } else {
+        mention[1..].split(ends_word).next().unwrap_or_default()
+    };
     let word = without_punctuation(file_before_text(word).unwrap_or(word));
     without_punctuation(without_underscores(before, word))
 }
@@ -536,6 +549,35 @@ mod tests {
         names("(@a.rs:10-20), @Session.", &["a.rs:10-20", "Session"]);
         names("see @\"my notes.md\" and `@b.rs`", &["my notes.md", "b.rs"]);
         names("@a.rs @a.rs", &["a.rs"]);
+    }
+
+    #[test]
+    fn names_in_the_path_of_a_file_may_be_in_brackets() {
+        for path in [
+            "app/[slug]/page.tsx",
+            "app/blog/[slug]/page.tsx:12",
+            "(shop)/page.tsx",
+            "[id].tsx:3-9",
+            "app/(shop)/[[...path]]/page.tsx",
+        ] {
+            for around in ["see {}, please", "(why does {} fail?)", "**{}**", "[{}]"] {
+                names(&around.replace("{}", &format!("@{path}")), &[path]);
+            }
+        }
+        names("(@a.rs) @b.rs[0] [@c.rs](d.rs)", &["a.rs", "b.rs", "c.rs"]);
+        names(
+            "@src/(see below) @Session[slug] @f(x)",
+            &["src/", "Session", "f"],
+        );
+        names(
+            "line 4 of @app/[slug]/page.tsx",
+            &["app/[slug]/page.tsx:4-4"],
+        );
+        linear(
+            "brackets",
+            |n| "@a/[b]/(c)/".repeat(n / 11),
+            |it| mentions(it).named.len(),
+        );
     }
 
     #[test]
