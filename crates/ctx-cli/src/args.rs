@@ -167,8 +167,8 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   [...]                                 an array of chunks
   {"id": "a", ...}                      one chunk a line (JSON Lines)
 A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root, a chunk
-with a "filePath" needs no "content"; "startLine" and "endLine" select lines of the file. The input
-may have at most 256 MiB.
+with a "filePath" needs no "content"; "startLine" and "endLine" select lines of the file. The README
+of ctx-model lists all fields and options. The input may have at most 256 MiB.
 
 Examples:
   ctx assemble hits.json --max-tokens 4000

@@ -234,7 +234,7 @@ fn options_of<'a>(raw: &'a RawValue, place: &InputSlice<'a>) -> Result<BuildOpti
             place.at(raw.get()).of(&fault.error),
             fault.about("options")
         ))
-        .with_hint("see `ctx assemble --help` for the options and their values")
+        .with_hint("the README of ctx-model lists the options and their values")
     })
 }
 

@@ -48,10 +48,12 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     if packed.chunks.is_empty() {
         report::warning("there are no files with text here");
     }
-    if !args.whole_files && !surely_fits(&packed.chunks, &options) {
-        add_renditions(&mut packed.chunks, report, cancel);
+    if !surely_fits(&packed.chunks, &options) {
+        if !args.whole_files {
+            add_renditions(&mut packed.chunks, report, cancel);
+        }
         weigh(&mut packed.chunks);
-        // Chunks with several renditions need a selection that weighs them.
+        // Files are worth more or less for their tokens, and so are their renditions.
         options.selection = args.options.selection().unwrap_or(Selection::Optimal);
     }
     let deadline = args.options.deadline();

@@ -62,8 +62,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
     /// Accept the tokens in this file, one per line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS]
-    /// [operator]. It is read again after a hang-up (SIGHUP); if it is invalid then, the tokens
-    /// stay as they were
+    /// [operator]. Empty lines and lines that begin with `#` are ignored. A token has 16 to 512
+    /// bytes; any other is rejected, whatever the file says. The file is read again after a hang-up
+    /// (SIGHUP); if it is invalid then, the tokens stay as they were
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
     /// A name of this server, without a port, besides those of the loopback if it listens there;

@@ -22,15 +22,12 @@ use crate::pending::{self, Given, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
 use crate::sent::{self, Already, Key, Unsent};
 use crate::server::{Call, Shared};
-use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
+use crate::tools::{
+    self, ASSEMBLE, AssembleArguments, LONGEST_QUERY, LONGEST_SESSION, MOST_CHUNKS, MOST_FOUND,
+    QUERY, QueryArguments,
+};
 use crate::workspace::{Ready, Since, with_prefix};
 
-/// A longer question is refused.
-const LONGEST_QUERY: usize = 100_000;
-/// A longer name of a session is refused.
-const LONGEST_SESSION: usize = 200;
-/// More hits are refused.
-const MOST_CHUNKS: usize = 5_000;
 /// The most ids and warnings that a reply lists one by one.
 const TOLD: usize = 12;
 
@@ -229,6 +226,7 @@ impl Asked {
             is_asked: true,
             ..Material::default()
         };
+        material.notes.extend(call.workspace.note());
         // The context is built from what all folders have together; until then an estimate does.
         let by = CounterName::CharacterBased;
         let control = Control::default().with_cancel(call.cancel.clone());

@@ -240,6 +240,7 @@ pub(crate) fn outline(
     let path = path.trim_end_matches('/');
     let (mut files, mut notes, mut is_file) = (Vec::new(), Vec::new(), false);
     if path.is_empty() || path == "." {
+        notes.extend(workspace.note());
         for (prefix, folder) in workspace.folders() {
             let listed = listing::files(folder.root(), "", cancel)?;
             notes.extend(listed.notes);

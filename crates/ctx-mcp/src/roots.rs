@@ -14,7 +14,7 @@ use crate::workspace::{Folder, Workspace};
 /// The most folders that stay open.
 const OPEN: usize = 32;
 /// The most roots of one client that are considered.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 
 /// Returns where the index of a folder is kept, given its canonical path. It is called at the first
 /// question about the folder, so that it may also create the place.
@@ -88,18 +88,18 @@ impl Roots {
         Workspace::new(vec![Arc::clone(&self.own)])
     }
 
-    /// The folders for a client that declares `uris`. A root that is not a folder here, or is out
-    /// of `allowed`, is ignored.
+    /// The folders for a client that declares `uris`, of which the first [`MOST`] are considered. A
+    /// root that is not a folder here, or is out of `allowed`, is ignored.
     ///
     /// # Errors
     /// None of them can be read.
     pub(crate) fn declared<'u>(
         &self,
-        uris: impl Iterator<Item = &'u str>,
+        mut uris: impl Iterator<Item = &'u str>,
         allowed: AllowedRoots,
     ) -> Result<Workspace, Fault> {
         let mut folders: Vec<Arc<Folder>> = Vec::new();
-        for uri in uris.take(MOST) {
+        for uri in uris.by_ref().take(MOST) {
             if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path, allowed))
                 && !folders.iter().any(|it| it.path() == folder.path())
             {
@@ -112,7 +112,7 @@ impl Roots {
                 "ask the user to open a folder in the client",
             ));
         }
-        Ok(Workspace::new(folders))
+        Ok(Workspace::new(folders).with_left_out(uris.count()))
     }
 
     fn folder(&self, path: &Path, allowed: AllowedRoots) -> Option<Arc<Folder>> {

@@ -62,8 +62,8 @@ const METHODS: [&str; 10] = [
 ];
 
 const INSTRUCTIONS: &str = "Context from the files of one project. Start with context_query; read on with \
-context_read and context_outline. Paths are relative to the root. Give the same session to each context_query, and \
-nothing is sent twice.";
+context_read and context_outline. Paths are relative to the root; of several roots, they begin with the name of its \
+folder, as context_outline lists them. Give the same session to each context_query, and nothing is sent twice.";
 
 /// How a server is set up.
 #[derive(Clone)]

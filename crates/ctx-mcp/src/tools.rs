@@ -20,6 +20,12 @@ pub(crate) const OUTLINE: &str = "context_outline";
 
 /// The most parts that a query looks for.
 pub(crate) const MOST_FOUND: u64 = 500;
+/// The bytes of a query; a longer one is refused.
+pub(crate) const LONGEST_QUERY: usize = 100_000;
+/// The bytes of the name of a session; a longer one is refused.
+pub(crate) const LONGEST_SESSION: usize = 200;
+/// The most hits; more are refused.
+pub(crate) const MOST_CHUNKS: usize = 5_000;
 
 /// The arguments of [`QUERY`].
 #[derive(Debug, Deserialize)]
@@ -186,7 +192,7 @@ fn query() -> Tool {
          and line numbers, best first, within max_tokens. Name identifiers or files, or paste a stack trace, \
          where you can.",
         &json!({
-            "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
+            "query": text(&format!("What to find: a question, identifiers, an error; at most {LONGEST_QUERY} bytes. Not needed with cursor.")),
             "strategies": list(&json!({"enum": names()}), "Search strategies; default all."),
             "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "The most parts to return; default one per 80 tokens, but at least 100."},
             "include_types": list(&json!({"enum": kinds()}), "Only parts of these kinds; default all."),
@@ -211,6 +217,7 @@ fn assemble() -> Tool {
         &json!({
             "chunks": {
                 "type": "array",
+                "maxItems": MOST_CHUNKS,
                 "description": "Each with content, or with filePath, startLine and endLine to read it from a file. Not needed with cursor.",
                 "items": {
                     "type": "object",
@@ -246,7 +253,7 @@ fn read() -> Tool {
         "Read a file",
         "Reads a file, lines of it, or a symbol it defines, in full or shortened (a skeleton leaves out bodies).",
         &json!({
-            "path": text("Relative to the root."),
+            "path": text("Relative to the root; of several roots, begins with the name of one, as replies show it."),
             "lines": text("\"12-40\" or \"12\"."),
             "symbol": text("A name the file defines, instead of lines."),
             "rendition": {"enum": kinds, "default": "full"},
@@ -263,7 +270,7 @@ fn outline() -> Tool {
         "Outline files",
         "Lists what a file defines, with lines; or the files of a folder and their outermost definitions.",
         &json!({
-            "path": text("A file or folder; default the root."),
+            "path": text("A file or folder; default all roots."),
             "max_tokens": max_tokens(),
             "cursor": cursor(),
         }),
@@ -317,9 +324,9 @@ fn flag(about: &str) -> Value {
 }
 
 fn session() -> Value {
-    text(
-        "A name of your choice. Calls with the same name do not repeat what was sent, unless it changed.",
-    )
+    text(&format!(
+        "A name of your choice, of 1 to {LONGEST_SESSION} bytes. Calls with the same name do not repeat what was sent, unless it changed."
+    ))
 }
 
 fn cursor() -> Value {

@@ -18,8 +18,9 @@ pub(crate) fn render(openapi: &Value) -> String {
     page.push(&format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style><h1>{title}</h1><p>{}</p>\
-         <p>Every request but those to the status of the server carries <code>Authorization: Bearer TOKEN</code>. \
-         The same as <a href=\"openapi.json\">OpenAPI 3.1</a>.</p>",
+         <p>Every request carries <code>Authorization: Bearer TOKEN</code>, except for <code>/healthz</code>, \
+         <code>/readyz</code>, <code>/docs</code> and <code>/openapi.json</code>; for <code>/metrics</code> it is the \
+         token of an operator. The same as <a href=\"openapi.json\">OpenAPI 3.1</a>.</p>",
         text(&openapi["info"]["description"]),
     ));
     page.push("<h2>Routes</h2>");

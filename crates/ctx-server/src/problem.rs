@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
-use ctx_assemble::AssembleError;
+use ctx_assemble::{AssembleError, FormatError, OwnText};
 use ctx_budget::BudgetError;
 use ctx_hosts::Refused;
 use ctx_model::Tokens;
@@ -532,24 +532,21 @@ impl From<&AssembleError> for Problem {
                 return problem;
             }
             AssembleError::Budget(BudgetError::TooManyPins { .. }) => "options.maxChunks",
-            AssembleError::Budget(BudgetError::InvalidDiversity) => "options.diversity",
+            AssembleError::Budget(BudgetError::InvalidDiversity { .. }) => "options.diversity",
             AssembleError::Budget(BudgetError::Cancelled) => {
                 return Problem::cancelled();
             }
-            AssembleError::Format(error) => {
-                let text = error.to_string();
-                let is_of = |word: &str| text.contains(&format!(" of {word} "));
-                match () {
-                    () if is_of("header") => "options.contextHeader",
-                    () if is_of("footer") => "options.contextFooter",
-                    () => "options.chunkSeparator",
-                }
-            }
-            AssembleError::Tokens(error) => return error.into(),
-            AssembleError::TooLong {
+            AssembleError::Format(FormatError::LeavesOpen { part, .. }) => match part {
+                OwnText::Header => "options.contextHeader",
+                OwnText::Footer => "options.contextFooter",
+                OwnText::Separator => "options.chunkSeparator",
+            },
+            AssembleError::Format(_)
+            | AssembleError::TooLong {
                 option: "chunkSeparator",
                 ..
             } => "options.chunkSeparator",
+            AssembleError::Tokens(error) => return error.into(),
             AssembleError::Budget(_) | AssembleError::TooLong { .. } => "options.maxTokens",
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::cancelled(),

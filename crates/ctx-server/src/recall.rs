@@ -1,5 +1,7 @@
 //! What threads were shown, according to the receipts of their contexts.
 
+use std::collections::BTreeSet;
+
 use ctx_model::{Citation, LineSpan};
 use ctx_service::PartRef;
 use serde::Deserialize;
@@ -49,8 +51,15 @@ impl<'a> Recalling<'a> {
 
     /// Searches a receipt in its stored form; one that cannot be parsed is skipped. O(bytes).
     pub(crate) fn look_into(&mut self, receipt: &str) {
-        let mut missing = self.labels.iter().zip(&self.parts);
-        if !missing.any(|(label, part)| part.is_none() && receipt.contains(&field(label))) {
+        let parts = self.labels.iter().zip(&self.parts);
+        let missing = parts.filter_map(|(label, part)| part.is_none().then_some(label.as_str()));
+        let missing: BTreeSet<&str> = missing.collect();
+        let mut issued = receipt.split(FIELD).skip(1);
+        let is_missing = |rest: &str| {
+            rest.split_once('"')
+                .is_some_and(|it| missing.contains(it.0))
+        };
+        if !issued.any(is_missing) {
             return;
         }
         if let Ok(kept) = serde_json::from_str::<StoredReceipt>(receipt) {
@@ -77,10 +86,14 @@ impl<'a> Recalling<'a> {
     }
 }
 
-/// The JSON that a receipt contains if it issued `label`. Text within a context cannot contain it,
+/// What comes before each label that a receipt issued. Text within a context cannot contain it,
 /// since its quotation marks are escaped.
+const FIELD: &str = "\"chunkId\":\"";
+
+/// The JSON that a receipt contains if it issued `label`.
+#[cfg(feature = "postgres")]
 pub(crate) fn field(label: &str) -> String {
-    format!("\"chunkId\":\"{label}\"")
+    format!("{FIELD}{label}\"")
 }
 
 fn part_of(citation: &Citation) -> Option<PartRef> {

@@ -631,8 +631,15 @@ pub(crate) struct Included {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Omitted {
     id: String,
-    /// `over_budget`, `max_chunks`, `not_chosen`, `below_min_relevance`, `below_min_chance`,
-    /// `duplicate_of`, `merged_into`, `unreadable`, `stale`.
+    /// `over_budget`: it did not fit, or its tokens are worth more when spent on others.
+    /// `max_chunks`: there was no place left. `not_chosen`: there was room, but the policy of the
+    /// program that serves this did not choose it. `below_min_relevance`: its relevance is below
+    /// `minRelevance`. `below_min_chance`: no sentence of it is likely enough to be part of the
+    /// answer. `duplicate_of`: `other` has the same lines, apart from blank ones and white space at
+    /// their ends. `near_duplicate_of`: `other` has nearly the same lines; where its own
+    /// differ, the context lacks them. `merged_into`: its lines are in the block of `other`.
+    /// `unreadable`: its source could not be read. `stale`: its source has changed since it was
+    /// stored. More may be added.
     reason: String,
     /// A `maxTokens` at which it would be included, everything else being equal; left out if none
     /// is known. For a message, only budgets at which the search finds nothing more are considered,
@@ -686,9 +693,35 @@ pub(crate) struct SharedPrefix {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Warning {
+    /// The chunk concerned, if there is one.
     #[schema(nullable = false)]
     id: Option<String>,
+    /// The kind of warning; more may be added.
+    ///
+    /// About a chunk: `neutralised`: invisible or control characters are shown as escapes.
+    /// `masked`: secrets are shown as `****`. `decoded`: its file was not UTF-8, and was converted.
+    /// `moved`: its lines are elsewhere in the file now, and are shown with their present numbers.
+    /// `stale`: its file has changed, and it is shown as it was stored, or left out.
+    /// `moved_or_deleted`: its file does not exist any more, and it is shown as it was stored.
+    /// `unverified`: whether its file has changed is unknown, as the file has masked secrets.
+    /// `unreadable`: its file cannot be read. `span_mismatch`: it does not have as many lines as
+    /// `startLine` and `endLine` say, or they do not occur exactly once in `expandedContext`.
+    /// `overlap_conflict`: other chunks claim the same lines with different texts.
+    ///
+    /// About what is asked for: `unknown_reference`: a reference names nothing, or was not looked
+    /// up. `no_such_file`, `no_such_line`, `no_such_name`, `no_such_call`: there is no file, line,
+    /// name or call of a trace such as the message has. `nothing_found`: the search found nothing.
+    /// `source_failed`: a source was late or failed. `file_not_searched`: a file that the message
+    /// names is not searched. `generated_not_searched`: generated or vendored files, which are not
+    /// searched, may have an answer. `pattern_limited`: more files may match a pattern than were
+    /// looked at. `unsafe_joint`: some of the budget may stay unspent, because a separator or footer
+    /// begins with `/`.
+    ///
+    /// About a file that was passed over: `secret`: its name is that of a file of keys or settings.
+    /// `too_large`, `binary` (not text), `empty`, `link`, `special` (a device, a pipe or a socket).
+    /// `limit`: files, or parts of them, were passed over because a limit was reached.
     code: String,
+    /// A description for people.
     detail: String,
 }
 

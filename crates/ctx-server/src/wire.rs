@@ -58,7 +58,11 @@ pub(crate) struct BuildRequest {
     /// is kept and they are unchanged. Ids may have brackets and lines, as answers cite them:
     /// `[fil-9f2a1c:3]` names the part that the id was given to. References in the message, which
     /// follow an `@` or are such ids in brackets, are included, too: `@src/price.rs:10-20`,
-    /// `@"my notes.md"`. Each has at most 1,024 bytes in UTF-8.
+    /// `@"my notes.md"`. Each has at most 1,024 bytes in UTF-8. Of the thread's pins, these
+    /// references and the message, the first 32 names each are looked up; of all of them together,
+    /// the first 32 ids of parts of files and the first 32 ids of messages. Parts are looked for in
+    /// the thread's latest 1,024 receipts, as far as these take 16 MiB. What is not looked up or not
+    /// found is a warning `unknown_reference` that says why.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,

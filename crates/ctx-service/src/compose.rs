@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ctx_assemble::{AssembleError, Claims, Control, Extras, assemble_with};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order,
-    Origin, RenditionKind, Selection,
+    Origin, RenditionKind,
 };
 use ctx_tokens::TokenCounter;
 
@@ -29,9 +29,6 @@ pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
         .with_group_by(GroupBy::File)
         .with_order(Order::Stable)
         .with_ids(true);
-    if build.selection == Selection::InOrder {
-        build.selection = Selection::Optimal;
-    }
     if let Some(previous) = &mut build.previous {
         // A turn that was omitted before would otherwise follow those that were shown.
         previous.ids.retain(|id| !id.starts_with("mes-"));
@@ -185,7 +182,7 @@ impl Stats {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::{Relevance, Rendition, Tokens};
+    use ctx_model::{Relevance, Rendition, Selection, Tokens};
 
     use super::*;
 
@@ -234,6 +231,35 @@ mod tests {
         let omitted = built.omitted.iter().find(|it| it.id == "named");
         let whole = omitted.and_then(|it| it.other.as_deref());
         assert_eq!(whole, Some("first"), "{built:#?}");
+    }
+
+    /// The chunk that matters most is the last in the order of display, and leaves no room for the
+    /// others, which are worth more together.
+    #[test]
+    fn chunks_are_chosen_by_the_policy_that_was_asked_for() {
+        let chunks = [
+            chunk("first", "a.txt", (1, 6), 0.6),
+            chunk("second", "b.txt", (1, 6), 0.5),
+            chunk("best", "c.txt", (1, 12), 0.7),
+        ];
+        for (selection, shown) in [
+            (Selection::InOrder, &["best"][..]),
+            (Selection::Optimal, &["first", "second"]),
+        ] {
+            let mut candidates = Candidates::default();
+            candidates.chunks.extend(chunks.clone());
+            let options = arranged(&BuildOptions::default().with_selection(selection))
+                .with_max_tokens(Tokens::new(130));
+            let built = compose(
+                &mut candidates,
+                &options,
+                &ctx_tokens::Words,
+                &Control::default(),
+            )
+            .unwrap();
+            let ids: Vec<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
+            assert_eq!(ids, shown, "{selection}: {built:#?}");
+        }
     }
 
     #[test]

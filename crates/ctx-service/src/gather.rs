@@ -11,14 +11,15 @@ use serde::{Serialize, Serializer};
 
 use crate::history::{exchange_of, last};
 use crate::lookup::LookUp;
-use crate::mention::{Mention, What};
+use crate::mention::{MOST, Mention, What};
 use crate::ports::{PartRef, Ports};
 
-/// The most labels recalled for one context: the first ones.
-const MOST_LABELS: usize = 16;
+/// The most labels recalled for one context: the first ones. A store may look through all receipts
+/// of a thread for each.
+const MOST_LABELS: usize = MOST;
 /// The most names looked up as ids of messages, of those that are neither files nor symbols: the
-/// first ones.
-const MOST_EXCHANGES: usize = 16;
+/// first ones. A store is asked for each.
+const MOST_EXCHANGES: usize = MOST;
 
 /// The most characters shown of a reference that is too long to be a name.
 const LONGEST_SHOWN: usize = 100;
@@ -222,9 +223,8 @@ impl Ports {
         deadline: Duration,
     ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
         let thread = thread.to_owned();
-        let of_files = mentions.iter().filter(|it| it.is_label_of_a_file());
-        let of_files = of_files.take(MOST_LABELS);
-        let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
+        let labels = labels_of_files(mentions).take(MOST_LABELS);
+        let labels: Vec<String> = labels.map(str::to_owned).collect();
         let recall = self.recall.clone().filter(|_| !labels.is_empty());
         let recalled = recall.map(|it| async move {
             let parts = it.parts(&thread, &labels).await?;
@@ -323,4 +323,32 @@ impl Named {
         });
         names.map(str::to_owned).collect()
     }
+
+    /// Says of the labels among `mentions` that there are too many of to be recalled that they were
+    /// not, in case that they are not found otherwise.
+    pub(crate) fn note_labels(&mut self, mentions: &[Mention]) {
+        let labels: BTreeSet<&str> = labels_of_files(mentions).skip(MOST_LABELS).collect();
+        for it in &mut self.unresolved {
+            if labels.contains(it.reference.as_str()) {
+                it.why = format!("only {MOST_LABELS} such ids are looked up");
+            }
+        }
+    }
+
+    /// Says the same of the names in `ids` that there are too many of to be looked up as messages.
+    pub(crate) fn note_ids(&mut self, ids: &[String]) {
+        let ids = ids.get(MOST_EXCHANGES..).unwrap_or_default();
+        for it in &mut self.unresolved {
+            if ids.contains(&it.reference) {
+                let more = format!("; only {MOST_EXCHANGES} are looked up among the messages");
+                it.why.push_str(&more);
+            }
+        }
+    }
+}
+
+/// The labels of parts of files among `mentions`.
+fn labels_of_files(mentions: &[Mention]) -> impl Iterator<Item = &str> {
+    let labels = mentions.iter().filter(|it| it.is_label_of_a_file());
+    labels.map(|it| it.text.as_str())
 }

@@ -23,8 +23,8 @@ const RELEVANCE_POWER: u8 = 12;
 #[non_exhaustive]
 pub struct PrimeOptions {
     /// The budget, its reserve, the format, and other options of the assembler. Grouping, order and
-    /// metadata are ignored: chunks are grouped by file, in an order that keeps turns, with their
-    /// ids.
+    /// whether ids are shown are ignored: chunks are grouped by file, in an order that keeps turns,
+    /// with their ids.
     pub build: BuildOptions,
     /// How files are searched, and the deadline of each strategy. Its `now` is ignored.
     pub retrieve: RetrieveOptions,

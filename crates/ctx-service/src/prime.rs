@@ -350,9 +350,11 @@ impl Service {
         let has_history = request.thread.failure(Source::History).is_none();
         let time = deadline.saturating_add(deadline / FOR_MESSAGES);
         async move {
-            let (named, of_store) = look_up.await;
+            let (mut named, of_store) = look_up.await;
+            named.note_labels(&mentioned.all);
             let ids = named.unknown(&mentioned.all, known);
             let ids = Some(ids).filter(|it| has_history && !it.is_empty());
+            named.note_ids(ids.as_deref().unwrap_or_default());
             let left = time.saturating_sub(begun.elapsed());
             let exchanges = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
                 Some(exchanges) => exchanges.await,

@@ -422,6 +422,22 @@ fn files_that_do_not_fit_are_shown_in_part() {
     folder.run(["verify", "receipt.json", "--root", "."]).ok();
 }
 
+/// The first file by path leaves no room for two others, which are worth more together.
+#[test]
+fn whole_files_are_chosen_by_their_worth_the_longest_first() {
+    let line = "    let value = compute(value, other, another);\n";
+    let folder = Folder::new();
+    for (name, lines) in [("first", 40), ("second", 20), ("third", 24)] {
+        let text = format!("pub fn {name}() {{\n{}}}\n", line.repeat(lines));
+        folder.write(format!("src/{name}.rs"), text);
+    }
+    let whole = ["pack", "--max-tokens", "600", "--whole-files", "--json"];
+    let receipt = folder.run(whole).json();
+    assert_eq!(included(&receipt), ["src/third.rs", "src/second.rs"]);
+    let in_order = [&whole[..], &["--selection", "in-order"]].concat();
+    assert_eq!(included(&folder.run(in_order).json()), ["src/first.rs"]);
+}
+
 #[test]
 fn what_a_header_leaves_no_room_for_is_shown_in_part() {
     let folder = long_and_short();

@@ -195,6 +195,32 @@ async fn paths_in_several_roots_begin_with_their_names() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_too_many_roots_the_first_are_read_and_the_client_is_told() {
+    let files: Vec<String> = (0..17).map(|it| format!("root{it}/a.rs")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&**it, "fn apple() {}\n")).collect();
+    let project = Project::of(&files);
+    let uris = (0..17).map(|it| format!("file://{}/root{it}", project.root().display()));
+    let uris: Vec<String> = uris.collect();
+    let uris: Vec<&str> = uris.iter().map(|it| &**it).collect();
+    let told = "Only the first 16 roots of the client are read, and 1 more is not.";
+    for (tool, arguments) in [
+        ("context_outline", json!({})),
+        ("context_query", json!({"query": "apple"})),
+    ] {
+        let mut client = Client::with_roots(&project.server(), &uris).await;
+        let text = client.call(tool, arguments.clone()).await.text();
+        assert!(text.contains("root15/a.rs"), "{tool}: {text}");
+        assert!(
+            text.contains(told) && !text.contains("root16"),
+            "{tool}: {text}"
+        );
+        let mut client = Client::with_roots(&project.server(), &uris[..16]).await;
+        let text = client.call(tool, arguments).await.text();
+        assert!(!text.contains("Only the first"), "{tool}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn warnings_about_a_part_name_its_root() {
     let text = "fn apple() {\n    let token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4ROnl\";\n}\n";
     let project = Project::of(&[("x/a.rs", text), ("y/a.rs", text)]);

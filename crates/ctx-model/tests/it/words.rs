@@ -5,12 +5,13 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use ctx_model::{
-    Category, ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError,
-    OmittedReason, Order, Origin, PartKind, RenditionKind, Selection, SymbolKind, Tokens,
-    WarningCode, XmlContent, json_error,
+    BuildOptions, BuiltContext, Category, Certificate, Chunk, ChunkKind, Citation, CounterName,
+    Exactness, Format, GroupBy, Included, LineSpan, ModelError, Omitted, OmittedReason, Order,
+    Origin, PartKind, Previous, Relation, Rendition, RenditionKind, Selection, SharedPrefix,
+    SymbolKind, TokenSplit, Tokens, Warning, WarningCode, XmlContent, json_error,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _, Visitor};
+use serde::{Deserializer, Serialize};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -153,13 +154,90 @@ fn tokens_add_up_and_never_wrap_round() {
     assert_eq!(tokens, Tokens::MAX);
 }
 
+/// The words in the first column of the first table of `page` after a line that begins with `head`.
+fn column<'p>(page: &'p str, head: &str) -> BTreeSet<&'p str> {
+    let rows = page.lines().skip_while(|it| !it.starts_with(head));
+    let rows = rows.skip_while(|it| !it.starts_with('|')).skip(2);
+    let rows = rows.take_while(|it| it.starts_with('|'));
+    let cells = rows.filter_map(|it| it.split('|').nth(1));
+    let word = |it: &'p str| it.trim().trim_end_matches('?').trim_matches('`');
+    cells.flat_map(|it| it.split(',').map(word)).collect()
+}
+
+const PAGE: &str = include_str!("../../README.md");
+
 #[test]
 fn the_front_page_tells_every_code_of_a_warning_and_no_other() {
-    let page = include_str!("../../README.md");
-    let rows = page.lines().skip_while(|it| !it.starts_with("| `code`"));
-    let rows = rows.skip(2).take_while(|it| it.starts_with('|'));
-    let cells = rows.filter_map(|it| it.split('|').nth(1));
-    let words = cells.flat_map(|it| it.split(',').map(|word| word.trim().trim_matches('`')));
-    let told: BTreeSet<WarningCode> = words.map(WarningCode::from).collect();
-    assert_eq!(told, WarningCode::KNOWN.iter().cloned().collect());
+    let codes = WarningCode::KNOWN.iter().map(WarningCode::as_str);
+    assert_eq!(column(PAGE, "| `code`"), codes.collect());
+    let Err(ModelError::UnknownWord { known, .. }) = OmittedReason::from_str("") else {
+        panic!("it is no reason");
+    };
+    assert_eq!(column(PAGE, "| `reason`"), known.iter().copied().collect());
+}
+
+/// Reads nothing, and fails by naming the fields of the struct that is wanted.
+struct Fields;
+
+impl<'de> Deserializer<'de> for Fields {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        panic!("it is no struct")
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Self::Error> {
+        Err(Self::Error::custom(fields.join(" ")))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// The fields of `T` in JSON.
+fn fields<T: DeserializeOwned>() -> String {
+    T::deserialize(Fields).err().unwrap().to_string()
+}
+
+#[test]
+fn the_front_page_tells_every_field_of_chunks_options_and_receipts() {
+    for (head, all, parts) in [
+        (
+            "## Chunks",
+            fields::<Chunk>(),
+            vec![fields::<Relation>(), fields::<Rendition>()],
+        ),
+        (
+            "## Options",
+            fields::<BuildOptions>(),
+            vec![fields::<Previous>()],
+        ),
+        (
+            "## Receipts",
+            fields::<BuiltContext>(),
+            vec![
+                fields::<TokenSplit>(),
+                fields::<Included>(),
+                fields::<Omitted>(),
+                fields::<Citation>(),
+                fields::<Certificate>(),
+                fields::<SharedPrefix>(),
+                fields::<Warning>(),
+            ],
+        ),
+    ] {
+        assert_eq!(column(PAGE, head), all.split(' ').collect(), "{head}");
+        let section = PAGE.split_once(head).unwrap().1;
+        let section = section.split("\n## ").next().unwrap();
+        for field in parts.iter().flat_map(|it| it.split(' ')) {
+            assert!(section.contains(&format!("`{field}`")), "{head}: {field}");
+        }
+    }
 }

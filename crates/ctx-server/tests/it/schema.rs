@@ -1,8 +1,9 @@
 //! The `OpenAPI` description matches the server.
 
 use std::collections::BTreeSet;
+use std::str::FromStr as _;
 
-use ctx_model::{BuildOptions, Chunk};
+use ctx_model::{BuildOptions, Chunk, ModelError, OmittedReason, WarningCode};
 use serde_json::{Value, json};
 
 use crate::client::{ADA, Running};
@@ -197,6 +198,25 @@ fn every_option_is_described_with_its_default() {
                 properties(name)[option]["default"],
                 default,
                 "{name} {option}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_word_of_a_receipt_is_described() {
+    let openapi = described(&Running::embedded());
+    let Err(ModelError::UnknownWord { known, .. }) = OmittedReason::from_str("") else {
+        panic!("it is no reason");
+    };
+    let codes: Vec<&str> = WarningCode::KNOWN.iter().map(WarningCode::as_str).collect();
+    for (schema, field, words) in [("Omitted", "reason", known), ("Warning", "code", &codes)] {
+        let field = &openapi["components"]["schemas"][schema]["properties"][field];
+        let description = field["description"].as_str().unwrap();
+        for word in words {
+            assert!(
+                description.contains(&format!("`{word}`")),
+                "{schema}: {word}"
             );
         }
     }

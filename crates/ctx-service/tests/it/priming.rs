@@ -375,6 +375,54 @@ async fn a_message_is_named_however_long_ago_it_was_said() {
     unresolved(&context, &[("m99", none)]);
 }
 
+/// As many as a request may have references.
+const MOST: usize = 32;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_messages_are_named_as_a_request_may_name() {
+    let world = world(FILES);
+    let said = vec![("user", "said"); 60];
+    world.say(&said).await;
+    let ids = (0..MOST).map(|n| format!("m{n}")).collect();
+    let options = options().with_references(ids);
+    let context = world.prime_with("what of these?", &options).await.context;
+    unresolved(&context, &[]);
+    let why = "no indexed file or symbol has this name; only 32 are looked up among the messages";
+    let context = world.prime_with("and of @m32?", &options).await.context;
+    unresolved(&context, &[("m32", why)]);
+    let context = world.prime_with("and of @m59?", &options).await.context;
+    unresolved(&context, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_labels_are_recalled_as_a_request_may_name() {
+    let file = |n| (format!("src/f{n}.rs"), format!("fn name_{n}() {{}}\n"));
+    let files: Vec<(String, String)> = (0..=MOST).map(file).collect();
+    let files: Vec<_> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    let world = world(&files);
+    let mut labels = Vec::new();
+    for named in files.chunks(MOST) {
+        let paths = named.iter().map(|it| it.0.to_owned()).collect();
+        let prime = world
+            .prime_with("one", &options().with_references(paths))
+            .await;
+        prime.recording.done().await.unwrap();
+        world.remember(&prime.context);
+        let cited = prime.context.citations.iter();
+        let of_named = cited.filter(|it| named.iter().any(|file| file.0 == it.citation.source));
+        labels.extend(of_named.map(|it| it.id.clone()));
+    }
+    world.store.shown.lock().unwrap().clear();
+    assert_eq!(labels.len(), MOST + 1, "{labels:?}");
+    let last = labels.pop().unwrap();
+    let options = options().with_references(labels);
+    let context = world.prime_with("and these?", &options).await.context;
+    unresolved(&context, &[]);
+    let asked = format!("and [{last}]?");
+    let context = world.prime_with(&asked, &options).await.context;
+    unresolved(&context, &[(&last, "only 32 such ids are looked up")]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_searched_for() {
     let world = world(FILES);
