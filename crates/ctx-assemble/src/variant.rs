@@ -29,7 +29,8 @@ pub(crate) struct Piece<'u> {
     pub(crate) value: f64,
     /// The block's own price.
     pub(crate) price: Price,
-    /// The price of the group of its file, if the block alone is in one ([`ctx_format::file_within`]).
+    /// The price of the group of its file, if the block alone is in one
+    /// ([`ctx_format::file_within`]).
     pub(crate) file: Price,
     /// A hash of the bytes that were priced, if they are likely to be shown.
     pub(crate) seal: Option<u64>,

@@ -46,8 +46,8 @@ const FORGET: &str = "
     DELETE FROM ctx.feedback WHERE owner = $1 AND context IN (
         SELECT context FROM ctx.feedback WHERE owner = $1 AND given_at < $2 ORDER BY given_at LIMIT $3
     )";
-/// Rows that others have locked stay as they are. A time that has not come yet is of a process whose
-/// clock was ahead.
+/// Rows that others have locked stay as they are. A time that has not come yet is of a process
+/// whose clock was ahead.
 const SHOWN: &str = "
     WITH known AS MATERIALIZED (
         SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2)

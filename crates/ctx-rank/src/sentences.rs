@@ -89,8 +89,8 @@ pub fn sentence_chances<T: AsRef<str>>(
 /// The whole section is the answer with a probability of 0.6 times the geometric mean of `evidence`
 /// and its best sentence. Each sentence gets a share of that by its length, as it shows that much
 /// of the answer. So a short section with a high rank is worth showing in full, and a long one by
-/// its best sentences. `docs/design/0013-prose.md` has the measurements. Numbers outside 0..=1 count
-/// as the nearer end, NaN as 0. O(sentences).
+/// its best sentences. `docs/design/0013-prose.md` has the measurements. Numbers outside 0..=1
+/// count as the nearer end, NaN as 0. O(sentences).
 pub fn chances_in_section(chances: &[f64], lengths: &[usize], evidence: f64) -> Vec<f64> {
     let chances = || chances.iter().map(|it| unit(*it));
     let best = chances().fold(0.0, f64::max);

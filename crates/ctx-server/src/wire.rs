@@ -61,8 +61,8 @@ pub(crate) struct BuildRequest {
     /// `@"my notes.md"`. Each has at most 1,024 bytes in UTF-8. Of the thread's pins, these
     /// references and the message, the first 32 names each are looked up; of all of them together,
     /// the first 32 ids of parts of files and the first 32 ids of messages. Parts are looked for in
-    /// the thread's latest 1,024 receipts, as far as these take 16 MiB. What is not looked up or not
-    /// found is a warning `unknown_reference` that says why.
+    /// the thread's latest 1,024 receipts, as far as these take 16 MiB. What is not looked up or
+    /// not found is a warning `unknown_reference` that says why.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,

@@ -8,6 +8,7 @@ use super::search::{Asked, Figures, Indexed, Processes, Spread};
 const LEFT_OUT: &str = "\
 * The questions are made of the corpus, one in four of each kind, and are no users'. Each is timed the first time it is asked, after
   others, with files in the page cache. Memory of an index is the largest resident set of a whole process.
+* The corpus has no git history, so the strategy `changes` does not run, and the index keeps no commits: in a repository, both take more.
 * Bare tantivy keeps the words between spaces of whole files; it knows nothing of parts, names, stems or positions in files.
 ";
 
