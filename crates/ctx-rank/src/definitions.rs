@@ -93,12 +93,12 @@ fn asked_where(tokens: &[&str]) -> Option<Defined> {
     let name = tokens[at].trim_matches(['`', '\'', '"']);
     let name = name.trim_end_matches("()");
     let (ident, rest) = identifier(name)?;
-    let is_name = rest.is_empty() && may_be_name(ident, true);
+    let is_name = matches!(rest, "" | "?" | "!") && may_be_name(ident, true);
     let is_all = tokens.len() == at + 2;
     let mut said: Vec<String> = lower[2..at].iter().map(|&it| it.to_owned()).collect();
     said.push(behind.to_owned());
     is_name.then(|| Defined {
-        name: Name::alone(ident),
+        name: Name::alone(ident).before(rest),
         said: is_all.then_some(said),
     })
 }
@@ -147,7 +147,7 @@ fn behind_keyword(tokens: &[&str]) -> Option<Defined> {
             || keyword == "impl" && next == "for";
         let is_all = is_start && (is_of_code || stands_out) && (after.is_empty() || is_code_behind);
         let said = tokens[..=at].iter().map(|&it| it.to_owned());
-        let mut name = Name::alone(ident);
+        let mut name = Name::alone(ident).before(rest);
         if receiver > 0 {
             let of = behind[receiver - 1].trim_matches(|it: char| !it.is_alphanumeric());
             name.within = Some(of.to_owned());

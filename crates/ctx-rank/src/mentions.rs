@@ -177,6 +177,7 @@ pub(crate) fn definition_of(word: &str) -> Option<FileMention> {
     mention.name = Some(Name {
         text: text.to_owned(),
         last,
+        sign: None,
         within: names.next().map(str::to_owned),
         region: Region::Title,
         may_be_file: false,

@@ -15,6 +15,9 @@ pub struct Name {
     pub text: String,
     /// The last of its names: `resolve_redirects`.
     pub last: String,
+    /// A `?` or `!` after it: in languages such as Ruby and Elixir it may be part of the name, and
+    /// elsewhere it is none.
+    pub sign: Option<char>,
     /// The name before that: `Session`.
     pub within: Option<String>,
     /// The most significant region where it occurs.
@@ -66,10 +69,23 @@ impl Name {
         Name {
             text: text.to_owned(),
             last: text.to_owned(),
+            sign: None,
             within: None,
             region: Region::Title,
             may_be_file: false,
         }
+    }
+
+    /// The last of its names with the [sign](Name::sign) after it, if there is one: `valid?`. A
+    /// definition may be called so, and if one is, it is meant.
+    pub fn signed(&self) -> Option<String> {
+        self.sign.map(|it| format!("{}{it}", self.last))
+    }
+
+    /// The name, with the sign that `rest` begins with, which follows it in the text.
+    pub(crate) fn before(mut self, rest: &str) -> Name {
+        self.sign = sign_before(rest);
+        self
     }
 }
 
@@ -102,7 +118,9 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             at = after;
             segments.push(segment(line, &mut at));
         }
-        let is_called = bytes.get(at) == Some(&b'(');
+        let sign = sign_before(&line[at..]);
+        let behind = at + sign.map_or(0, char::len_utf8);
+        let is_called = bytes.get(behind) == Some(&b'(');
         let last = segments[segments.len() - 1];
         // In a block of code, text in scripts without spaces is mostly from comments.
         let is_code = match region {
@@ -117,9 +135,9 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         let is_data = at - start > MOST_NAME_BYTES;
         let is_path = is_of_path(line, start, at);
         // In `a.ts(12,5)`, the brackets have a line.
-        let has_arguments = is_called && !(is_path && has_digit(line, at + 1));
+        let has_arguments = is_called && !(is_path && has_digit(line, behind + 1));
         let is_marked = || {
-            let is_all = region == Region::InlineCode && at - start == length;
+            let is_all = region == Region::InlineCode && behind - start == length;
             let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
             has_arguments || stands_alone && !is_path
         };
@@ -128,6 +146,7 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
             names.push(Name {
                 text: line[start..at].to_owned(),
                 last: last.to_owned(),
+                sign,
                 within: segments.iter().rev().nth(1).map(|&it| it.to_owned()),
                 region,
                 may_be_file: !has_arguments && has_extension(&line[start..at]),
@@ -135,6 +154,17 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         }
     }
     names
+}
+
+/// The `?` or `!` that `rest`, which follows a name, begins with, unless it is an operator: `a?.b`,
+/// `a != b`, `a ? b : c` without spaces.
+fn sign_before(rest: &str) -> Option<char> {
+    let mut next = rest.chars();
+    let sign = next.next().filter(|it| matches!(it, '?' | '!'))?;
+    let is_operator = |c: char| c.is_alphanumeric() || "=.:?!".contains(c);
+    next.next()
+        .is_none_or(|it| !is_operator(it))
+        .then_some(sign)
 }
 
 /// The option that `word` is, with its dashes and without a value: `--no-color` of

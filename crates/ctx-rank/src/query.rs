@@ -911,6 +911,7 @@ impl Reader {
         let name = Name {
             text: titles.join(" > "),
             last: last.to_owned(),
+            sign: None,
             within: suites.last().map(|&it| it.to_owned()),
             region: region.min(Region::InlineCode),
             may_be_file: false,

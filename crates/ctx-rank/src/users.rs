@@ -73,7 +73,10 @@ impl Query {
         let is_word = name.len() < 3 || says_nothing(name);
         let is_name =
             name.chars().all(is_of_name) && (!is_word || ends && may_be_name(name, false));
-        is_name.then(|| Name::alone(name))
+        let written = self.typed.iter().flat_map(|it| it.split_whitespace());
+        let mut behind = written.map(|it| it.trim_start_matches(|c| !is_of_name(c)));
+        let behind = behind.find_map(|it| it.strip_prefix(name));
+        is_name.then(|| Name::alone(name).before(behind.unwrap_or_default()))
     }
 
     fn lower(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ctx_model::{Warning, WarningCode, join_first};
-use ctx_rank::{Analyzer, Query, Region};
+use ctx_rank::{Analyzer, Name, Query, Region};
 use ctx_retrieve::{Field, FileSearch, TextQuery, files_ending_with};
 
 /// The most files that a warning names; the others are counted.
@@ -15,8 +15,8 @@ const FILES_OF_A_NAME: usize = 1_000;
 /// What `query` calls the files that it refers to ([`Query::mentioned_files`]) and that none of
 /// `stores` has, without duplicates: first the names of those that are nowhere, and then the paths
 /// of those whose name others have, in order. What precedes a whole path of a file may lead to the
-/// root, as in `/home/me/project/src/a.rs`, so such a file is there. A store that fails may have any
-/// of them, so nothing counts as missing then; the search reports the failure. Without stores
+/// root, as in `/home/me/project/src/a.rs`, so such a file is there. A store that fails may have
+/// any of them, so nothing counts as missing then; the search reports the failure. Without stores
 /// nothing is missing either.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let paths = unique(query.mentioned_files().map(below_here));
@@ -132,7 +132,7 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
 /// `stores` is called by, and that no file or text contains, in their order. A store that cannot
 /// look them up may have them, as in [`missing_files`].
 pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
-    let mut names: Vec<(&str, &str)> = Vec::new();
+    let mut names: Vec<&Name> = Vec::new();
     if stores.is_empty() || query.typed.is_none() {
         return Vec::new();
     }
@@ -147,21 +147,24 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
             .files
             .iter()
             .any(|it| it.path.contains(&name.text));
-        if !is_of_file && names.iter().all(|(_, last)| *last != name.last) {
-            names.push((&name.text, &name.last));
+        if !is_of_file && names.iter().all(|it| it.last != name.last) {
+            names.push(name);
         }
     }
     for store in stores {
-        let lasts: Vec<String> = names.iter().map(|(_, last)| (*last).to_owned()).collect();
-        let Ok(defined) = store.definitions(&lasts, 1).await else {
+        let lasts = names.iter().map(|it| it.last.clone());
+        let signed = (names.iter()).map(|it| it.signed().unwrap_or_else(|| it.last.clone()));
+        let asked: Vec<String> = lasts.chain(signed).collect();
+        let Ok(defined) = store.definitions(&asked, 1).await else {
             return Vec::new();
         };
         let mut missing = Vec::new();
-        for (&name, defined) in names.iter().zip(&defined) {
-            if !defined.is_empty() {
+        let signed = defined.get(names.len()..).unwrap_or_default();
+        for ((&name, defined), signed) in names.iter().zip(&defined).zip(signed) {
+            if !defined.is_empty() || !signed.is_empty() {
                 continue;
             }
-            match is_said(*store, name.1).await {
+            match is_said(*store, &name.last).await {
                 None => return Vec::new(),
                 Some(true) => {}
                 Some(false) => missing.push(name),
@@ -169,7 +172,7 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         }
         names = missing;
     }
-    names.into_iter().map(|(text, _)| text).collect()
+    names.into_iter().map(|it| it.text.as_str()).collect()
 }
 
 /// Whether a path or a text of `store` contains `name`; `None` if the store cannot tell.

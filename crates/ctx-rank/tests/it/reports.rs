@@ -32,6 +32,36 @@ fn names(text: &str) -> Vec<String> {
     query.mentions.names.into_iter().map(|it| it.text).collect()
 }
 
+#[test]
+fn a_sign_after_a_name_may_be_part_of_it() {
+    for (text, name, sign) in [
+        ("where is `valid?` defined", "valid", Some('?')),
+        ("where is valid? defined", "valid", Some('?')),
+        ("def save!", "save", Some('!')),
+        ("def valid?(x)", "valid", Some('?')),
+        ("why does user_saved!(x) raise", "user_saved", Some('!')),
+        (
+            "It fails\n\nin `Session#open?` each time\n",
+            "open",
+            Some('?'),
+        ),
+        ("who calls save!", "save", Some('!')),
+        // It may end the question, too.
+        ("what does take_one?", "take_one", Some('?')),
+        ("what does `take_one` do?", "take_one", None),
+        // Operators.
+        ("It fails\n\nat `take_one?.len`\n", "take_one", None),
+        ("It fails\n\nif `take_one!=give_back`\n", "take_one", None),
+        ("It fails\n\nin `take_one?:give_back`\n", "take_one", None),
+    ] {
+        let query = Query::analyse(text);
+        let found = query.mentions.names.iter().find(|it| it.last == name);
+        let signed = sign.map(|it| format!("{name}{it}"));
+        let found = found.map(|it| (it.sign, it.signed()));
+        assert_eq!(found, Some((sign, signed)), "{text}");
+    }
+}
+
 const REPORT: &str = "Cookies are lost when `Session.resolve_redirects` follows a 302
 
 <!-- Please search existing issues before you file a new one. -->

@@ -27,19 +27,23 @@ fn worth(name: &Name) -> f64 {
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut found = Sum::default();
     let names = &query.mentions.names[..query.mentions.names.len().min(NAMES)];
-    let last = unique(names.iter().map(|it| &it.last).chain(titles(query)));
+    let last: Vec<String> = spellings(names).chain(titles(query).cloned()).collect();
+    let last = unique(last.iter());
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
+    let is_there = |it: &String| of_name.get(it).is_some_and(|it| !it.is_empty());
+    let called: Vec<String> = names.iter().map(|it| called(it, is_there)).collect();
     // In a typed question every name counts: its scope distinguishes its definitions, or there is
     // nothing else in the question.
     let is_all =
         query.typed.is_some() && query.terms.is_empty() || query.asks_for(Intent::Definition);
-    let many = |it: &&Name| {
+    let many = |(it, called): &(&Name, &String)| {
         let is_told = it.within.is_some() || is_all;
-        let count = of_name.get(&it.last).map_or(0, Vec::len);
+        let count = of_name.get(*called).map_or(0, Vec::len);
         query.typed.is_some() && is_told && count > MOST_DEFINITIONS
     };
-    let many = unique(names.iter().filter(many).map(|it| &it.last));
+    let many = names.iter().zip(&called).filter(many);
+    let many = unique(many.map(|(_, called)| called));
     if !many.is_empty() {
         let answers = search.definitions(&many, WIDE).await?;
         let more = by_question("names", &many, answers)?;
@@ -47,8 +51,8 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
             of_name.entry(name).and_modify(|it| *it = hits);
         }
     }
-    for name in names {
-        let hits = of_name.get(&name.last).map_or(&[][..], Vec::as_slice);
+    for (name, called) in names.iter().zip(&called) {
+        let hits = of_name.get(called).map_or(&[][..], Vec::as_slice);
         let exactly = exactly(name, hits);
         let has_exact = exactly.contains(&true);
         let is_meant = query.typed.is_some() && has_exact;
@@ -79,6 +83,20 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
         }
     }
     Ok(found.hits)
+}
+
+/// The names of what `names` may mean: with the signs after them, and without.
+pub(super) fn spellings<'n>(
+    names: impl IntoIterator<Item = &'n Name>,
+) -> impl Iterator<Item = String> {
+    let both = |it: &'n Name| it.signed().into_iter().chain([it.last.clone()]);
+    names.into_iter().flat_map(both)
+}
+
+/// The name of what `name` means: with the sign after it, if there is anything so called.
+pub(super) fn called(name: &Name, is_there: impl Fn(&String) -> bool) -> String {
+    let signed = name.signed().filter(is_there);
+    signed.unwrap_or_else(|| name.last.clone())
 }
 
 /// Phrases of `query` that may be titles of tests.

@@ -1,7 +1,10 @@
 //! Finds code that uses other results, or is used by them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ctx_rank::Query;
 
+use super::names::{called, spellings};
 use super::{MOST_DEFINITIONS, Sum, by_question, unique};
 use crate::ports::{FileSearch, Hit, PortResult, Relations};
 
@@ -23,18 +26,25 @@ pub(crate) async fn users(
     query: &Query,
 ) -> PortResult<Vec<Hit>> {
     let names = query.mentions.names.iter().filter(|it| !it.may_be_file);
-    let names = unique(names.map(|it| &it.last));
+    let asked: Vec<String> = spellings(names.clone()).collect();
+    let asked = unique(asked.iter());
     let (definitions, users) = tokio::try_join!(
-        search.definitions(&names, MOST_DEFINITIONS + 1),
-        relations.users_of(&names, ASKED_USERS)
+        search.definitions(&asked, MOST_DEFINITIONS + 1),
+        relations.users_of(&asked, ASKED_USERS)
     )?;
-    let definitions = by_question("names", &names, definitions)?.into_values();
-    let users = by_question("names", &names, users)?.into_values();
+    let definitions = by_question("names", &asked, definitions)?;
+    let users = by_question("names", &asked, users)?;
+    let of = |hits: &BTreeMap<&String, Vec<Hit>>, name: &String| -> Vec<Hit> {
+        hits.get(name).cloned().unwrap_or_default()
+    };
+    let is_there = |it: &String| !of(&definitions, it).is_empty() || !of(&users, it).is_empty();
+    let meant: BTreeSet<String> = names.map(|it| called(it, is_there)).collect();
     let mut found = Sum::default();
-    for (definitions, users) in definitions.zip(users) {
+    for name in &meant {
+        let definitions = of(&definitions, name);
         let definitions = Some(definitions).filter(|it| it.len() <= MOST_DEFINITIONS);
         let mut of_name = Sum::default();
-        for hit in definitions.into_iter().flatten().chain(users) {
+        for hit in definitions.into_iter().flatten().chain(of(&users, name)) {
             of_name.add(&hit.part, 1.0);
         }
         // A definition that uses itself counts once.

@@ -3,7 +3,8 @@
 use ctx_rank::Query;
 
 use super::likeness::{likeness, transposed};
-use super::{MENTIONS, MOST_FILES, NAMES, WIDE, of_each, parts_of, unique};
+use super::names::spellings;
+use super::{MENTIONS, MOST_FILES, NAMES, WIDE, by_question, of_each, parts_of, unique};
 use crate::paths::files_ending_with;
 use crate::ports::{FileSearch, Hit, PortResult};
 
@@ -18,11 +19,14 @@ const MISTYPED: usize = 8;
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let names = query.mentions.names.iter().take(NAMES / 2);
     // Of a file, its own name is compared.
-    let names = names.filter(|it| !it.may_be_file).map(|it| &it.last);
-    let mut unknown = unique(names.filter(|it| it.len() > SHORT));
-    let definitions = search.definitions(&unknown, 1).await?;
-    let mut definitions = of_each("names", &unknown, definitions)?.into_iter();
-    unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
+    let names = names.filter(|it| !it.may_be_file && it.last.len() > SHORT);
+    let asked: Vec<String> = spellings(names.clone()).collect();
+    let asked = unique(asked.iter());
+    let definitions = search.definitions(&asked, 1).await?;
+    let defined = by_question("names", &asked, definitions)?;
+    let is_there = |it: &String| defined.get(it).is_some_and(|it| !it.is_empty());
+    let unknown = names.filter(|it| !spellings([*it]).any(|it| is_there(&it)));
+    let unknown = unique(unknown.map(|it| &it.last));
     let files = unknown_files(search, query).await?;
     let (mut hits, near) = tokio::try_join!(alike(search, &unknown), nearly(search, &files))?;
     hits.extend(near);

@@ -330,7 +330,15 @@ async fn no_more_than_the_limit_is_found() {
 #[tokio::test]
 async fn searches_go_as_deep_as_the_limit_up_to_a_thousand() {
     let paths: Vec<String> = (0..1_200).map(|it| format!("src/pool{it}.py")).collect();
-    let part = |path| (path, 1, "function", "take", "take a connection from the pool");
+    let part = |path| {
+        (
+            path,
+            1,
+            "function",
+            "take",
+            "take a connection from the pool",
+        )
+    };
     let parts: Vec<_> = paths.iter().map(|it| part(it.as_str())).collect();
     for (limit, found) in [(100, 100), (450, 450), (900, 900), (2_000, 1_000)] {
         let options = options()
@@ -414,6 +422,40 @@ async fn parts_of_a_rare_kind_are_found_behind_hundreds_of_others() {
     assert_eq!(
         (retrieved.found.len(), calls.load(Ordering::Relaxed)),
         (100, 5)
+    );
+}
+
+#[tokio::test]
+async fn a_name_with_a_sign_is_meant_if_anything_is_called_so() {
+    let store = || {
+        Store::of(&[
+            ("app/a.rb", 1, "method", "save", "stores it"),
+            ("app/b.rb", 1, "method", "save!", "stores it, or raises"),
+            ("app/c.rb", 1, "method", "load", "reads it"),
+        ])
+    };
+    let of = async |question: &str, strategy| {
+        let options = options().with_strategies(vec![strategy]);
+        let retrieved = ask(store(), question, &options).await;
+        paths(&retrieved)
+            .iter()
+            .map(|&it| it.to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (question, expected) in [
+        ("what does `save!` do", &["app/b.rb"][..]),
+        ("where is save! defined", &["app/b.rb"]),
+        ("what does `save` do", &["app/a.rb"]),
+        ("where is load? defined", &["app/c.rb"]),
+        ("where is `load`!", &["app/c.rb"]),
+    ] {
+        assert_eq!(of(question, Strategy::Names).await, expected, "{question}");
+    }
+    // Names like it are looked for only if nothing is called so.
+    assert!(
+        of("what does `save!` do", Strategy::Similar)
+            .await
+            .is_empty()
     );
 }
 

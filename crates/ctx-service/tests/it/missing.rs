@@ -103,6 +103,7 @@ async fn a_quoted_identifier_that_nothing_is_called_by_is_told() {
         ("how is `take_one` implemented", None),
         ("what does `give_back` do", None),
         ("what is `LIMIT_OF_ALL`", None),
+        ("is `take_one?` defined", None),
         ("how is frobnicate_widget implemented", None),
         ("what is in `src/gone_file.rs`", None),
         // A report has names of others.
