@@ -67,6 +67,8 @@ pub enum WarningCode {
     NoSuchLine,
     /// More files may match a requested pattern than were looked at.
     PatternLimited,
+    /// More parts use a name that a question asks for than were taken.
+    UsersLimited,
     /// A requested file does not exist.
     NoSuchFile,
     /// Nothing is called as the question calls it.

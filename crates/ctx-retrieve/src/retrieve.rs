@@ -89,8 +89,8 @@ pub struct Retrieved {
     /// Their parts come first, in order.
     pub whole: BTreeSet<String>,
     /// Warnings for a receipt: `no_such_line`, if a typed question names a line beyond the end of
-    /// its file, and `pattern_limited`, if more files may match a pattern than were inspected or
-    /// taken.
+    /// its file; `pattern_limited`, if more files may match a pattern than were inspected or taken;
+    /// and `users_limited`, if more parts use a name than were taken.
     pub warnings: Vec<Warning>,
 }
 
@@ -232,8 +232,15 @@ impl Retriever {
             retrieved.note_again(Strategy::Similar, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
-            self.expand(relations, query, options, &mut pool, &mut retrieved)
-                .await;
+            self.expand(
+                relations,
+                query,
+                (options, &noted),
+                &mut pool,
+                &mut retrieved,
+            )
+            .await;
+            retrieved.warnings.extend(noted.users.get().cloned());
         }
         self.score(query, options, &pool, &mut retrieved).await;
         debug!(
@@ -284,7 +291,7 @@ impl Retriever {
         &self,
         relations: &Arc<dyn Relations>,
         query: &Arc<Query>,
-        options: &Options,
+        (options, noted): (&Options, &Arc<Noted>),
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
@@ -293,10 +300,10 @@ impl Retriever {
             .map(|it| Hit::new(Arc::clone(it.part), it.score))
             .collect();
         let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
-        let query = Arc::clone(query);
+        let (query, noted) = (Arc::clone(query), Arc::clone(noted));
         let (answer, took) = call_port(options.deadline, async move {
             if query.asks_for(Intent::Users) {
-                strategies::users(&*search, &*relations, &query).await
+                strategies::users(&*search, &*relations, &query, &noted).await
             } else {
                 strategies::relations(&*search, &*relations, &seeds).await
             }

@@ -714,8 +714,8 @@ pub(crate) struct Warning {
     /// `source_failed`: a source was late or failed. `file_not_searched`: a file that the message
     /// names is not searched. `generated_not_searched`: generated or vendored files, which are not
     /// searched, may have an answer. `pattern_limited`: more files may match a pattern than were
-    /// looked at. `unsafe_joint`: some of the budget may stay unspent, because a separator or
-    /// footer begins with `/`.
+    /// looked at. `users_limited`: more parts use a name than were taken. `unsafe_joint`: some of
+    /// the budget may stay unspent, because a separator or footer begins with `/`.
     ///
     /// About a file that was passed over: `secret`: its name is that of a file of keys or settings.
     /// `too_large`, `binary` (not text), `empty`, `link`, `special` (a device, a pipe or a socket).

@@ -28,6 +28,8 @@ pub(crate) struct Named {
 pub(crate) struct Noted {
     pub(crate) named: OnceLock<Named>,
     pub(crate) warnings: OnceLock<Vec<Warning>>,
+    /// The warning about names with more users than are taken.
+    pub(crate) users: OnceLock<Warning>,
 }
 
 /// The score of a file that is mentioned as a whole.

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ctx_model::{Warning, WarningCode, join_first};
 use ctx_rank::Query;
 
 use super::names::{called, spellings};
-use super::{MOST_DEFINITIONS, Sum, by_question, unique};
+use super::{MOST_DEFINITIONS, Noted, Sum, by_question, unique};
 use crate::ports::{FileSearch, Hit, PortResult, Relations};
 
 /// The number of best parts from which relations are followed.
@@ -17,20 +18,24 @@ const MOST_USERS: usize = 16;
 
 /// The most users of a name that are taken if the question asks for them.
 const ASKED_USERS: usize = 200;
+/// The most names that a warning has.
+const NAMES_TOLD: usize = 8;
 
 /// Finds the users of the names in a question that asks for users, and the definitions of these
-/// names unless there are too many: the subject of the question comes before its users.
+/// names unless there are too many: the subject of the question comes before its users. Whether
+/// there are more users than are taken goes to `noted`.
 pub(crate) async fn users(
     search: &dyn FileSearch,
     relations: &dyn Relations,
     query: &Query,
+    noted: &Noted,
 ) -> PortResult<Vec<Hit>> {
     let names = query.mentions.names.iter().filter(|it| !it.may_be_file);
     let asked: Vec<String> = spellings(names.clone()).collect();
     let asked = unique(asked.iter());
     let (definitions, users) = tokio::try_join!(
         search.definitions(&asked, MOST_DEFINITIONS + 1),
-        relations.users_of(&asked, ASKED_USERS)
+        relations.users_of(&asked, ASKED_USERS + 1)
     )?;
     let definitions = by_question("names", &asked, definitions)?;
     let users = by_question("names", &asked, users)?;
@@ -40,15 +45,30 @@ pub(crate) async fn users(
     let is_there = |it: &String| !of(&definitions, it).is_empty() || !of(&users, it).is_empty();
     let meant: BTreeSet<String> = names.map(|it| called(it, is_there)).collect();
     let mut found = Sum::default();
+    let mut cut: Vec<&str> = Vec::new();
     for name in &meant {
         let definitions = of(&definitions, name);
         let definitions = Some(definitions).filter(|it| it.len() <= MOST_DEFINITIONS);
         let mut of_name = Sum::default();
-        for hit in definitions.into_iter().flatten().chain(of(&users, name)) {
+        let mut users = of(&users, name);
+        if users.len() > ASKED_USERS {
+            users.truncate(ASKED_USERS);
+            cut.push(name);
+        }
+        for hit in definitions.into_iter().flatten().chain(users) {
             of_name.add(&hit.part, 1.0);
         }
         // A definition that uses itself counts once.
         of_name.hits.iter().for_each(|it| found.add(&it.part, 1.0));
+    }
+    if !cut.is_empty() {
+        let names = join_first(&cut, NAMES_TOLD);
+        let detail =
+            format!("more than {ASKED_USERS} parts use {names}, of which {ASKED_USERS} are taken");
+        // Set once per question.
+        let _ = noted
+            .users
+            .set(Warning::new(WarningCode::UsersLimited, detail));
     }
     Ok(found.hits)
 }

@@ -1456,6 +1456,27 @@ async fn who_asks_what_uses_a_name_is_shown_that_behind_its_definition() {
 }
 
 #[tokio::test]
+async fn users_beyond_those_that_are_taken_are_told() {
+    for (count, told) in [(200, None), (201, Some("route_path"))] {
+        let paths: Vec<String> = (0..count).map(|it| format!("src/{it:03}.py")).collect();
+        let parts = paths
+            .iter()
+            .map(|it| (it.as_str(), 1, "function", "serve", ""));
+        let mut store = Store::of(&parts.collect::<Vec<_>>());
+        for (part, _) in &mut store.parts {
+            part.refers_to = vec!["route_path".to_owned()];
+        }
+        let retrieved = ask(store, "callers of route_path", &Options::default()).await;
+        assert_eq!(report(&retrieved, Strategy::Relations).found, 200);
+        let warnings = retrieved.warnings.iter();
+        let warnings: Vec<_> = warnings.map(|it| (it.code.as_str(), &*it.detail)).collect();
+        let detail = told.map(|it| format!("more than 200 parts use {it}, of which 200 are taken"));
+        let detail = detail.iter().map(|it| ("users_limited", it.as_str()));
+        assert_eq!(warnings, detail.collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
 async fn a_question_for_users_is_one_of_text_without_relations() {
     let mut options = Options::default();
     options.strategies.retain(|it| *it != Strategy::Relations);
