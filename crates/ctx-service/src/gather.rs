@@ -311,13 +311,13 @@ impl Named {
         mention.what != What::Label && untold.any(|it| it.reference == mention.text)
     }
 
-    /// The names among `mentions` that are neither a file, nor a symbol, nor the id of a `known`
-    /// message.
+    /// The names among `mentions` that may be ids of messages, and are neither a file, nor a
+    /// symbol, nor the id of a `known` message.
     pub(crate) fn unknown(&self, mentions: &[Mention], known: &[Message]) -> Vec<String> {
         let unresolved: BTreeSet<&str> = (self.unresolved.iter())
             .map(|it| it.reference.as_str())
             .collect();
-        let names = mentions.iter().filter(|it| it.what == What::Name);
+        let names = mentions.iter().filter(|it| it.may_be_message());
         let names = names.map(|it| it.text.as_str()).filter(|name| {
             unresolved.contains(name) && known.iter().all(|message| message.id != *name)
         });

@@ -150,6 +150,18 @@ impl Mention {
         label_origin(&self.text) == Some(Origin::Message)
     }
 
+    /// Whether it may be the id of a message, in which there may be dots: `2024.03.11-7`. Names
+    /// with the extension of a file are none.
+    pub(crate) fn may_be_message(&self) -> bool {
+        match self.what {
+            What::Name => true,
+            What::File { lines: None, .. } => {
+                !self.text.contains(['/', '\\']) && !is_path(&self.text)
+            }
+            _ => false,
+        }
+    }
+
     /// What `text` names, or why it cannot be a name.
     fn of(text: &str) -> Result<Mention, &'static str> {
         let text = text.trim();

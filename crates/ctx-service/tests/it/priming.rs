@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_citations::Verdict;
 use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind, UnixSeconds};
-use ctx_retrieve::{TaskScope, Threads};
+use ctx_retrieve::{Message, TaskScope, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 use serde_json::json;
@@ -373,6 +373,32 @@ async fn a_message_is_named_however_long_ago_it_was_said() {
     let context = world.prime("what of @m99?").await.context;
     let none = "no indexed file or symbol has this name";
     unresolved(&context, &[("m99", none)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_named_by_an_id_with_dots() {
+    let world = world(FILES);
+    let said = [("user", "first"), ("assistant", "second")];
+    let ids = ["2024.03.11-7", "msg.b"];
+    for (id, (role, content)) in ids.iter().zip(said) {
+        let message = Message::new(*id, role, content, UnixSeconds::new(NOW - 200));
+        world.store.append("t", &message).await.unwrap();
+    }
+    world.say(&vec![("user", "said"); 60]).await;
+    let context = world
+        .prime("what of @2024.03.11-7 and @msg.b?")
+        .await
+        .context;
+    unresolved(&context, &[]);
+    assert!(
+        context.built.context.contains("user: first"),
+        "{}",
+        context.built.context
+    );
+    // A file that is not there is none.
+    let none = "no indexed file or symbol has this name";
+    let context = world.prime("what of @gone.rs?").await.context;
+    unresolved(&context, &[("gone.rs", none)]);
 }
 
 /// As many as a request may have references.
