@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_model::{LineSpan, UnixSeconds};
-use ctx_retrieve::{Hit, Message, PortError, PortResult};
+use ctx_model::{LineSpan, UnixSeconds, Warning};
+use ctx_rank::Query;
+use ctx_retrieve::{FileSearch, Hit, Message, PortError, PortResult};
 use serde::{Serialize, Serializer};
 
 use crate::history::{exchange_of, last};
 use crate::lookup::LookUp;
 use crate::mention::{MOST, Mention, What};
+use crate::missing::{may_miss, missing_files, missing_names, no_such_file, no_such_name};
 use crate::ports::{PartRef, Ports};
 
 /// The most labels recalled for one context: the first ones. A store may look through all receipts
@@ -213,6 +216,30 @@ impl Ports {
         let usage = self.usage.clone().filter(|_| !paths.is_empty());
         let counts = usage.map(|it| async move { it.counts(&paths).await.map(Some) });
         ask(Source::Usage, deadline, counts)
+    }
+
+    /// Warnings about files and names that the question of `query` has and the store has not; those
+    /// of `mentions` are reported as unresolved. Without any if they cannot be looked up: the
+    /// search reports why.
+    pub(crate) fn missing(
+        &self,
+        query: &Arc<Query>,
+        mentions: &[Mention],
+        deadline: Duration,
+    ) -> impl Future<Output = Vec<Warning>> + Send + use<> {
+        let search = self.search.clone().filter(|_| may_miss(query));
+        let query = Arc::clone(query);
+        let required: Vec<String> = mentions.iter().map(|it| it.text.clone()).collect();
+        let missing = search.map(|search| async move {
+            let stores = [&*search as &dyn FileSearch];
+            let mut files = missing_files(&query, &stores).await;
+            files.retain(|file| !required.iter().any(|it| it.contains(file)));
+            let names = missing_names(&query, &stores).await;
+            let warnings = [no_such_file(&files), no_such_name(&names)];
+            Ok(warnings.into_iter().flatten().collect())
+        });
+        let missing = ask(Source::Search, deadline, missing);
+        async move { missing.await.unwrap_or_default() }
     }
 
     /// The parts of files that `thread` was shown under the labels among `mentions`.

@@ -26,6 +26,11 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
     missing(query, paths, stores).await.unwrap_or_default()
 }
 
+/// Whether `query` names anything that may be missing.
+pub(crate) fn may_miss(query: &Query) -> bool {
+    query.mentioned_files().next().is_some() || quoted(query).next().is_some()
+}
+
 /// [`missing_files`] of `paths`; `None` if a store fails.
 async fn missing<'q>(
     query: &'q Query,
@@ -133,15 +138,10 @@ pub fn no_such_file(names: &[&str]) -> Option<Warning> {
 /// look them up may have them, as in [`missing_files`].
 pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<&Name> = Vec::new();
-    if stores.is_empty() || query.typed.is_none() {
+    if stores.is_empty() {
         return Vec::new();
     }
-    let quoted = query
-        .mentions
-        .names
-        .iter()
-        .filter(|it| it.region == Region::InlineCode);
-    for name in quoted.take(FILES_NAMED) {
+    for name in quoted(query).take(FILES_NAMED) {
         let is_of_file = query
             .mentions
             .files
@@ -173,6 +173,12 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         names = missing;
     }
     names.into_iter().map(|it| it.text.as_str()).collect()
+}
+
+/// The identifiers between backticks in a typed `query`.
+fn quoted(query: &Query) -> impl Iterator<Item = &Name> {
+    let is_quoted = |it: &&Name| query.typed.is_some() && it.region == Region::InlineCode;
+    query.mentions.names.iter().filter(is_quoted)
 }
 
 /// Whether a path or a text of `store` contains `name`; `None` if the store cannot tell.

@@ -388,8 +388,9 @@ impl Service {
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, LEAST_PARTS);
         retrieve.now = Some(request.now);
         let found = self.retriever.retrieve(query, &retrieve);
-        let (looked_up, recalled, recent, retrieved) =
-            tokio::join!(looked_up, recalled, recent, found);
+        let missing = self.ports.missing(query, &mentioned.all, options.deadline);
+        let (looked_up, recalled, recent, retrieved, missing) =
+            tokio::join!(looked_up, recalled, recent, found, missing);
         let failed = (
             looked_up.of_store.as_ref().err(),
             recalled.as_ref().err(),
@@ -406,7 +407,7 @@ impl Service {
             prose: Prose::of(query, &retrieved, options.retrieve.min_chance),
             found: retrieved.found,
             lines: retrieved.lines,
-            warnings: retrieved.warnings,
+            warnings: [missing, retrieved.warnings].concat(),
             history: Vec::new(),
             recent: or_note(recent, failures),
             uses: None,

@@ -299,6 +299,32 @@ async fn the_letters_of_a_label_are_not_searched_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_and_names_that_a_message_has_and_the_store_has_not_are_told() {
+    let world = world(&[("src/pool.rs", "fn take() {\n    one()\n}\n")]);
+    let file = |name: &str| ("no_such_file", format!("no file called {name} is searched"));
+    let name = (
+        "no_such_name",
+        "nothing here is called frobnicate_widget".to_owned(),
+    );
+    for (message, expected) in [
+        ("what does src/gone.rs do?", vec![file("gone.rs")]),
+        ("how does lib/pool.rs take one?", vec![file("lib/pool.rs")]),
+        ("does `take` call `frobnicate_widget`?", vec![name]),
+        ("what does src/pool.rs do with `take`?", Vec::new()),
+        // It is named, and reported as such.
+        ("what does @src/gone.rs do?", Vec::new()),
+    ] {
+        let context = world.prime(message).await.context;
+        let warnings = context.built.warnings.iter();
+        let warnings = warnings.map(|it| (it.code.as_str(), it.detail.clone()));
+        let told = warnings.filter(|it| it.0.starts_with("no_such"));
+        assert_eq!(told.collect::<Vec<_>>(), expected, "{message}");
+        let unresolved = context.unresolved.len();
+        assert_eq!(unresolved, usize::from(message.contains('@')), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_named_by_its_id() {
     let world = world(FILES);
     world
