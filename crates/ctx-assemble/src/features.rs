@@ -162,7 +162,8 @@ mod tests {
             unit: &unit,
             section: 0,
             was_sent: false,
-            variants: variant::variants(&unit, &options),
+            variants: variant::variants(&unit, &options, &Control::default())
+                .expect("nobody cancels it"),
         }];
         let cancel = Cancel::new();
         let control = Control::default().with_cancel(cancel.clone());

@@ -123,7 +123,7 @@ impl Pricer<'_> {
         // If everything is likely to be shown, no block should be weighed twice.
         let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
         parallel::map_with(units, bytes, self.control, |unit, desk: &mut Desk| {
-            let mut variants = variants(unit, options);
+            let mut variants = variants(unit, options, self.control)?;
             desk.stretches.begin(unit);
             for piece in variants.iter_mut().flat_map(|it| &mut it.pieces) {
                 desk.text.clear();
@@ -412,16 +412,31 @@ mod tests {
         texts.iter().enumerate().map(chunk).collect()
     }
 
-    /// Prices all ways to show `chunks` merged; returns the bytes that were weighed, and those of
-    /// all blocks.
-    fn weighed_merged(chunks: &[Chunk], format: Format) -> (usize, usize) {
-        let (counter, options) = (Noting(AtomicUsize::new(0)), BuildOptions::default());
+    fn merged(chunks: &[Chunk]) -> Merged<'_> {
         let lines: Vec<_> = chunks
             .iter()
             .flat_map(|it| lines_of(&it.content, it.span.unwrap()))
             .collect();
-        let merged = Merged::new(chunks.iter().collect(), 1, &lines);
-        let unit = Unit::Many(Box::new(merged));
+        Merged::new(chunks.iter().collect(), 1, &lines)
+    }
+
+    #[test]
+    fn a_cancel_is_seen_while_ways_to_show_many_chunks_are_sought() {
+        let chunks = below_each_other(&["one\n", "two\n", "three\n"]);
+        let unit = Unit::Many(Box::new(merged(&chunks)));
+        let cancel = Cancel::new();
+        let control = Control::default().with_cancel(cancel.clone());
+        let sought = || variants(&unit, &BuildOptions::default(), &control).map(|it| it.len());
+        assert_eq!(sought().unwrap(), 3);
+        cancel.cancel();
+        assert!(matches!(sought(), Err(AssembleError::Cancelled)));
+    }
+
+    /// Prices all ways to show `chunks` merged; returns the bytes that were weighed, and those of
+    /// all blocks.
+    fn weighed_merged(chunks: &[Chunk], format: Format) -> (usize, usize) {
+        let (counter, options) = (Noting(AtomicUsize::new(0)), BuildOptions::default());
+        let unit = Unit::Many(Box::new(merged(chunks)));
         let formatter = formatter(format, &FormatOptions::default()).unwrap();
         let pricer = Pricer {
             formatter: &*formatter,

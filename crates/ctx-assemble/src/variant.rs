@@ -6,6 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::price::Price;
 use crate::unit::{Beside, Merged, Run, Unit};
+use crate::{AssembleError, Control};
 
 /// The ways to show a unit; usually one.
 pub(crate) type Variants<'u> = SmallVec<[Variant<'u>; 1]>;
@@ -104,9 +105,13 @@ impl<'u> Piece<'u> {
     }
 }
 
-/// The ways to show `unit`; at least one.
-pub(crate) fn variants<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Variants<'u> {
-    match unit {
+/// The ways to show `unit`; at least one. Stops early if `control` is cancelled.
+pub(crate) fn variants<'u>(
+    unit: &'u Unit<'u>,
+    options: &BuildOptions,
+    control: &Control,
+) -> Result<Variants<'u>, AssembleError> {
+    Ok(match unit {
         Unit::One(chunk) if !options.include_content => {
             smallvec![Variant::one(
                 Block::summary_only(chunk),
@@ -115,8 +120,8 @@ pub(crate) fn variants<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Varian
             )]
         }
         Unit::One(chunk) => of_one(chunk, worth(chunk, options)),
-        Unit::Many(merged) => of_many(merged, options),
-    }
+        Unit::Many(merged) => of_many(merged, options, control)?,
+    })
 }
 
 /// The value of all of `chunk`.
@@ -149,7 +154,11 @@ const STEP: usize = 4;
 /// All of it, and then ever fewer of its parts, down to those that are pinned: the parts worth most
 /// per line are kept longest. All these showings together are at most five times as long as the
 /// whole, and [`EACH`] small ones.
-fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Variants<'u> {
+fn of_many<'u>(
+    merged: &'u Merged<'u>,
+    options: &BuildOptions,
+    control: &Control,
+) -> Result<Variants<'u>, AssembleError> {
     let one_block = options.max_chunks.is_some();
     let parts = merged.by_density(|part| worth(part, options));
     let all = parts.len();
@@ -160,6 +169,7 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Variants<'u> {
     counts.reverse();
     let mut most = f64::INFINITY;
     let variants = counts.into_iter().map(|count| {
+        control.check()?;
         let runs = merged.runs(&parts[..count], |part| worth(part, options));
         let pieces = runs.into_iter().map(|run| piece(merged, run));
         let mut variant = Variant {
@@ -167,10 +177,11 @@ fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Variants<'u> {
         };
         variant.is_worth_at_most(most);
         most = variant.value();
-        variant
+        Ok(variant)
     });
     // With `max_chunks` a unit counts as one chunk, so it must be one block.
-    let variants = variants.filter(|it| !one_block || it.pieces.len() == 1);
+    let is_one = |it: &Variant<'_>| !one_block || it.pieces.len() == 1;
+    let variants = variants.filter(|it| it.as_ref().map_or(true, is_one));
     variants.collect()
 }
 
