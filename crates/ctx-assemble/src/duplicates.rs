@@ -35,7 +35,7 @@ pub(crate) fn duplicates(
     stays: impl Fn(&Chunk) -> bool,
     control: &Control,
 ) -> Result<Vec<Option<(usize, OmittedReason)>>, AssembleError> {
-    let seen = Seen::new(surveys);
+    let seen = Seen::new(surveys, control)?;
     let sets = LineSets::new(chunks);
     let mut found = vec![None; chunks.len()];
     let mut by_hash: RapidHashMap<u64, Vec<usize>> = RapidHashMap::default();
@@ -71,16 +71,19 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(surveys: &[Survey]) -> Self {
+    fn new(surveys: &[Survey], control: &Control) -> Result<Self, AssembleError> {
         let slots = (4 * SKETCH * surveys.len()).next_power_of_two();
         let mut seen = Seen {
             counts: vec![0; slots],
         };
-        for &hash in surveys.iter().flat_map(|survey| &survey.sketch) {
-            let slot = seen.slot(hash);
-            seen.counts[slot] = (seen.counts[slot] + 1).min(2);
+        for survey in surveys {
+            control.check()?;
+            for &hash in &survey.sketch {
+                let slot = seen.slot(hash);
+                seen.counts[slot] = (seen.counts[slot] + 1).min(2);
+            }
         }
-        seen
+        Ok(seen)
     }
 
     /// Whether several texts may share `hash`.
