@@ -187,7 +187,8 @@ open_words! {
         UnsafeJoint = "unsafe_joint", Masked = "masked", Moved = "moved", Stale = "stale", Unverified = "unverified",
         MovedOrDeleted = "moved_or_deleted",
         Unreadable = "unreadable", NoSuchLine = "no_such_line", PatternLimited = "pattern_limited",
-        UsersLimited = "users_limited", NoSuchFile = "no_such_file", NoSuchName = "no_such_name", NoSuchCall = "no_such_call", UnknownReference = "unknown_reference", SourceFailed = "source_failed", NothingFound = "nothing_found", Decoded = "decoded",
+        UsersLimited = "users_limited", NoSuchFile = "no_such_file", NoSuchName = "no_such_name", NoSuchCall = "no_such_call",
+        UnknownReference = "unknown_reference", SourceFailed = "source_failed", NothingFound = "nothing_found", Decoded = "decoded",
         GeneratedNotSearched = "generated_not_searched", FileNotSearched = "file_not_searched", TooLarge = "too_large",
         Binary = "binary", Empty = "empty", Link = "link", Special = "special", Limit = "limit", Secret = "secret";
 }

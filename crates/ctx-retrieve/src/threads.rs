@@ -23,32 +23,14 @@ pub fn indexing_threads() -> &'static ThreadPool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
-
+    use ctx_testkit::pool::while_pool_is_busy;
     use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
     use super::*;
 
     #[test]
     fn builds_go_on_while_all_of_these_threads_are_busy() {
-        let threads = indexing_threads();
-        let barrier = Barrier::new(threads.current_num_threads() + 1);
-        threads.in_place_scope(|scope| {
-            for _ in 0..threads.current_num_threads() {
-                scope.spawn(|_| {
-                    barrier.wait();
-                    barrier.wait();
-                });
-            }
-            barrier.wait();
-            let (sender, receiver) = channel();
-            let sum = move || (0..1_000).into_par_iter().sum();
-            std::thread::spawn(move || sender.send(sum()));
-            let sum: Result<u32, _> = receiver.recv_timeout(Duration::from_mins(1));
-            barrier.wait();
-            assert_eq!(sum, Ok(499_500));
-        });
+        let sum = || (0..1_000).into_par_iter().sum::<u32>();
+        assert_eq!(while_pool_is_busy(indexing_threads(), sum), Some(499_500));
     }
 }

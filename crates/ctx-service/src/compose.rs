@@ -194,6 +194,14 @@ mod tests {
             .with_span(LineSpan::new(lines.0, lines.1).unwrap())
     }
 
+    fn composed(chunks: &[Chunk], build: &BuildOptions, max_tokens: u32) -> BuiltContext {
+        let mut candidates = Candidates::default();
+        candidates.chunks.extend_from_slice(chunks);
+        let options = arranged(build).with_max_tokens(Tokens::new(max_tokens));
+        let words = &ctx_tokens::Words;
+        compose(&mut candidates, &options, words, &Control::default()).unwrap()
+    }
+
     /// The named lines lie in the second of two adjacent parts, which are merged where both are
     /// shown. That part matters less than another chunk, for which there would be room without it.
     #[test]
@@ -212,18 +220,7 @@ mod tests {
             chunk("second", "a.txt", (11, 20), 0.3),
             chunk("other", "b.txt", (1, 16), 0.5),
         ];
-        let mut candidates = Candidates::default();
-        candidates.chunks.extend(chunks);
-        let options = arranged(&BuildOptions::default())
-            .with_max_tokens(Tokens::new(235))
-            .with_reserve(Tokens::ZERO);
-        let built = compose(
-            &mut candidates,
-            &options,
-            &ctx_tokens::Words,
-            &Control::default(),
-        )
-        .unwrap();
+        let built = composed(&chunks, &BuildOptions::default(), 235);
         for line in 12..=19 {
             let line = format!("a.txt line {line} of it");
             assert_eq!(built.context.matches(&line).count(), 1, "{}", built.context);
@@ -246,17 +243,8 @@ mod tests {
             (Selection::InOrder, &["best"][..]),
             (Selection::Optimal, &["first", "second"]),
         ] {
-            let mut candidates = Candidates::default();
-            candidates.chunks.extend(chunks.clone());
-            let options = arranged(&BuildOptions::default().with_selection(selection))
-                .with_max_tokens(Tokens::new(130));
-            let built = compose(
-                &mut candidates,
-                &options,
-                &ctx_tokens::Words,
-                &Control::default(),
-            )
-            .unwrap();
+            let options = BuildOptions::default().with_selection(selection);
+            let built = composed(&chunks, &options, 130);
             let ids: Vec<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
             assert_eq!(ids, shown, "{selection}: {built:#?}");
         }
