@@ -302,44 +302,41 @@ pub(crate) fn words_in(line: &str) -> impl Iterator<Item = (usize, &str)> {
     std::iter::from_fn(move || {
         let start = at;
         let rest = line.get(start..).filter(|it| !it.is_empty())?;
-        let word = &rest[..rest.find(is_between).unwrap_or(rest.len())];
-        let with_brackets = word_with_brackets(rest, is_between);
-        let is_longer = with_brackets.len() > word.len();
-        let word = if is_longer && is_file(with_brackets) {
-            with_brackets
-        } else {
-            word
-        };
+        let (word, with_brackets) = word_with_brackets(rest, is_between);
+        let with_brackets = with_brackets.filter(|it| is_file(it));
+        let word = with_brackets.unwrap_or(word);
         at += word.len();
         at += line[at..].chars().next().map_or(0, char::len_utf8);
         Some((start, word))
     })
 }
 
-/// The word that `text` begins with: up to the first character for which `ends` holds, but with the
-/// names in brackets below a folder or, after an `@`, at its beginning, as long as it is no longer
-/// than paths are. Whether it is the path of a route or a call with a link, [`is_file`] tells.
-/// O(bytes of the word).
+/// The word that `text` begins with: up to the first character after an `@` at its beginning for
+/// which `ends` holds. And, if there are names in brackets below a folder or after the `@`, the
+/// word with these, as long as it is no longer than paths are: whether that is the path of a route
+/// or a call with a link, [`is_file`] tells. O(bytes of the word).
 ///
 /// ```
 /// let ends = |c: char| c.is_whitespace() || "()[]".contains(c);
 /// let word = |text| ctx_rank::word_with_brackets(text, ends);
-/// assert_eq!(word("app/(shop)/[[...path]]/page.tsx:12 fails"), "app/(shop)/[[...path]]/page.tsx:12");
-/// assert_eq!(word("@[id].tsx, @a"), "@[id].tsx,");
-/// assert_eq!(word("f(x)"), "f");
+/// let route = "app/(shop)/[[...path]]/page.tsx:12";
+/// assert_eq!(word("app/(shop)/[[...path]]/page.tsx:12 fails"), ("app/", Some(route)));
+/// assert_eq!(word("@[id].tsx, @a"), ("@", Some("@[id].tsx,")));
+/// assert_eq!(word("f(x)"), ("f", None));
 /// ```
-pub fn word_with_brackets(text: &str, ends: impl Fn(char) -> bool) -> &str {
+pub fn word_with_brackets(text: &str, ends: impl Fn(char) -> bool) -> (&str, Option<&str>) {
     let near = &text[..text.floor_char_boundary(LONGEST_FILE)];
     let end_in =
         |text: &str, from: usize| text[from..].find(&ends).map_or(text.len(), |it| from + it);
-    let mut end = end_in(text, usize::from(text.starts_with('@')));
+    let first = end_in(text, usize::from(text.starts_with('@')));
+    let mut end = first;
     while let Some(word) = near.get(..end)
         && (word == "@" || word.ends_with(['/', '\\', ']', ')']))
         && let Some(length) = name_in_brackets(&near[end..])
     {
         end = end_in(near, end + length);
     }
-    &text[..end]
+    (&text[..first], (end > first).then(|| &text[..end]))
 }
 
 /// Whether `word` names a file by a known extension or, with a line, a known name: a word of a

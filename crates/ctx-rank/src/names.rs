@@ -82,6 +82,11 @@ impl Name {
         self.sign.map(|it| format!("{}{it}", self.last))
     }
 
+    /// What it may be called: as [`signed`](Name::signed), if there is a sign, and without it.
+    pub fn spellings(&self) -> impl Iterator<Item = String> {
+        self.signed().into_iter().chain([self.last.clone()])
+    }
+
     /// The name, with the sign that `rest` begins with, which follows it in the text.
     pub(crate) fn before(mut self, rest: &str) -> Name {
         self.sign = sign_before(rest);

@@ -228,15 +228,17 @@ impl Ports {
         deadline: Duration,
     ) -> impl Future<Output = Vec<Warning>> + Send + use<> {
         let search = self.search.clone().filter(|_| may_miss(query));
-        let query = Arc::clone(query);
-        let required: Vec<String> = mentions.iter().map(|it| it.text.clone()).collect();
-        let missing = search.map(|search| async move {
-            let stores = [&*search as &dyn FileSearch];
-            let mut files = missing_files(&query, &stores).await;
-            files.retain(|file| !required.iter().any(|it| it.contains(file)));
-            let names = missing_names(&query, &stores).await;
-            let warnings = [no_such_file(&files), no_such_name(&names)];
-            Ok(warnings.into_iter().flatten().collect())
+        let missing = search.map(|search| {
+            let query = Arc::clone(query);
+            let required: Vec<String> = mentions.iter().map(|it| it.text.clone()).collect();
+            async move {
+                let stores = [&*search as &dyn FileSearch];
+                let mut files = missing_files(&query, &stores).await;
+                files.retain(|file| !required.iter().any(|it| it.contains(file)));
+                let names = missing_names(&query, &stores).await;
+                let warnings = [no_such_file(&files), no_such_name(&names)];
+                Ok(warnings.into_iter().flatten().collect())
+            }
         });
         let missing = ask(Source::Search, deadline, missing);
         async move { missing.await.unwrap_or_default() }

@@ -476,12 +476,9 @@ fn name<'l>(before: &str, mention: &'l str) -> &'l str {
     if let Some(quoted) = mention.strip_prefix("@\"") {
         return quoted.split_once('"').map_or("", |(name, _)| name);
     }
-    let with_brackets = word_with_brackets(mention, ends_word);
-    let word = if is_file(without_punctuation(with_brackets)) {
-        &with_brackets[1..]
-    } else {
-        mention[1..].split(ends_word).next().unwrap_or_default()
-    };
+    let (word, with_brackets) = word_with_brackets(mention, ends_word);
+    let with_brackets = with_brackets.filter(|it| is_file(without_punctuation(it)));
+    let word = &with_brackets.unwrap_or(word)[1..];
     let word = without_punctuation(file_before_text(word).unwrap_or(word));
     without_punctuation(without_underscores(before, word))
 }

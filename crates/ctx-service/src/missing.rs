@@ -70,20 +70,28 @@ async fn without<'q>(
         let wanted: Vec<Vec<String>> = names.iter().map(|it| ends(it)).collect();
         let found = files_ending_with(*store, &wanted.concat(), limit).await;
         let mut found = found.ok()?.into_iter();
-        let mut is_there = |end: &String| {
-            found.next().is_none_or(|paths| {
+        let mut there = wanted.iter().map(|ends| {
+            any_is_there(ends, &mut found, |end, paths| {
                 let is_whole = |path: &String| folders(path) == folders(end);
                 paths.len() >= limit || paths.iter().any(is_whole)
             })
-        };
-        // Each end has an answer, so none is passed over.
-        let mut there = wanted.iter().map(|ends| {
-            let there = ends.iter().map(&mut is_there);
-            there.fold(false, |any, it| any | it)
         });
         names.retain(|_| there.next() == Some(false));
     }
     Some(names)
+}
+
+/// Whether the next of `answers`, which are to `asked`, say that any of them `is_there`, as one
+/// does that a store does not give.
+fn any_is_there<A>(
+    asked: &[String],
+    answers: &mut impl Iterator<Item = A>,
+    is_there: impl Fn(&String, A) -> bool,
+) -> bool {
+    let there = asked.iter();
+    let there = there.map(|it| answers.next().is_none_or(|answer| is_there(it, answer)));
+    // Each has an answer, so none is passed over.
+    there.fold(false, |any, it| any | it)
 }
 
 /// Each of `names` once.
@@ -152,16 +160,14 @@ pub async fn missing_names<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
         }
     }
     for store in stores {
-        let lasts = names.iter().map(|it| it.last.clone());
-        let signed = (names.iter()).map(|it| it.signed().unwrap_or_else(|| it.last.clone()));
-        let asked: Vec<String> = lasts.chain(signed).collect();
-        let Ok(defined) = store.definitions(&asked, 1).await else {
+        let asked: Vec<Vec<String>> = names.iter().map(|it| it.spellings().collect()).collect();
+        let Ok(defined) = store.definitions(&asked.concat(), 1).await else {
             return Vec::new();
         };
+        let mut defined = defined.into_iter();
         let mut missing = Vec::new();
-        let signed = defined.get(names.len()..).unwrap_or_default();
-        for ((&name, defined), signed) in names.iter().zip(&defined).zip(signed) {
-            if !defined.is_empty() || !signed.is_empty() {
+        for (&name, asked) in names.iter().zip(&asked) {
+            if any_is_there(asked, &mut defined, |_, it| !it.is_empty()) {
                 continue;
             }
             match is_said(*store, &name.last).await {

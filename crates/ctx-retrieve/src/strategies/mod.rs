@@ -92,6 +92,11 @@ fn by_question<'q, Q: Ord, A>(
     Ok(questions.iter().zip(answers).collect())
 }
 
+/// Whether the answer to `question` has anything.
+fn has<Q: Ord, A>(answers: &BTreeMap<&Q, Vec<A>>, question: &Q) -> bool {
+    answers.get(question).is_some_and(|it| !it.is_empty())
+}
+
 /// The `answers` of a port, if there is one for each of `questions`: otherwise it is unknown which
 /// answer belongs to which.
 fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> PortResult<Vec<A>> {

@@ -3,7 +3,7 @@
 use ctx_model::{PartKind, SymbolKind};
 use ctx_rank::{Intent, Name, Query, Region, Role};
 
-use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, unique};
+use super::{MOST_DEFINITIONS, NAMES, Sum, WIDE, by_question, has, unique};
 use crate::ports::{FileSearch, Hit, PortResult};
 
 /// The weight of the title of a test between quotation marks.
@@ -27,12 +27,15 @@ fn worth(name: &Name) -> f64 {
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<Vec<Hit>> {
     let mut found = Sum::default();
     let names = &query.mentions.names[..query.mentions.names.len().min(NAMES)];
-    let last: Vec<String> = spellings(names).chain(titles(query).cloned()).collect();
+    let last = names.iter().flat_map(Name::spellings);
+    let last: Vec<String> = last.chain(titles(query).cloned()).collect();
     let last = unique(last.iter());
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
     let mut of_name = by_question("names", &last, answers)?;
-    let is_there = |it: &String| of_name.get(it).is_some_and(|it| !it.is_empty());
-    let called: Vec<String> = names.iter().map(|it| called(it, is_there)).collect();
+    let called: Vec<String> = names
+        .iter()
+        .map(|it| called(it, |it| has(&of_name, it)))
+        .collect();
     // In a typed question every name counts: its scope distinguishes its definitions, or there is
     // nothing else in the question.
     let is_all =
@@ -83,14 +86,6 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> PortResult<
         }
     }
     Ok(found.hits)
-}
-
-/// The names of what `names` may mean: with the signs after them, and without.
-pub(super) fn spellings<'n>(
-    names: impl IntoIterator<Item = &'n Name>,
-) -> impl Iterator<Item = String> {
-    let both = |it: &'n Name| it.signed().into_iter().chain([it.last.clone()]);
-    names.into_iter().flat_map(both)
 }
 
 /// The name of what `name` means: with the sign after it, if there is anything so called.

@@ -1,12 +1,12 @@
 //! Finds code that uses other results, or is used by them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ctx_model::{Warning, WarningCode, join_first};
-use ctx_rank::Query;
+use ctx_rank::{Name, Query};
 
-use super::names::{called, spellings};
-use super::{MOST_DEFINITIONS, Noted, Sum, by_question, unique};
+use super::names::called;
+use super::{MOST_DEFINITIONS, Noted, Sum, by_question, has, unique};
 use crate::ports::{FileSearch, Hit, PortResult, Relations};
 
 /// The number of best parts from which relations are followed.
@@ -31,26 +31,23 @@ pub(crate) async fn users(
     noted: &Noted,
 ) -> PortResult<Vec<Hit>> {
     let names = query.mentions.names.iter().filter(|it| !it.may_be_file);
-    let asked: Vec<String> = spellings(names.clone()).collect();
+    let asked: Vec<String> = names.clone().flat_map(Name::spellings).collect();
     let asked = unique(asked.iter());
     let (definitions, users) = tokio::try_join!(
         search.definitions(&asked, MOST_DEFINITIONS + 1),
         relations.users_of(&asked, ASKED_USERS + 1)
     )?;
-    let definitions = by_question("names", &asked, definitions)?;
-    let users = by_question("names", &asked, users)?;
-    let of = |hits: &BTreeMap<&String, Vec<Hit>>, name: &String| -> Vec<Hit> {
-        hits.get(name).cloned().unwrap_or_default()
-    };
-    let is_there = |it: &String| !of(&definitions, it).is_empty() || !of(&users, it).is_empty();
+    let mut definitions = by_question("names", &asked, definitions)?;
+    let mut users = by_question("names", &asked, users)?;
+    let is_there = |it: &String| has(&definitions, it) || has(&users, it);
     let meant: BTreeSet<String> = names.map(|it| called(it, is_there)).collect();
     let mut found = Sum::default();
     let mut cut: Vec<&str> = Vec::new();
     for name in &meant {
-        let definitions = of(&definitions, name);
-        let definitions = Some(definitions).filter(|it| it.len() <= MOST_DEFINITIONS);
+        let definitions = definitions.remove(name);
+        let definitions = definitions.filter(|it| it.len() <= MOST_DEFINITIONS);
         let mut of_name = Sum::default();
-        let mut users = of(&users, name);
+        let mut users = users.remove(name).unwrap_or_default();
         if users.len() > ASKED_USERS {
             users.truncate(ASKED_USERS);
             cut.push(name);

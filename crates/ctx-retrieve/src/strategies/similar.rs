@@ -1,10 +1,9 @@
 //! Names similar to those in a question.
 
-use ctx_rank::Query;
+use ctx_rank::{Name, Query};
 
 use super::likeness::{likeness, transposed};
-use super::names::spellings;
-use super::{MENTIONS, MOST_FILES, NAMES, WIDE, by_question, of_each, parts_of, unique};
+use super::{MENTIONS, MOST_FILES, NAMES, WIDE, by_question, has, of_each, parts_of, unique};
 use crate::paths::files_ending_with;
 use crate::ports::{FileSearch, Hit, PortResult};
 
@@ -20,12 +19,11 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> PortResul
     let names = query.mentions.names.iter().take(NAMES / 2);
     // Of a file, its own name is compared.
     let names = names.filter(|it| !it.may_be_file && it.last.len() > SHORT);
-    let asked: Vec<String> = spellings(names.clone()).collect();
+    let asked: Vec<String> = names.clone().flat_map(Name::spellings).collect();
     let asked = unique(asked.iter());
     let definitions = search.definitions(&asked, 1).await?;
     let defined = by_question("names", &asked, definitions)?;
-    let is_there = |it: &String| defined.get(it).is_some_and(|it| !it.is_empty());
-    let unknown = names.filter(|it| !spellings([*it]).any(|it| is_there(&it)));
+    let unknown = names.filter(|it| !it.spellings().any(|it| has(&defined, &it)));
     let unknown = unique(unknown.map(|it| &it.last));
     let files = unknown_files(search, query).await?;
     let (mut hits, near) = tokio::try_join!(alike(search, &unknown), nearly(search, &files))?;
