@@ -72,10 +72,7 @@ impl Role {
         let lower = path.to_ascii_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
         let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
-        let is_among_documents = || {
-            let mut folders = folders.as_bytes().split(|&it| it == b'/');
-            folders.any(|it| of_folder(it) == Some(Role::Documentation))
-        };
+        let is_among_documents = || purposes(folders).any(|it| it == Role::Documentation);
         match extension {
             _ if is_legal(name) && !is_among_documents() => false,
             "po" | "pot" => false,
@@ -178,9 +175,7 @@ impl Role {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         // The bit that represents a role.
         let bit = |role: Role| 1_u32 << role as u32;
-        let below = folders.as_bytes().split(|&it| it == b'/');
-        let below = below.filter_map(of_folder);
-        let below = below.fold(0, |below, role| below | bit(role));
+        let below = purposes(folders).fold(0, |below, role| below | bit(role));
         let is_below = |role| below & bit(role) != 0;
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         if is_below(Role::Vendored) || is_release(stem, extension) {
@@ -258,6 +253,24 @@ fn is_about_version(query: &Query) -> bool {
     let is_it = |word: &str| WORDS.iter().any(|it| it.eq_ignore_ascii_case(word));
     let is_alone = query.words().count() == 1;
     query.has_version() && (is_alone || query.words().any(is_it))
+}
+
+/// The roles of files below `folders`, in lower case. Folders of packages are names and say nothing:
+/// those below `src/main/java`, and the owner of a domain, as in `com/example`.
+fn purposes(folders: &str) -> impl Iterator<Item = Role> {
+    // The two folders before each one.
+    let mut before: [&[u8]; 2] = [b"", b""];
+    let mut is_in_packages = false;
+    folders
+        .as_bytes()
+        .split(|&it| it == b'/')
+        .filter_map(move |name| {
+            let is_package = is_in_packages || matches!(before[1], b"com" | b"org");
+            is_in_packages |=
+                before[0] == b"src" && matches!(name, b"groovy" | b"java" | b"kotlin" | b"scala");
+            before = [before[1], name];
+            if is_package { None } else { of_folder(name) }
+        })
 }
 
 /// The role of files in a folder of this name, given in lower case. A folder `testing` has tests

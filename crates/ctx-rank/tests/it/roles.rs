@@ -11,19 +11,22 @@ fn names_decide() {
              readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py src/testing/client.py js x-1..2.js \
              x-.js a.js. lock src/_pb2.rs pkg/pods/list.go a.cc a.h a.cs site-packages.py pb.h \
              src/history.rs changes.py notice.tsx License.java news.rb src/Contest.java src/Latest.cs \
-             src/Test.java src/HTTPTEST.cs src/Testing/Pool.php src/OpenSpec.java src/test-driver.ts",
+             src/Test.java src/HTTPTEST.cs src/Testing/Pool.php src/OpenSpec.java src/test-driver.ts \
+             src/main/java/org/acme/samples/clinic/Pet.java app/src/main/kotlin/a/vendor/Api.kt \
+             src/main/scala/test/A.scala com/example/A.java lib/org/example/a.py src/main/groovy/docs/A.groovy",
         ),
         (
             Role::Test,
             "tests/it/main.rs pkg/server_test.go web/app.spec.ts web/app.test.jsx test_all.py conftest.py \
              src/__tests__/a.js spec/models/user_spec.rb src/parser/tests.rs testdata/in.json \
-             src/test/java/A.java tests/README.md TESTS/A.RS testing/python/raises.py src/PoolTests.cs \
+             src/test/java/A.java src/test/kotlin/a/vendor/B.kt com/example/test/A.java tests/README.md TESTS/A.RS testing/python/raises.py src/PoolTests.cs \
              lib/PoolTest.java Acme.Pool.Tests/Fake.cs \
              Acme.Tests/settings.json Acme.Tests/README.md types/pool.test-d.ts",
         ),
         (
             Role::Example,
-            "examples/a.rs benches/read.rs demo/app.js samples/x/y.cs benchmark/run.py",
+            "examples/a.rs benches/read.rs demo/app.js samples/x/y.cs benchmark/run.py java/samples/A.java \
+             samples/clinic/src/main/java/a/B.java com/acme/example/A.java",
         ),
         (
             Role::Documentation,
