@@ -135,7 +135,7 @@ impl Default for Limits {
             file_bytes: 1 << 20,
             batch_files: 1000,
             chunks: 10_000,
-            message_chars: 32_768,
+            message_chars: 100_000,
             kept_message_chars: 262_144,
             references: 32,
             max_tokens: 1_000_000,

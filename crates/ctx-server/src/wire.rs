@@ -51,7 +51,7 @@ pub(crate) struct BuildRequest {
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) thread_id: Option<String>,
     /// The user's message. It is not added to the thread.
-    #[schema(min_length = 1, max_length = 32_768)]
+    #[schema(min_length = 1, max_length = 100_000)]
     pub(crate) message: String,
     /// What the context must include: paths, `path:10-20`, names, ids of messages of the thread,
     /// and ids of parts of files that the thread was shown, as long as the context that showed them

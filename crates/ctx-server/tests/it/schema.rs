@@ -253,7 +253,7 @@ fn people_see_what_is_required_allowed_and_default() {
         (
             "BuildRequest",
             &[
-                "string, required, 1 to 32768 characters",
+                "string, required, 1 to 100000 characters",
                 "at most 32 items",
             ][..],
         ),
