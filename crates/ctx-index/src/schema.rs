@@ -11,7 +11,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 /// The format of the index. An index of another format is rebuilt.
-pub(crate) const FORMAT: u32 = 24;
+pub(crate) const FORMAT: u32 = 25;
 
 /// The name of the analyzer for words.
 const WORDS: &str = "ctx-words";

@@ -12,7 +12,7 @@ use crate::captures::Match;
 use crate::matcher::Matcher;
 use crate::outline::{Fallback, Import, RawReference, ReferenceKind, span_of};
 use crate::patterns::{Pattern, Patterns, Root};
-use crate::table::{Deepest, ROWS};
+use crate::table::{Deepest, Preprocessor, ROWS};
 use crate::work::Work;
 use crate::{Language, Limits, macros, qualified};
 
@@ -28,7 +28,7 @@ pub(crate) struct Grammar {
     settings: Vec<Settings>,
     separator: &'static str,
     deepest: Option<Deepest>,
-    has_macros: bool,
+    preprocessor: Preprocessor,
 }
 
 /// Settings of a pattern about names, besides its captures.
@@ -198,7 +198,7 @@ impl Grammar {
             settings,
             separator: row.separator,
             deepest: row.deepest,
-            has_macros: row.has_macros,
+            preprocessor: row.preprocessor,
         }))
     }
 
@@ -213,15 +213,14 @@ impl Grammar {
             bear(text, deepest)?;
         }
         let mut work = Work::new(limits);
-        let plain = self
-            .has_macros
-            .then(|| macros::without_those_before_access(text));
-        let plain = plain.flatten();
+        let plain = match self.preprocessor {
+            Preprocessor::All => macros::without_those_before_access(text),
+            Preprocessor::Nothing | Preprocessor::Conditions => None,
+        };
         let parsed = plain.as_deref().unwrap_or(text);
         let mut tree = self.parse(parsed, &mut work)?;
-        if self.has_macros
-            && tree.root_node().has_error()
-            && let Some(blanked) = macros::blanked(parsed)
+        if tree.root_node().has_error()
+            && let Some(blanked) = macros::blanked(parsed, self.preprocessor)
         {
             let without = self.parse(&blanked, &mut work)?;
             let errors = |it: &Tree| (it.root_node().is_error(), errors(it));

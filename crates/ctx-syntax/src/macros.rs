@@ -1,22 +1,31 @@
-//! Blanks macros in C and C++ that the grammars cannot parse.
+//! Blanks what is meant for a preprocessor, in C, C++ and C#, and that the grammars cannot parse.
 //!
-//! The grammars see source that has not been preprocessed. Words in capitals where the language
-//! allows nothing (`class EXPORT A {`, `int a GUARDED_BY(b);`) are taken for macros that annotate a
-//! declaration; and in a condition (`#if`) within a list or expression, only the first branch is
-//! kept. Removed text is replaced by spaces, so that all else keeps its place.
+//! The grammars see source that has not been preprocessed. Words in capitals where C++ allows
+//! nothing (`class EXPORT A {`, `int a GUARDED_BY(b);`) are taken for macros that annotate a
+//! declaration; and of a condition (`#if`) that cuts a list, an expression, a statement or a block,
+//! only the first branch is kept. Removed text is replaced by spaces, so that all else keeps its
+//! place.
 
 use std::ops::Range;
 
 use crate::header::{Token, Tokens};
+use crate::table::Preprocessor;
 
-/// Replaces such macros in `text` by spaces; `None` if there are none. O(bytes).
-pub(crate) fn blanked(text: &str) -> Option<String> {
+/// Replaces what is meant for the `preprocessor` in `text` by spaces; `None` if there is nothing
+/// like that. O(bytes).
+pub(crate) fn blanked(text: &str, preprocessor: Preprocessor) -> Option<String> {
+    if preprocessor == Preprocessor::Nothing {
+        return None;
+    }
     let tokens = Placed::all(text);
     let reader = Reader {
         text,
         tokens: &tokens,
     };
-    let mut ranges = reader.macros();
+    let mut ranges = match preprocessor {
+        Preprocessor::All => reader.macros(),
+        Preprocessor::Nothing | Preprocessor::Conditions => Vec::new(),
+    };
     reader.conditions(&mut ranges);
     blank(text, ranges)
 }
@@ -142,6 +151,37 @@ const KEYWORDS: &[&[u8]] = &[
     b"while",
 ];
 
+/// An open condition.
+#[derive(Debug)]
+struct Condition {
+    /// The token it begins with.
+    begin: usize,
+    /// The token its second branch begins with.
+    other: Option<usize>,
+    /// How many more braces were opened than closed in the first branch, and the least so far.
+    depth: isize,
+    lowest: isize,
+}
+
+impl Condition {
+    fn begins(at: usize) -> Self {
+        Condition {
+            begin: at,
+            other: None,
+            depth: 0,
+            lowest: 0,
+        }
+    }
+
+    /// Notes a change of the depth.
+    fn meet(&mut self, change: isize) {
+        if self.other.is_none() {
+            self.depth += change;
+            self.lowest = self.lowest.min(self.depth);
+        }
+    }
+}
+
 struct Reader<'a, 't> {
     text: &'t str,
     tokens: &'a [Placed<'t>],
@@ -206,30 +246,65 @@ impl<'t> Reader<'_, 't> {
         next.and_then(|it| it.closed).unwrap_or(at) + 1
     }
 
-    /// Blanks conditions that begin in the middle of a declaration or an expression, except for
-    /// their first branch.
+    /// Blanks conditions that cut something, except for their first branch.
     fn conditions(&self, ranges: &mut Vec<Range<usize>>) {
-        // For each open condition, where it begins, and where its second branch begins.
-        let mut open: Vec<(usize, Option<usize>)> = Vec::new();
+        let mut open: Vec<Condition> = Vec::new();
         for (at, it) in self.tokens.iter().enumerate() {
             let directive = match it.token {
                 Token::Begin => self.text[it.bytes.clone()].trim_start_matches(['#', ' ', '\t']),
+                Token::Sign(sign @ (b'{' | b'}')) => {
+                    if let Some(inner) = open.last_mut() {
+                        inner.meet(if sign == b'{' { 1 } else { -1 });
+                    }
+                    continue;
+                }
                 _ => continue,
             };
             if directive.starts_with("if") {
-                open.push((at, None));
+                open.push(Condition::begins(at));
             } else if directive.starts_with("el")
-                && let Some((_, other)) = open.last_mut()
+                && let Some(inner) = open.last_mut()
             {
-                other.get_or_insert(at);
+                inner.other.get_or_insert(at);
             } else if directive.starts_with("endif")
-                && let Some((begin, other)) = open.pop()
-                && self.goes_on(begin, other.is_some())
+                && let Some(inner) = open.pop()
             {
-                let begin = self.tokens[begin].bytes.clone();
-                let end = self.tokens[other.unwrap_or(at)].bytes.start..it.bytes.end;
-                ranges.extend([begin, end]);
+                if let Some(outer) = open.last_mut() {
+                    outer.meet(inner.lowest);
+                    outer.meet(inner.depth - inner.lowest);
+                }
+                if self.cuts(&inner, at) {
+                    let begin = self.tokens[inner.begin].bytes.clone();
+                    let end = self.tokens[inner.other.unwrap_or(at)].bytes.start..it.bytes.end;
+                    ranges.extend([begin, end]);
+                }
             }
+        }
+    }
+
+    /// Whether the condition that ends at `end` begins or ends in the middle of something.
+    fn cuts(&self, condition: &Condition, end: usize) -> bool {
+        let first = condition.begin + 1..condition.other.unwrap_or(end);
+        self.goes_on(condition.begin, condition.other.is_some())
+            || condition.depth != 0
+            || condition.lowest != 0
+            || !first.is_empty() && (self.continues(first.start) || self.is_head(first.end - 1))
+    }
+
+    /// Whether what begins at `at` continues something.
+    fn continues(&self, at: usize) -> bool {
+        matches!(self.token(at), Token::Sign(sign) if b":.?|=)".contains(&sign))
+    }
+
+    /// Whether `last` is the end of `else` or `if (…)`, after which there must be a statement.
+    fn is_head(&self, last: usize) -> bool {
+        let opened = self.tokens[last].opened;
+        match opened.and_then(|it| it.checked_sub(1)) {
+            Some(before) => matches!(
+                self.token(before),
+                Token::Word(b"for" | b"foreach" | b"if" | b"switch" | b"while")
+            ),
+            None => self.token(last) == Token::Word(b"else"),
         }
     }
 
@@ -362,7 +437,8 @@ mod tests {
             ),
         ) {
             let text = words.concat();
-            for after in [blanked(&text), without_those_before_access(&text)] {
+            let kinds = [Preprocessor::All, Preprocessor::Conditions];
+            for after in kinds.map(|it| blanked(&text, it)).into_iter().chain([without_those_before_access(&text)]) {
                 let after = after.unwrap_or_else(|| text.clone());
                 prop_assert_eq!(after.len(), text.len());
                 let is_kept = |(was, is): (u8, u8)| was == is || (is == b' ' && was != b'\n');
@@ -373,7 +449,7 @@ mod tests {
 
     #[track_caller]
     fn reads(text: &str, expected: &str) {
-        let blanked = blanked(text).unwrap_or_else(|| text.to_owned());
+        let blanked = blanked(text, Preprocessor::All).unwrap_or_else(|| text.to_owned());
         assert_eq!(blanked.len(), text.len());
         let words: Vec<&str> = blanked.split_whitespace().collect();
         assert_eq!(words.join(" "), expected, "{text}");
@@ -451,8 +527,50 @@ mod tests {
             "enum { A,\n#if B\nB,\n#else\nC,\n#endif\nD };",
             "#endif\n#else\n#if",
         ] {
-            assert_eq!(blanked(text), None, "{text}");
+            assert_eq!(blanked(text, Preprocessor::All), None, "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_condition_that_cuts_a_statement_or_a_block_the_first_branch_is_kept() {
+        reads(
+            "#if A\nif (b) {\n#else\nif (c) {\n#endif\nd(); }",
+            "if (b) { d(); }",
+        );
+        reads(
+            "#if A\nif (b) c();\nelse\n#endif\nd();",
+            "if (b) c(); else d();",
+        );
+        reads(
+            "#ifdef A\nif (b)\n#endif\nc();\n#if D\ne();\n#endif",
+            "if (b) c(); #if D e(); #endif",
+        );
+        reads(
+            "if (a) {\n#if A\n} else {\n#endif\nb(); }",
+            "if (a) { } else { b(); }",
+        );
+        reads("#if A\n#if B\n{\n#else\n[\n#endif\n#endif\n}", "{ }");
+        reads("a()\n#if A\n.b()\n#endif\n.c();", "a() .b() .c();");
+        reads(
+            "class A\n#if B\n: C\n#else\n: D\n#endif\n{ }",
+            "class A : C { }",
+        );
+        for text in [
+            "#if A\n#if B\nif (c) { d(); }\n#endif\n#else\n{\n#endif",
+            "#if A\nFOO(b)\n#else\nBAR(c)\n#endif",
+            "#if A\n#endif",
+            "#if A\n#else\n#endif",
+        ] {
+            reads(text, &text.replace('\n', " "));
+        }
+    }
+
+    #[test]
+    fn conditions_alone_leave_macros() {
+        let text = "class EXPORT A {\n#if B\nint c() {\n#else\nlong c() {\n#endif\n}};";
+        let blanked = blanked(text, Preprocessor::Conditions).unwrap();
+        let words: Vec<&str> = blanked.split_whitespace().collect();
+        assert_eq!(words.join(" "), "class EXPORT A { int c() { }};");
     }
 
     #[test]

@@ -22,10 +22,20 @@ pub(crate) struct Row {
     pub(crate) grammar: Option<LanguageFn>,
     /// The deepest nesting that is accepted, for grammars whose scanner no limit can stop.
     pub(crate) deepest: Option<Deepest>,
-    /// Whether code has preprocessor macros in places that the grammar does not allow.
-    pub(crate) has_macros: bool,
+    /// What code has for a preprocessor, in places that the grammar does not allow.
+    pub(crate) preprocessor: Preprocessor,
     /// The query for definitions, imports and references; see `queries/README.md`.
     pub(crate) query: &'static str,
+}
+
+/// What code has for a preprocessor that the grammar does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preprocessor {
+    Nothing,
+    /// Conditions: `#if`.
+    Conditions,
+    /// Conditions and macros.
+    All,
 }
 
 /// A bound on nesting.
@@ -61,7 +71,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: "::",
         grammar: grammar!("rust", tree_sitter_rust::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/rust.scm"),
     },
     Row {
@@ -74,7 +84,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("python", tree_sitter_python::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/python.scm"),
     },
     Row {
@@ -87,7 +97,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("javascript", tree_sitter_javascript::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/javascript.scm"),
     },
     Row {
@@ -100,7 +110,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/typescript.scm"),
     },
     Row {
@@ -113,7 +123,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("typescript", tree_sitter_typescript::LANGUAGE_TSX),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/typescript.scm"),
     },
     Row {
@@ -126,7 +136,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("go", tree_sitter_go::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/go.scm"),
     },
     Row {
@@ -141,7 +151,7 @@ pub(crate) static ROWS: [Row; 33] = [
         // Unclosed `<` at the end of the text take quadratic memory and time in one step: 10,000
         // take 1 GiB.
         deepest: Some(Deepest::Angles(1000)),
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/java.scm"),
     },
     Row {
@@ -154,7 +164,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("c", tree_sitter_c::LANGUAGE),
         deepest: None,
-        has_macros: true,
+        preprocessor: Preprocessor::All,
         query: include_str!("../queries/c.scm"),
     },
     Row {
@@ -169,7 +179,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: "::",
         grammar: grammar!("cpp", tree_sitter_cpp::LANGUAGE),
         deepest: None,
-        has_macros: true,
+        preprocessor: Preprocessor::All,
         query: include_str!("../queries/cpp.scm"),
     },
     Row {
@@ -183,7 +193,7 @@ pub(crate) static ROWS: [Row; 33] = [
         grammar: grammar!("c-sharp", tree_sitter_c_sharp::LANGUAGE),
         // For the same reason as in Java.
         deepest: Some(Deepest::Angles(1000)),
-        has_macros: false,
+        preprocessor: Preprocessor::Conditions,
         query: include_str!("../queries/c-sharp.scm"),
     },
     Row {
@@ -196,7 +206,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: "::",
         grammar: grammar!("ruby", tree_sitter_ruby::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/ruby.scm"),
     },
     Row {
@@ -209,7 +219,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: "\\",
         grammar: grammar!("php", tree_sitter_php::LANGUAGE_PHP),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/php.scm"),
     },
     Row {
@@ -222,7 +232,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("kotlin", tree_sitter_kotlin_ng::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/kotlin.scm"),
     },
     Row {
@@ -235,7 +245,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("swift", tree_sitter_swift::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/swift.scm"),
     },
     Row {
@@ -248,7 +258,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("scala", tree_sitter_scala::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/scala.scm"),
     },
     Row {
@@ -261,7 +271,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("bash", tree_sitter_bash::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/bash.scm"),
     },
     Row {
@@ -274,7 +284,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("lua", tree_sitter_lua::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/lua.scm"),
     },
     Row {
@@ -287,7 +297,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("html", tree_sitter_html::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/html.scm"),
     },
     Row {
@@ -300,7 +310,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("css", tree_sitter_css::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/css.scm"),
     },
     Row {
@@ -313,7 +323,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("json", tree_sitter_json::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/json.scm"),
     },
     Row {
@@ -327,7 +337,7 @@ pub(crate) static ROWS: [Row; 33] = [
         grammar: grammar!("yaml", tree_sitter_yaml::LANGUAGE),
         // Its scanner aborts the process at some 250 levels.
         deepest: Some(Deepest::Indentation(100)),
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/yaml.scm"),
     },
     Row {
@@ -340,7 +350,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("toml", tree_sitter_toml_ng::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/toml.scm"),
     },
     Row {
@@ -353,7 +363,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: " > ",
         grammar: grammar!("markdown", tree_sitter_md::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/markdown.scm"),
     },
     Row {
@@ -366,7 +376,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("sql", tree_sitter_sequel::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/sql.scm"),
     },
     Row {
@@ -379,7 +389,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("elixir", tree_sitter_elixir::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/elixir.scm"),
     },
     Row {
@@ -392,7 +402,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("haskell", tree_sitter_haskell::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/haskell.scm"),
     },
     Row {
@@ -406,7 +416,7 @@ pub(crate) static ROWS: [Row; 33] = [
         grammar: grammar!("ocaml", tree_sitter_ocaml::LANGUAGE_OCAML),
         // Its scanner recurses at each: 80,000 overflow the stack of a thread.
         deepest: Some(Deepest::Comments(10_000)),
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/ocaml.scm"),
     },
     Row {
@@ -419,7 +429,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("zig", tree_sitter_zig::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/zig.scm"),
     },
     Row {
@@ -432,7 +442,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("dart", tree_sitter_dart::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/dart.scm"),
     },
     Row {
@@ -445,7 +455,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: ".",
         grammar: grammar!("hcl", tree_sitter_hcl::LANGUAGE),
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: include_str!("../queries/hcl.scm"),
     },
     Row {
@@ -458,7 +468,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: " > ",
         grammar: None,
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: "",
     },
     Row {
@@ -471,7 +481,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: " > ",
         grammar: None,
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: "",
     },
     Row {
@@ -484,7 +494,7 @@ pub(crate) static ROWS: [Row; 33] = [
         separator: " > ",
         grammar: None,
         deepest: None,
-        has_macros: false,
+        preprocessor: Preprocessor::Nothing,
         query: "",
     },
 ];

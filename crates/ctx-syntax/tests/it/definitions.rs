@@ -225,6 +225,22 @@ const SAMPLES: &[Sample] = &[
             ("n::last", Constant),
         ],
     ),
+    // Conditions that cut a statement and a block.
+    (
+        "a.c",
+        "int f(int a) {\n#ifdef A\n    if (a) {\n#else\n    if (!a) {\n#endif\n        g();\n    }\n    return a;\n}\n\nint h(int a) {\n#if B\n    if (a)\n        g();\n    else\n#endif\n        f(a);\n    return 0;\n}\n",
+        &[("f", Function), ("h", Function)],
+    ),
+    (
+        "a.cs",
+        "namespace N {\n    public class Reader {\n        public void Read() {\n#if ASYNC\n            if (a) {\n#else\n            if (b) {\n#endif\n                G();\n            }\n        }\n        public void Close() {\n#if DNX\n            if (c) { H(); }\n            else\n#endif\n            G();\n        }\n    }\n}\n",
+        &[
+            ("N", Module),
+            ("N.Reader", Class),
+            ("N.Reader.Read", Method),
+            ("N.Reader.Close", Method),
+        ],
+    ),
     // Macros before access words, with which the grammar finds no error.
     (
         "a.hpp",
