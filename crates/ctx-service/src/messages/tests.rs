@@ -47,6 +47,18 @@ fn a_message_is_found_whatever_values_it_has() {
         "'the decorator ' . $name . ' has already been added'",
         "\"the decorator %(name)s has already been added\"",
         "the decorator #{name} has\n  already been added",
+        "\"The decorator \\(self.name(of: it)) has already been added\"",
+        "'The decorator %<name>s has already been added'",
+        "'The decorator %{name} has already been added'",
+        "\"the decorator %[1]q has already been added\"",
+        "\"the decorator \"\n    + name\n    + \" has already been added\"",
+        "'the decorator ' .. name .. ' has already been added'",
+        "\"the decorator \" <> inspect(name) <>\n  \" has already been added\"",
+        "<< \"the decorator \" << name << \" has already been added\";",
+        "StrCat(\"the decorator \", name(\"a\"), \" has already been added\")",
+        "\"the decorator \" & name & \" has already been added\"",
+        "'the decorator '.$this->name.' has already been added'",
+        "'the decorator ' + name + f' has already been added'",
     ] {
         check(
             decorator,
@@ -256,7 +268,7 @@ fn values_are_told_from_words() {
 #[test]
 fn texts_full_of_what_begins_a_placeholder_are_read_in_linear_time() {
     // When the text was read to its end from each of these, a MiB took minutes.
-    for mark in ["{", "'+", "%(", "${"] {
+    for mark in ["{", "'+", "%(", "${", "'.", "\\(", "', a"] {
         let text = |n: usize| mark.repeat(n / mark.len());
         linear(mark, text, |text| {
             check("say \"no such option at all\"", &[text], &[0]);
@@ -303,13 +315,47 @@ fn words_have_the_numbers_they_have_in_lower_case() {
 fn placeholders_for_values_are_known() {
     let is_placeholder = |text: &str, last: char| placeholder_at(text, last);
     for text in [
-        "%s", "%-5.2f", "%lld", "%(name)s", "{}", "{0:>3}", "${a.b}", "#{a}", "$a",
+        "%s", "%-5.2f", "%lld", "%(name)s", "%<name>s", "%{name}", "%[1]q", "{}", "{0:>3}",
+        "${a.b}", "#{a}", "$a", "\\(a)", "\\(a(b))",
     ] {
         assert_eq!(is_placeholder(text, ' '), Some(text.len()), "{text}");
     }
-    assert_eq!(is_placeholder("+ a.b() + \"", '"'), Some(9));
     for text in [
-        "% of", "%", "100", "{\n}", "$ ", "#a", "+ a", "%section", "\u{e9}", "",
+        "+ a.b() + \"",
+        "+ a + b + \"",
+        "+ a(\"b\")\n + f\"",
+        ". $a->b . '",
+        ".. a .. '",
+        "<> a <> \"",
+        "<< a << \"",
+        ", a, \"",
+        "& a & \"",
+    ] {
+        let end = text
+            .trim_end_matches(['"', '\''])
+            .trim_end_matches('f')
+            .len();
+        assert_eq!(is_placeholder(text, '"'), Some(end), "{text}");
+        assert_eq!(is_placeholder(text, 'a'), None, "{text}");
+    }
+    for text in [
+        "+ \"a\" + \"",
+        "+ a\"",
+        "+ a; + \"",
+        ", a) + \"",
+        ", a: \"",
+        "\\(a\n)",
+        "\\a",
+        "% of",
+        "%",
+        "100",
+        "{\n}",
+        "$ ",
+        "#a",
+        "+ a",
+        "%section",
+        "\u{e9}",
+        "",
     ] {
         assert_eq!(is_placeholder(text, '"'), None, "{text}");
     }
@@ -375,6 +421,10 @@ fn a_text_is_read_by_bytes_as_by_characters() {
         Just("\""),
         Just("'"),
         Just("+"),
+        Just("."),
+        Just(","),
+        Just("<"),
+        Just("&"),
         Just("{"),
         Just("}"),
         Just("%s"),

@@ -15,7 +15,7 @@ const LONGEST_PLACEHOLDER: usize = 60;
 pub(super) enum Token {
     /// A word of a message, by number.
     Word(usize),
-    /// A placeholder for a value: `%s`, `{name}`, `" + name + "`.
+    /// A placeholder for a value: `%s`, `{name}`, `\(name)`, `" + name + "`.
     Placeholder,
     /// Anything else.
     Other,
@@ -81,6 +81,8 @@ enum Begins {
     Blank,
     /// A mark without a meaning of its own.
     Mark,
+    /// A mark that may join strings, with a value between them.
+    Joiner,
     /// A statement, or its end, or a placeholder.
     Statement,
     /// A word.
@@ -96,7 +98,8 @@ const BEGINS: [Begins; 256] = {
         begins[byte as usize] = match byte {
             b' ' | b'\t'..=b'\r' => Begins::Blank,
             b'{' | b'}' | b';' | b'=' => Begins::Statement,
-            b'$' | b'#' | b'%' | b'+' | b'\\' => Begins::Any,
+            b'$' | b'#' | b'%' | b'\\' => Begins::Any,
+            b'+' | b'.' | b'<' | b',' | b'&' => Begins::Joiner,
             _ if OF_WORDS[byte as usize] => Begins::Word,
             _ => Begins::Mark,
         };
@@ -123,8 +126,9 @@ pub(super) fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> V
             break;
         }
         let begins = BEGINS[usize::from(byte)];
-        if matches!(begins, Begins::Blank | Begins::Mark) {
-            if begins == Begins::Mark {
+        let is_mark = begins == Begins::Mark || begins == Begins::Joiner && !is_quote(last);
+        if is_mark || begins == Begins::Blank {
+            if is_mark {
                 last = char::from(byte);
             }
             at += 1;
@@ -188,21 +192,65 @@ pub(super) fn placeholder_at(text: &str, last: char) -> Option<usize> {
             (name > 0).then_some(1 + name)
         }
         b'%' if rest.starts_with('(') => ends(2, ')').map(|end| end + letters(&text[end..], 1)),
+        b'%' if rest.starts_with('<') => ends(2, '>').map(|end| end + letters(&text[end..], 1)),
+        b'%' if rest.starts_with('{') => ends(2, '}'),
         b'%' => {
-            let is_flag = |it: char| it.is_ascii_digit() || "-+ .#*".contains(it);
+            let is_flag = |it: char| it.is_ascii_digit() || "-+ .#*[]".contains(it);
             let start = 1 + rest.find(|it| !is_flag(it)).unwrap_or(rest.len());
             let length = letters(&text[start..], 3);
             let is_bare = !text[start + length..].starts_with(is_of_word);
             let is_short = start <= 8 && !rest.starts_with(' ');
             (length > 0 && is_bare && is_short).then_some(start + length)
         }
-        b'+' if "\"'`".contains(last) => {
-            let end = 1 + near().get(1..)?.find(['+', '"', '\'', '`', '\n', ';'])?;
-            let after = text[end..].strip_prefix('+')?.trim_start();
-            after.starts_with(['"', '\'', '`']).then_some(end + 1)
-        }
+        b'\\' if rest.starts_with('(') => closed(&near()[1..]).map(|end| 1 + end),
+        _ if is_quote(last) => JOINERS.iter().find_map(|it| joined(near(), it)),
         _ => None,
     }
+}
+
+/// What joins strings and values, in the languages that write `"no " + name + " there"`.
+const JOINERS: [&str; 7] = ["+", "..", ".", "<>", "<<", ",", "&"];
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'' | '`')
+}
+
+/// Where the next string begins, if `text` is a `joiner`, a value, and the same joiner before that
+/// string. Strings within brackets are part of the value.
+fn joined(text: &str, joiner: &str) -> Option<usize> {
+    let behind = text.strip_prefix(joiner)?;
+    let mut depth = 0_usize;
+    for (at, c) in behind.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ';' => return None,
+            _ if depth == 0 && is_quote(c) => {
+                let word = behind[..at].trim_end_matches(is_of_word);
+                let is_prefix = is_prefix_of_string(&behind[word.len()..at], &behind[at..]);
+                let end = if is_prefix { word.len() } else { at };
+                let value = behind[..end].trim_end().strip_suffix(joiner)?;
+                return (!value.trim().is_empty()).then_some(joiner.len() + end);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The end of the brackets that `text` begins with, on its line.
+fn closed(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 1 => return Some(at + 1),
+            ')' => depth -= 1,
+            '\n' => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The number of letters that `text` begins with, at most `most`.
