@@ -28,9 +28,10 @@ pub(crate) enum Traced {
     Function(String),
 }
 
-/// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript, Java, .NET,
-/// Ruby, PHP, Go, including Gin's recovery, and of programs of C without debug information;
-/// `before` is the function on the line before. `None` for other lines.
+/// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript (also as Firefox
+/// and Safari write it), Java, .NET, Ruby, PHP, Elixir, Lua, Dart, Go, including Gin's recovery, and
+/// of programs of C without debug information; `before` is the function on the line before. `None`
+/// for other lines.
 pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     let text = without_mark(line.trim());
     // A longer line is data, and its slashes would be looked up one by one.
@@ -42,6 +43,10 @@ pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
         .or_else(|| pytest(text))
         .or_else(|| ruby(text))
         .or_else(|| php(text))
+        .or_else(|| elixir(text))
+        .or_else(|| lua(text))
+        .or_else(|| dart(text))
+        .or_else(|| browser(text))
         .or_else(|| dotnet(text))
         .or_else(|| at(text, before))
         .or_else(|| dotnet_without_file(text))
@@ -220,6 +225,84 @@ fn php(text: &str) -> Option<Frame> {
     })
 }
 
+/// `(app 0.1.0) lib/a.ex:3: A.f/2`, `lib/a.ex:3: anonymous fn/1 in A.f/2`.
+fn elixir(text: &str) -> Option<Frame> {
+    let behind = text.strip_prefix('(').and_then(|it| it.split_once(") "));
+    let (location, call) = behind.map_or(text, |it| it.1).split_once(": ")?;
+    let (path, line) = location.rsplit_once(':')?;
+    let is_source = [".ex", ".exs", ".erl"].iter().any(|it| path.ends_with(it));
+    let call = call.rsplit_once(" in ").map_or(call, |it| it.1);
+    let (function, arity) = call.rsplit_once('/')?;
+    arity.parse::<u8>().ok()?;
+    let is_one = is_source
+        && ![path, function]
+            .iter()
+            .any(|it| it.contains(char::is_whitespace));
+    Some(Frame {
+        path: Some(path.to_owned()),
+        line: Some(whole_number(line)?),
+        function: Some(function.to_owned()),
+    })
+    .filter(|_| is_one)
+}
+
+/// `a/b.lua:3: in function 'C.f'`, `a/b.lua:3: in main chunk`.
+fn lua(text: &str) -> Option<Frame> {
+    let (path, rest) = text.split_once(".lua:")?;
+    let (number, rest) = rest.split_once(": in ")?;
+    let line = whole_number(number)?;
+    let name = rest
+        .split_once(['\'', '`'])
+        .and_then(|it| it.1.split_once('\''));
+    (!path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{}.lua", without_drive(path).replace('\\', "/"))),
+        line: Some(line),
+        function: name.map(|it| it.0.to_owned()),
+    })
+}
+
+/// `#3      C.f (package:app/src/a.dart:3:4)`, which is `lib/src/a.dart` of the package `app`.
+fn dart(text: &str) -> Option<Frame> {
+    let (number, rest) = text.strip_prefix('#')?.split_once(' ')?;
+    number.parse::<u16>().ok()?;
+    let (function, location) = rest.trim_start().strip_suffix(')')?.rsplit_once(" (")?;
+    let (path, line) = with_line(location);
+    line?;
+    let path = match path
+        .strip_prefix("package:")
+        .and_then(|it| it.split_once('/'))
+    {
+        Some((package, path)) => format!("{package}/lib/{path}"),
+        None => of_address(path)?.to_owned(),
+    };
+    let function = function.split(".<anonymous closure>").next();
+    path.ends_with(".dart").then(|| Frame {
+        path: Some(path),
+        line,
+        function: function.map(str::to_owned),
+    })
+}
+
+/// `f@http://a.b/c.js:3:4`, as Firefox and Safari write it.
+fn browser(text: &str) -> Option<Frame> {
+    let (function, location) = text.split_once('@')?;
+    let (path, line) = with_line(location);
+    let path = of_address(path).filter(|_| line.is_some())?;
+    let function = function.rsplit_once('*').map_or(function, |it| it.1);
+    let function = function.trim_end_matches(['/', '<']);
+    let is_name = |c: char| c.is_alphanumeric() || "_$./#<>[]".contains(c);
+    function.chars().all(is_name).then(|| Frame {
+        path: Some(path.split(['?', '#']).next().unwrap_or(path).to_owned()),
+        line,
+        function: Some(function.to_owned()).filter(|it| !it.is_empty()),
+    })
+}
+
+/// What follows the scheme of an address.
+fn of_address(text: &str) -> Option<&str> {
+    text.rsplit_once("://").map(|it| it.1)
+}
+
 /// `at N.C.M(String s) in C:\a\b.cs:line 3`.
 fn dotnet(text: &str) -> Option<Frame> {
     let (call, location) = text.strip_prefix("at ")?.rsplit_once(" in ")?;
@@ -284,8 +367,8 @@ fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     if whole_number(path).is_some() {
         return None;
     }
-    let path = match path.rsplit_once("://") {
-        Some((_, address)) => address.split(['?', '#']).next().unwrap_or(address),
+    let path = match of_address(path) {
+        Some(address) => address.split(['?', '#']).next().unwrap_or(address),
         None => path,
     };
     let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));

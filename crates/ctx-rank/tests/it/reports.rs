@@ -1080,6 +1080,57 @@ fn frames_of_php() {
 }
 
 #[test]
+fn frames_of_firefox_and_safari() {
+    let trace = "zork@http://localhost:3000/src/a.js:10:2\nasync*spin/<@https://a.b/src/spin.js?t=17:3:10\n@http://a.b/main.js:1:1\nwho@mail.to:10:2\nsee me@http://a.b/c.js:1:2";
+    assert_eq!(
+        frames(trace),
+        [
+            "localhost:3000/src/a.js:10 zork",
+            "a.b/src/spin.js:3 spin",
+            "a.b/main.js:1 -",
+        ]
+    );
+}
+
+#[test]
+fn frames_of_elixir() {
+    let trace = "** (ArgumentError) no such user\n    (app 0.1.0) lib/app/user.ex:12: App.User.take/2\n    lib/app/pool.ex:3: anonymous fn/1 in App.Pool.run/0\n    (stdlib 4.0) gen_server.erl:7: :gen_server.try/4\n    lib/a.ex:3: it is not/2\n    a.rs:3: b/2";
+    assert_eq!(
+        frames(trace),
+        [
+            "lib/app/user.ex:12 App.User.take",
+            "lib/app/pool.ex:3 App.Pool.run",
+            "gen_server.erl:7 :gen_server.try"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_lua() {
+    let trace = "lua: src/pool.lua:12: none is free\nstack traceback:\n\t[C]: in function 'error'\n\tsrc/pool.lua:12: in function 'Pool.take'\n\tsrc/main.lua:7: in method `run'\n\tsrc/main.lua:9: in main chunk\n\tsrc/main.lua:9: in function <src/main.lua:8>";
+    assert_eq!(
+        frames(trace),
+        [
+            "src/pool.lua:12 Pool.take",
+            "src/main.lua:7 run",
+            "src/main.lua:9 -"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_dart() {
+    let trace = "#0      Pool.take (package:app/src/pool.dart:12:5)\n#1      run.<anonymous closure> (file:///home/a/bin/run.dart:3:1)\n#2      _Timer.run (dart:isolate-patch/timer.dart:4:2)\n#3      all of it (see a.dart:1:2)";
+    assert_eq!(
+        frames(trace),
+        [
+            "app/lib/src/pool.dart:12 Pool.take",
+            "/home/a/bin/run.dart:3 run"
+        ]
+    );
+}
+
+#[test]
 fn frames_of_dotnet() {
     let trace = "Unhandled exception. System.InvalidOperationException: none\n   at Acme.Pool.Take(Int32 n) in C:\\src\\Pool.cs:line 42\n   at Acme.Program.Main() in /src/Program.cs:line 7\n   at System.Threading.Thread.Start()";
     assert_eq!(

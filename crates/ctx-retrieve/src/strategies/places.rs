@@ -535,6 +535,24 @@ fn has_folder_in_common(a: &str, b: &str) -> bool {
     common > 1 || common > 0 && common == ends(a).count().min(ends(b).count())
 }
 
+/// Whether `path` is that of a file within a package that package managers have installed: such a
+/// file has its own name, and often the same as one of the project.
+fn is_below_dependency(path: &str) -> bool {
+    const FOLDERS: [&str; 6] = [
+        "dist-packages",
+        "gems",
+        "node_modules",
+        "rustc",
+        "site-packages",
+        "vendor",
+    ];
+    let mut folders = path.split('/').rev().skip(2);
+    // Go and Cargo keep packages by their versions.
+    let has_version = |it: &str| it.contains("@v") || it.starts_with("index.crates.io-");
+    folders.any(|it| FOLDERS.contains(&it) || has_version(it))
+        || path.rsplit('/').nth(1).is_some_and(has_version)
+}
+
 /// The components of a path, the last first.
 fn ends(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit('/').filter(|it| !it.is_empty() && *it != ".")
@@ -592,6 +610,7 @@ async fn files_at(
         let mut longer = Vec::new();
         for (path, end) in &open {
             match found.get(end).map_or(&[][..], Vec::as_slice) {
+                _ if !end.contains('/') && is_below_dependency(path) => {}
                 [] => longer.extend(
                     end.split_once('/')
                         .map(|(_, rest)| (path.clone(), rest.to_owned())),

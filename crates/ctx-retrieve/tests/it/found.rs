@@ -598,6 +598,22 @@ async fn a_path_of_another_machine_is_found_by_its_end() {
     options.strategies = vec![Strategy::Places];
     let retrieved = ask(library(), trace, &options).await;
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+    // A file within another package only has the same name.
+    for (folder, is_it) in [
+        ("site-packages/urllib3", false),
+        ("node_modules/urllib3/lib", false),
+        (
+            ".cargo/registry/src/index.crates.io-1/urllib3-2.0/lib",
+            false,
+        ),
+        ("go/pkg/mod/a.b/urllib3@v2.0.0", false),
+        ("site-packages", true),
+        ("lib", true),
+    ] {
+        let trace = format!("it fails\n  File \"/a/{folder}/proxy.py\", line 2, in <module>\n");
+        let retrieved = ask(library(), &trace, &options).await;
+        assert_eq!(!retrieved.found.is_empty(), is_it, "{folder}");
+    }
 }
 
 #[tokio::test]
