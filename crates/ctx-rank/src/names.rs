@@ -136,13 +136,17 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         let stands_out = is_called
             || segments.len() > 1
             || last.trim_matches('_').contains('_')
-            || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
+            || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last)
+            || is_typed && is_annotation(line, start);
         let is_data = at - start > MOST_NAME_BYTES;
         let is_path = is_of_path(line, start, at);
         // In `a.ts(12,5)`, the brackets have a line.
         let has_arguments = is_called && !(is_path && has_digit(line, behind + 1));
         let is_marked = || {
-            let is_all = region == Region::InlineCode && behind - start == length;
+            let whole = line[..behind].trim_start();
+            let name = whole.strip_prefix(['@', ':', '$', '#']).unwrap_or(whole);
+            let is_all = whole.len() == length && name.len() == behind - start;
+            let is_all = region == Region::InlineCode && is_all || is_annotation(line, start);
             let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
             has_arguments || stands_alone && !is_path
         };
@@ -202,8 +206,19 @@ fn has_digit(line: &str, at: usize) -> bool {
 fn is_of_path(line: &str, start: usize, end: usize) -> bool {
     let text = &line[start..end];
     let extension = text.rsplit_once('.').map_or("", |(_, it)| it);
-    let is_beside_slash = line[..start].ends_with(['/', '\\', '@']) || line[end..].starts_with('/');
+    let before = &line[..start];
+    let is_address = |it: &str| it.ends_with(|c: char| c.is_alphanumeric());
+    let is_beside_slash = before.ends_with(['/', '\\'])
+        || before.strip_suffix('@').is_some_and(is_address)
+        || line[end..].starts_with('/');
     is_beside_slash || is_written(extension) || extension == "io"
+}
+
+/// Whether the name at `start` is written as an annotation: `@Since`.
+fn is_annotation(line: &str, start: usize) -> bool {
+    let before = line[..start].strip_suffix('@');
+    before.is_some_and(|it| !it.ends_with(|c: char| c.is_alphanumeric() || c == '@'))
+        && line[start..].starts_with(char::is_uppercase)
 }
 
 /// Whether `name` ends with the extension of a file.
