@@ -189,7 +189,7 @@ fn label(word: &str) -> Option<&str> {
 
 /// Whether `name` is that of an error: `error`, `error[E0599]`, `ValueError`,
 /// `java.io.IOException`.
-fn fails(name: &str) -> bool {
+pub(crate) fn fails(name: &str) -> bool {
     let name = match name.split_once('[') {
         Some((name, rest)) if rest.ends_with(']') => name,
         _ => name,

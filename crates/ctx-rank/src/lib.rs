@@ -11,6 +11,7 @@ mod intent;
 mod keywords;
 mod logs;
 mod mentions;
+mod messages;
 mod names;
 mod project;
 mod query;
@@ -35,6 +36,7 @@ pub use fusion::{
 pub use intent::Intent;
 pub use keywords::{Keywords, chunk_names};
 pub use mentions::{FileMention, file_before_text, is_file, lines_beside, word_with_brackets};
+pub use messages::labels_end;
 pub use names::Name;
 pub use project::FRONT_FILES;
 pub use query::{

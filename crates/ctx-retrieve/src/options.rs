@@ -161,8 +161,8 @@ impl Weights {
     }
 
     /// Adjusts the weights of documents to `query`: in reports, documents have the weight of their
-    /// role; and no document leads if the question is one word, asks first for something else or
-    /// for a place in the code, or names files.
+    /// role; and no document leads if the question is one word or the message of a program, asks
+    /// first for something else or for a place in the code, or names files.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
@@ -178,7 +178,8 @@ impl Weights {
             || query.asks_for(Intent::Users)
             || query.asks_for(Intent::Definition);
         let names_files = query.asks_for(Intent::Patterns) || names_part(query);
-        if query.typed.is_none() || is_alone || asks_for_others || names_files {
+        let is_message = query.is_message() || query.quotes_message();
+        if query.typed.is_none() || is_message || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
         }
     }
@@ -403,17 +404,17 @@ impl Options {
     }
 
     /// The options with the weights of names, files, documents and users adjusted to `query`, full
-    /// weight for roles that it asks for, and only numbers that can be calculated with.
+    /// weight for roles that it asks for, less for sources and documents if it asks for tests
+    /// alone, and only numbers that can be calculated with.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
-        let names: BTreeSet<&str> = query
-            .mentions
-            .names
-            .iter()
-            .map(|it| it.last.as_str())
-            .collect();
+        let names: BTreeSet<&str> = query.meant_names().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
         let of_names = options.weights.strategy_mut(Strategy::Names);
-        *of_names = self.weights.of_names(names.len());
+        *of_names = if names.is_empty() && !query.mentions.names.is_empty() {
+            self.weights.strategy(Strategy::Names)
+        } else {
+            self.weights.of_names(names.len())
+        };
         if is_common_name(query) || query.asks_for(Intent::Definition) {
             *of_names *= MEANT_NAME;
         }

@@ -1,6 +1,6 @@
 //! Analysis of issue reports.
 
-use ctx_rank::{Intent, Query, Region, Role};
+use ctx_rank::{Intent, Query, Region, Role, labels_end};
 
 use crate::{terms, texts, weight};
 
@@ -334,6 +334,54 @@ fn a_common_word_is_a_name_where_a_typed_question_marks_it_as_one() {
         .map(ctx_rank::Name::is_common)
         .collect();
     assert_eq!(common, [true, false]);
+}
+
+#[test]
+fn a_message_of_a_program_is_told_from_a_question() {
+    let said = |text: &str| {
+        let query = Query::analyse(text);
+        let meant: Vec<&str> = query.meant_names().map(|it| it.text.as_str()).collect();
+        (query.is_message(), meant.join(" "))
+    };
+    for (text, meant) in [
+        ("ValueError: cannot pop user_id here", "user_id"),
+        (
+            "tool: error: unknown field 'user_id' in `a_b` of my_map",
+            "my_map",
+        ),
+        ("java.io.IOException: no max_size given", "max_size"),
+        ("unknown field \"user_id\" in [a_b] here", ""),
+        ("it's no 'user_id' that isn't known", ""),
+    ] {
+        assert_eq!(said(text), (true, meant.to_owned()), "{text}");
+    }
+    for (text, meant) in [
+        ("config: how is max_size read", "max_size"),
+        ("what does \"max_size too small\" mean", "max_size"),
+        ("ValueError: too small", "ValueError"),
+        ("ValueError: is max_size too small?", "ValueError max_size"),
+        ("retries: max_size and the like", "max_size"),
+        ("cannot pop user_id here", "user_id"),
+        (
+            "ValueError: cannot pop user_id here\n\nIt fails.",
+            "ValueError user_id",
+        ),
+        ("", ""),
+    ] {
+        assert_eq!(said(text), (false, meant.to_owned()), "{text}");
+    }
+    let quotes = |text: &str| Query::analyse(text).quotes_message();
+    assert!(quotes("why do I get \"max_size too small\" here"));
+    assert!(quotes("`max_size too small` is raised"));
+    assert!(!quotes("what is \"at least once\" delivery"));
+    assert!(!quotes("why do I get \"too small\" here"));
+    assert!(!quotes("it says \"max_size too small\"\n\nSince today."));
+    let message = |text: &str| Query::analyse(text).message().map(str::to_owned);
+    assert_eq!(message("a: b").as_deref(), Some("a: b"));
+    assert_eq!(message("why is it: no b").as_deref(), Some("no b"));
+    assert_eq!(message("why is it"), None);
+    assert_eq!(labels_end("a: b c: d e f: g"), 8);
+    assert_eq!(labels_end("a: "), 0);
 }
 
 #[test]

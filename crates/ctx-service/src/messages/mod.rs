@@ -9,7 +9,7 @@ mod words;
 mod tests;
 
 use ctx_model::Relevance;
-use ctx_rank::Query;
+use ctx_rank::{Query, labels_end};
 
 use self::message_words::message_words;
 use self::run::{Longest, Message};
@@ -21,15 +21,6 @@ use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS};
 const MESSAGES: usize = 8;
 /// A run worth fewer words than this counts in proportion.
 const MANY_WORDS: f64 = 4.0;
-/// The most words of a label, which stands before a colon: `ValueError: …`,
-/// `panic: runtime error: …`.
-const MOST_OF_LABEL: usize = 2;
-/// Words that begin a question, as opposed to a message.
-const ASKS: [&str; 19] = [
-    "are", "can", "could", "did", "do", "does", "explain", "find", "how", "is", "list", "should",
-    "show", "what", "when", "where", "which", "who", "why",
-];
-
 /// What each of `texts` is worth for messages in `query`, at most `best`. Messages are quotations,
 /// a typed question that looks like one, and what a report says that failed.
 ///
@@ -86,7 +77,8 @@ fn shares(runs: &[Longest], best: f64) -> Vec<f64> {
 /// The possible messages in `query`.
 fn messages(query: &Query) -> Vec<Message> {
     let quoted = query.mentions.phrases.iter().map(|it| (it.as_str(), false));
-    let typed = query.typed.as_deref().and_then(message_in);
+    let typed = query.message();
+    let typed = typed.map(|it| (it, query.typed.as_deref() == Some(it)));
     // A typed question was already considered as a whole.
     let failures = query.failures.iter().filter(|_| query.typed.is_none());
     let failures = failures.map(|it| (it.as_str(), false));
@@ -100,28 +92,6 @@ fn messages(query: &Query) -> Vec<Message> {
     });
     let is_long = |it: &Message| it.words.len() >= FEW_WORDS;
     all.filter(is_long).take(MESSAGES).collect()
-}
-
-/// The possible message in a typed question, and whether it is the whole question. A question that
-/// begins like one has it after a colon.
-fn message_in(typed: &str) -> Option<(&str, bool)> {
-    let first = typed.split_whitespace().next()?.to_lowercase();
-    if ASKS.contains(&first.as_str()) {
-        return typed.split_once(": ").map(|(_, it)| (it, false));
-    }
-    Some((typed, true))
-}
-
-/// Where the labels end that `text` begins with.
-fn labels_end(text: &str) -> usize {
-    let mut end = 0;
-    while let Some((label, behind)) = text[end..].split_once(": ")
-        && (1..=MOST_OF_LABEL).contains(&label.split_whitespace().count())
-        && !behind.trim().is_empty()
-    {
-        end = text.len() - behind.len();
-    }
-    end
 }
 
 /// Whether `text` has a mark that messages have, apart from values.
