@@ -125,6 +125,50 @@ impl Role {
         telling.next().is_some_and(|it| self.is_called(it))
     }
 
+    /// Whether a [typed](Query::typed) question asks for tests, and for nothing that they test:
+    /// `which tests cover the parser`, `where is the parser tested`.
+    pub fn asks_for_tests_alone(query: &Query) -> bool {
+        const BEFORE: [&str; 9] = [
+            "all",
+            "any",
+            "e2e",
+            "existing",
+            "find",
+            "integration",
+            "list",
+            "regression",
+            "unit",
+        ];
+        const BEHIND: [&str; 16] = [
+            "about",
+            "check",
+            "cover",
+            "covering",
+            "covers",
+            "exercise",
+            "exercising",
+            "for",
+            "have",
+            "of",
+            "on",
+            "that",
+            "use",
+            "verify",
+            "which",
+            "with",
+        ];
+        const PLACE: [&str; 4] = ["are", "how", "is", "where"];
+        let words: Vec<String> = query.words().map(str::to_lowercase).collect();
+        let is_tests = |it: &String| matches!(it.as_str(), "tests" | "specs" | "fixtures");
+        let is_before = |it: &String| says_nothing(it) || is_asking(it) || BEFORE.contains(&&**it);
+        let has =
+            |list: &[&str], word: Option<&String>| word.is_some_and(|it| list.contains(&&**it));
+        let at = words.iter().position(is_tests);
+        let lists =
+            |at: usize| words[..at].iter().all(is_before) && has(&BEHIND, words.get(at + 1));
+        at.is_some_and(lists) || has(&PLACE, words.first()) && has(&["tested"], words.last())
+    }
+
     /// Whether `word` is a word for this role.
     fn is_called(self, word: &str) -> bool {
         let words: &[&str] = match self {

@@ -288,6 +288,8 @@ const ONE_NAME: f64 = 20.0;
 /// word, as `Session.get` does, or if the question is a definition: otherwise texts about its
 /// context would win.
 const MEANT_NAME: f64 = 3.0;
+/// The factor for the weight of sources if a question asks for their tests alone.
+const BESIDE_TESTS: f64 = 0.25;
 
 /// The factor for the weight of similar names in a typed question that has the name of a file: as
 /// much as text has. The extension is a word that any text may have, and the only one of a mistyped
@@ -426,6 +428,10 @@ impl Options {
         for role in Role::ALL.iter().filter(|it| it.is_asked_for(query)) {
             let worth = options.weights.role_mut(*role);
             *worth = worth.max(1.0);
+        }
+        if Role::asks_for_tests_alone(query) {
+            *options.weights.role_mut(Role::Source) *= BESIDE_TESTS;
+            options.weights.documents = 0.0;
         }
         options.weights.settle();
         if options.min_score.is_nan() {

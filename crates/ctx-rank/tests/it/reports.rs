@@ -1087,55 +1087,6 @@ fn frames_of_browsers() {
 }
 
 #[test]
-fn frames_of_ruby() {
-    let trace = "lib/pool.rb:42:in 'Pool#take': none is free (RuntimeError)\n\tfrom lib/pool.rb:12:in `block (2 levels) in each'\n\tfrom /app/main.rb:7:in '<main>'";
-    assert_eq!(
-        frames(trace),
-        [
-            "lib/pool.rb:42 Pool#take",
-            "lib/pool.rb:12 each",
-            "/app/main.rb:7 <main>"
-        ]
-    );
-}
-
-#[test]
-fn a_call_of_ruby_with_a_message_in_backticks_is_one_line() {
-    let line = "app/models/user.rb:42:in `name': undefined method `upcase' for nil:NilClass (NoMethodError)";
-    for report in [
-        line.to_owned(),
-        format!("It fails\n\n{line}\n\tfrom app/main.rb:7:in `<main>'\n"),
-    ] {
-        assert_eq!(frames(&report)[0], "app/models/user.rb:42 name");
-        let query = Query::analyse(&report);
-        assert!(query.mentions.files.is_empty() && query.mentions.phrases.is_empty());
-        assert_eq!(names_of(&query)[0], "name");
-        assert!(weight(&query, "upcas") > 0.0);
-    }
-}
-
-#[test]
-fn the_message_of_a_ruby_error_is_asked_for() {
-    let line = "lib/pool.rb:42:in 'Pool#take': connection refused upstream (RuntimeError)";
-    for text in [
-        line.to_owned(),
-        format!("{line}\n\tfrom lib/pool.rb:12:in 'Pool#each'\n"),
-    ] {
-        let query = Query::analyse(&text);
-        let terms: Vec<&str> = query.terms.iter().map(|it| it.text.as_str()).collect();
-        for said in ["refus", "upstream", "runtimeerror"] {
-            assert!(terms.contains(&said), "{said} of {terms:?}");
-        }
-    }
-}
-
-#[test]
-fn frames_of_php() {
-    let trace = "PHP Fatal error:  Uncaught Exception: none in /app/src/Pool.php:42\nStack trace:\n#0 /app/src/Web.php(12): App\\Pool->take(1)\n#1 {main}";
-    assert_eq!(frames(trace), ["/app/src/Web.php:12 -"]);
-}
-
-#[test]
 fn frames_of_firefox_and_safari() {
     let trace = "zork@http://localhost:3000/src/a.js:10:2\nasync*spin/<@https://a.b/src/spin.js?t=17:3:10\n@http://a.b/main.js:1:1\nwho@mail.to:10:2\nsee me@http://a.b/c.js:1:2";
     assert_eq!(
@@ -1184,6 +1135,55 @@ fn frames_of_dart() {
             "/home/a/bin/run.dart:3 run"
         ]
     );
+}
+
+#[test]
+fn frames_of_ruby() {
+    let trace = "lib/pool.rb:42:in 'Pool#take': none is free (RuntimeError)\n\tfrom lib/pool.rb:12:in `block (2 levels) in each'\n\tfrom /app/main.rb:7:in '<main>'";
+    assert_eq!(
+        frames(trace),
+        [
+            "lib/pool.rb:42 Pool#take",
+            "lib/pool.rb:12 each",
+            "/app/main.rb:7 <main>"
+        ]
+    );
+}
+
+#[test]
+fn a_call_of_ruby_with_a_message_in_backticks_is_one_line() {
+    let line = "app/models/user.rb:42:in `name': undefined method `upcase' for nil:NilClass (NoMethodError)";
+    for report in [
+        line.to_owned(),
+        format!("It fails\n\n{line}\n\tfrom app/main.rb:7:in `<main>'\n"),
+    ] {
+        assert_eq!(frames(&report)[0], "app/models/user.rb:42 name");
+        let query = Query::analyse(&report);
+        assert!(query.mentions.files.is_empty() && query.mentions.phrases.is_empty());
+        assert_eq!(names_of(&query)[0], "name");
+        assert!(weight(&query, "upcas") > 0.0);
+    }
+}
+
+#[test]
+fn the_message_of_a_ruby_error_is_asked_for() {
+    let line = "lib/pool.rb:42:in 'Pool#take': connection refused upstream (RuntimeError)";
+    for text in [
+        line.to_owned(),
+        format!("{line}\n\tfrom lib/pool.rb:12:in 'Pool#each'\n"),
+    ] {
+        let query = Query::analyse(&text);
+        let terms: Vec<&str> = query.terms.iter().map(|it| it.text.as_str()).collect();
+        for said in ["refus", "upstream", "runtimeerror"] {
+            assert!(terms.contains(&said), "{said} of {terms:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_php() {
+    let trace = "PHP Fatal error:  Uncaught Exception: none in /app/src/Pool.php:42\nStack trace:\n#0 /app/src/Web.php(12): App\\Pool->take(1)\n#1 {main}";
+    assert_eq!(frames(trace), ["/app/src/Web.php:12 -"]);
 }
 
 #[test]
@@ -2051,6 +2051,27 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
         assert!(!first(text), "{text}");
     }
     assert_eq!(asked("the tests fail\nsince yesterday"), []);
+    let alone = |text: &str| Role::asks_for_tests_alone(&Query::analyse(text));
+    for text in [
+        "which tests cover the lock?",
+        "Tests of the lock",
+        "find all unit tests for the lock",
+        "are there any tests that use it",
+        "where is the lock tested?",
+    ] {
+        assert!(alone(text), "{text}");
+    }
+    for text in [
+        "how are tests collected",
+        "tests",
+        "the test client",
+        "run tests in parallel",
+        "where are tests collected",
+        "is it locked when tests for it fail",
+        "",
+    ] {
+        assert!(!alone(text), "{text}");
+    }
 }
 
 #[test]
