@@ -26,6 +26,8 @@ const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 const WORDS: usize = 3;
 /// The most command options that are searched for.
 const OPTIONS: usize = 4;
+/// The name of a shorter option, in bytes, is quoted for many other reasons.
+const SHORT_OPTION: usize = 4;
 /// Those of Latin, Chinese and Arabic scripts.
 const QUESTION_MARKS: [char; 3] = ['?', '\u{ff1f}', '\u{61f}'];
 /// First words that make a question of what is typed, also without a question mark.
@@ -63,8 +65,8 @@ pub struct Raised {
 /// letter but for case and blanks: what stands between quotation marks or backticks, and what was
 /// typed as a whole, such as the message of an error, where it is no question or a line of its own,
 /// as in a list of frequent questions; of those that have an option of its first line
-/// (`--no-color`), or the name of a setting that it consists of (`max-retries`), of which a search
-/// knows only the words; and of those that have a message of it with other values ([`messages`]).
+/// (`--no-color`), also as it is defined in many languages (`"no-color"`), or the name of a setting
+/// that it consists of (`max-retries`), of which a search knows only the words; and of those that have a message of it with other values ([`messages`]).
 /// One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a
 /// search, words that stand together are the same terms as words that do not. What was said in a
 /// thread is no such text: there a thing is said again and again. Once nobody waits, which is asked
@@ -85,13 +87,14 @@ pub(crate) fn raise(
         .collect();
     phrases.sort_unstable();
     phrases.dedup_by(|a, b| a.0 == b.0);
-    let options = query
-        .mentions
-        .options
-        .iter()
-        .take(OPTIONS)
-        .map(|it| plain(it));
-    let options = options.filter_map(|it| Phrase::new(it, Form::Option));
+    let options = query.mentions.options.iter().take(OPTIONS);
+    let options = options.map(|it| plain(it)).flat_map(|it| {
+        let name = it.trim_start_matches('-');
+        let name = (name.len() >= SHORT_OPTION).then(|| name.to_owned());
+        let name = name.and_then(|it| Phrase::new(it, Form::Quoted));
+        [Phrase::new(it, Form::Option), name]
+    });
+    let options = options.flatten();
     // What defines the name, maybe in a type, is found as that.
     let ends_with = |name: &str, last: &str| name.rsplit(['.', ':', '#']).next() == Some(last);
     let mut names = chunks.iter().filter_map(|it| it.name.as_deref());
@@ -190,6 +193,8 @@ enum Form {
     Text,
     /// An option, which is not the beginning of a longer one.
     Option,
+    /// The name of an option between quotation marks, as where it is defined.
+    Quoted,
     /// The name of a setting, which is not a part of a longer one.
     Setting,
     /// A question. A text answers it below a line that has nothing else, and elsewhere gives an
@@ -261,6 +266,10 @@ impl Phrase {
             match self.form {
                 Form::Text => ends.next().is_some(),
                 Form::Option => ends.any(|(_, behind)| !behind.starts_with(is_of_option)),
+                Form::Quoted => ends.any(|(before, behind)| {
+                    let mut marks = ['"', '\''].into_iter();
+                    marks.any(|it| before.ends_with(it) && behind.starts_with(it))
+                }),
                 Form::Setting => ends.any(|(before, behind)| {
                     !before.ends_with(is_of_option) && !behind.starts_with(is_of_option)
                 }),
@@ -398,6 +407,18 @@ mod tests {
             let raised = raise(&query, Relevance::ONE, &mut [chunk], &|| true);
             assert_eq!(raised, [], "{name}");
         }
+    }
+
+    #[test]
+    fn a_text_that_has_an_option_as_it_is_defined_is_worth_more() {
+        let texts = [
+            "flags.bool(\"envfile\", false)",
+            "run it with --envfile or",
+            "the envfile \"is\" here",
+            "--envfiles, 'envfile-x'",
+        ];
+        come_to("what does --envfile do", &texts, &[40, 40, 10, 10]);
+        come_to("what does --env do", &["\"env\""], &[10]);
     }
 
     #[test]
