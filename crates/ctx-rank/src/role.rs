@@ -103,6 +103,13 @@ impl Role {
             || folders.split('/').any(is_folder_of_changes)
     }
 
+    /// Whether the file at `path` has the texts of a program in another language than English, as
+    /// translators write them: `de.po`, `locales/de.json`, `app_de.arb`, `de.lproj/a.strings`. They
+    /// say what others say, and many of them the same. Decided by names alone.
+    pub fn is_translation(path: &str) -> bool {
+        is_translation(&path.to_ascii_lowercase())
+    }
+
     /// Whether a [typed](Query::typed) question asks for files of this role: by a word for it, by
     /// the name of such a file or folder, or, for documentation, by a version with a word about
     /// changes. Reports have such words in passing.
@@ -233,7 +240,7 @@ impl Role {
         } else if is_below(Role::Documentation) || is_prose(extension) || is_front(name, extension)
         {
             Role::Documentation
-        } else if is_configuration(extension) || name.starts_with('.') {
+        } else if is_configuration(extension) || name.starts_with('.') || is_translation(path) {
             Role::Configuration
         } else {
             Role::Source
@@ -376,6 +383,61 @@ fn is_configuration(extension: &str) -> bool {
             | "yaml"
             | "yml"
     )
+}
+
+/// Whether the file at `path`, in lower case, has texts in another language than English.
+fn is_translation(path: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "_locales",
+        "i18n",
+        "l10n",
+        "lang",
+        "locale",
+        "locales",
+        "translations",
+    ];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some((stem, extension)) = name.rsplit_once('.') else {
+        return false;
+    };
+    // `app_de`, `app_de_at`, `app.de`: the language is at the end of a name.
+    let mut ends = stem.match_indices(['_', '.', '-']);
+    let mut ends_with_language = || ends.any(|(at, _)| is_language(&stem[at + 1..]));
+    let mut above = folders.split('/');
+    match extension {
+        "po" | "pot" | "xlf" | "xliff" => true,
+        "arb" | "resx" => ends_with_language(),
+        "strings" | "stringsdict" => {
+            above.any(|it| it.strip_suffix(".lproj").is_some_and(is_language))
+        }
+        "js" | "json" | "php" | "properties" | "rb" | "toml" | "ts" | "xml" | "yaml" | "yml" => {
+            let is_of_android = |it: &str| it.strip_prefix("values-").is_some_and(is_language);
+            above.clone().any(is_of_android)
+                || above.any(|it| FOLDERS.contains(&it))
+                    && (is_language(above.next().unwrap_or(stem)) || ends_with_language())
+        }
+        _ => false,
+    }
+}
+
+/// The codes of languages other than English (ISO 639-1).
+const LANGUAGES: &str = "\
+    aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr \
+    cs cu cv cy da de dv dz ee el eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu \
+    gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj \
+    kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn \
+    mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu \
+    rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg \
+    th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
+
+/// Whether `code`, in lower case, is that of a language other than English, with a region or a
+/// script if there is one: `de`, `pt-br`, `zh_hans`.
+fn is_language(code: &str) -> bool {
+    let mut parts = code.split(['-', '_']);
+    let language = parts.next().unwrap_or_default();
+    let is_region =
+        |it: &str| (2..=4).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric());
+    LANGUAGES.split(' ').any(|it| it == language) && parts.all(is_region)
 }
 
 fn is_generated(name: &str, extension: &str) -> bool {

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use ctx_model::{Chunk, Origin, Relevance, Rendition, RenditionKind};
-use ctx_rank::Query;
+use ctx_rank::{Query, Role};
 
 use crate::messages;
 use crate::pace::{Pace, STEP};
@@ -66,12 +66,13 @@ pub struct Raised {
 /// typed as a whole, such as the message of an error, where it is no question or a line of its own,
 /// as in a list of frequent questions; of those that have an option of its first line
 /// (`--no-color`), also as it is defined in many languages (`"no-color"`), or the name of a setting
-/// that it consists of (`max-retries`), of which a search knows only the words; and of those that have a message of it with other values ([`messages`]).
-/// One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a
-/// search, words that stand together are the same terms as words that do not. What was said in a
-/// thread is no such text: there a thing is said again and again. Once nobody waits, which is asked
-/// every 256 KiB, the rest is left as it is.
-/// Returns what was raised, in the order of `chunks`. O(bytes of the chunks × phrases).
+/// that it consists of (`max-retries`), of which a search knows only the words; and of those that
+/// have a message of it with other values ([`messages`]). One that alone has a phrase is worth
+/// `best`, which the best of them by any ranking is. To a search, words that stand together are the
+/// same terms as words that do not. What was said in a thread is no such text: there a thing is
+/// said again and again; and neither is a [translation](Role::is_translation), if another text has
+/// it. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. Returns what was
+/// raised, in the order of `chunks`. O(bytes of the chunks × phrases).
 pub(crate) fn raise(
     query: &Query,
     best: Relevance,
@@ -109,15 +110,22 @@ pub(crate) fn raise(
         .chain(setting);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     let full = texts.iter().map(|it| it.full);
-    let mut worth = messages::worth(query, best, full, is_awaited);
+    let has_such_path = |it: &Chunk| it.path.as_deref().is_some_and(Role::is_translation);
+    let is_translation: Vec<bool> = chunks.iter().map(has_such_path).collect();
+    let mut worth = messages::worth(query, best, full, &is_translation, is_awaited);
     worth.resize(chunks.len(), 0.0);
     let mut by = vec![RaisedBy::Message; chunks.len()];
     let mut quoting: Vec<(usize, String)> = Vec::new();
     for phrase in phrases {
-        let has_it: Vec<bool> = texts
+        let mut has_it: Vec<bool> = texts
             .iter()
             .map(|text| phrase.is_in(text, is_awaited))
             .collect();
+        let others = has_it.iter().zip(&is_translation);
+        if others.into_iter().any(|it| *it.0 && !it.1) {
+            let translated = has_it.iter_mut().zip(&is_translation).filter(|it| *it.1);
+            translated.for_each(|it| *it.0 = false);
+        }
         let count = has_it.iter().filter(|&&it| it).count();
         if count > MOST_TEXTS {
             continue;
@@ -419,6 +427,20 @@ mod tests {
         ];
         come_to("what does --envfile do", &texts, &[40, 40, 10, 10]);
         come_to("what does --env do", &["\"env\""], &[10]);
+    }
+
+    #[test]
+    fn a_text_is_worth_more_than_its_translations() {
+        let before = Relevance::new(0.1).expect("it is a share");
+        let text = "msgid \"Cannot save the file\"";
+        let chunk = |path: &str| Chunk::new(path, text, before).with_path(path);
+        let languages = ["cs", "da", "de", "es", "fi", "fr", "it", "nl", "pl"];
+        let mut chunks: Vec<Chunk> = languages.map(|it| chunk(&format!("po/{it}.po"))).into();
+        chunks.push(chunk("src/save.c"));
+        let query = Query::analyse("why is \"Cannot save the file\" shown");
+        let raised = raise(&query, Relevance::ONE, &mut chunks, &|| true);
+        let raised: Vec<&str> = raised.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(raised, ["src/save.c"]);
     }
 
     #[test]

@@ -291,6 +291,50 @@ fn a_script_that_is_nearly_all_long_lines_is_generated() {
 }
 
 #[test]
+fn texts_in_other_languages_are_translations() {
+    for path in [
+        "po/de.po",
+        "messages.pot",
+        "src/i18n/app.xlf",
+        "lib/l10n/app_de.arb",
+        "Strings.pt-BR.resx",
+        "App/de.lproj/Localizable.strings",
+        "app/src/main/res/values-de/strings.xml",
+        "locales/de.json",
+        "src/locales/zh-Hans/common.yml",
+        "config/locales/devise.de.yml",
+        "data/translations/Internationalization_de_AT.ts",
+        "lang/de/app.php",
+        "public/_locales/pt_BR/messages.json",
+    ] {
+        assert!(Role::is_translation(path), "{path}");
+        assert_ne!(Role::of(path), Role::Source, "{path}");
+    }
+    for path in [
+        "locales/en.json",
+        "locales/en-US/common.json",
+        "lib/l10n/app_en.arb",
+        "Strings.resx",
+        "App/en.lproj/Localizable.strings",
+        "App/Base.lproj/Localizable.strings",
+        "app/src/main/res/values/strings.xml",
+        "src/i18n/index.ts",
+        "src/i18n/translate.ts",
+        "src/lang/parser.rs",
+        "src/lang/ast.js",
+        "src/i18n/api.ts",
+        "src/lang/js.ts",
+        "languages/cs.json",
+        "src/de.ts",
+        "de.json",
+        "locale",
+        "",
+    ] {
+        assert!(!Role::is_translation(path), "{path}");
+    }
+}
+
+#[test]
 fn nothing_is_source() {
     assert_eq!(Role::of(""), Role::Source);
     assert_eq!(Role::of("/"), Role::Source);

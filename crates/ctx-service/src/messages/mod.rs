@@ -27,12 +27,14 @@ const MANY_WORDS: f64 = 4.0;
 /// Of each text counts the longest run of a message's words: at least three, placeholders for
 /// values aside, and two of them telling. A longer run is worth more, and a run is worth the share
 /// that it has of the message's telling words. One that more than eight texts have, or have longer,
-/// is worth nothing. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then
+/// is worth nothing; a [translation](ctx_rank::Role::is_translation) does not count where another
+/// text has as much. `is_awaited` is asked every 256 KiB; once nobody waits, the texts read by then
 /// decide. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
     best: Relevance,
     texts: impl Iterator<Item = &'t str>,
+    is_translation: &[bool],
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<f64> {
     let messages = messages(query);
@@ -49,10 +51,27 @@ pub(crate) fn worth<'t>(
             runs.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
         }
     }
+    for runs in &mut runs {
+        without_translations(runs, is_translation);
+    }
     let shares: Vec<Vec<f64>> = runs.iter().map(|it| shares(it, best.get())).collect();
     let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
     let count = runs.first().map_or(0, Vec::len);
     (0..count).map(best).collect()
+}
+
+/// Clears the runs in translations, if another text has one as long as theirs.
+fn without_translations(runs: &mut [Longest], is_translation: &[bool]) {
+    let longest = |of_them: bool| {
+        let pairs = runs.iter().zip(is_translation);
+        let words = pairs.filter(|it| *it.1 == of_them).map(|it| it.0.words);
+        words.fold(0.0, f64::max)
+    };
+    if longest(false) >= longest(true) {
+        let pairs = runs.iter_mut().zip(is_translation);
+        let translated = pairs.filter(|it| *it.1);
+        translated.for_each(|it| *it.0 = Longest::default());
+    }
 }
 
 /// What `runs` are worth: the longest is worth `best` if it has all telling words of the message.

@@ -12,8 +12,9 @@ use super::*;
 #[track_caller]
 fn check(question: &str, texts: &[&str], expected: &[u32]) {
     let best = Relevance::new(0.4).expect("it is a share");
+    let none = vec![false; texts.len()];
     let texts = texts.iter().copied();
-    let worth = worth(&Query::analyse(question), best, texts, &|| true);
+    let worth = worth(&Query::analyse(question), best, texts, &none, &|| true);
     let hundredths: Vec<String> = worth
         .iter()
         .map(|it| format!("{:.0}", it * 100.0))
@@ -228,7 +229,11 @@ fn failures_take_nothing_from_quotations() {
         "a pool",
     ];
     let best = Relevance::new(0.4).expect("it is a share");
-    let worth = |report: &str| worth(&Query::analyse(report), best, texts.into_iter(), &|| true);
+    let none = vec![false; texts.len()];
+    let worth = |report: &str| {
+        let query = Query::analyse(report);
+        worth(&query, best, texts.into_iter(), &none, &|| true)
+    };
     let (without, with) = (worth(quotes), worth(&report));
     let is_kept = |(with, without): (&f64, &f64)| with >= without;
     assert!(
@@ -250,6 +255,35 @@ fn texts_that_many_chunks_have_raise_nothing() {
     let texts = ["all rights are reserved since %d"; 9];
     check("all rights are reserved since 1999", &texts, &[0; 9]);
     check("all rights are reserved since 1999", &texts[..4], &[20; 4]);
+}
+
+#[test]
+fn a_translation_is_raised_only_where_it_alone_has_a_message() {
+    let query = Query::analyse("the file was not saved since %d");
+    let text = "the file was not saved since %d";
+    let best = Relevance::new(0.4).expect("it is a share");
+    let worth = |texts: &[&'static str], is_translation: &[bool]| {
+        let texts = texts.iter().copied();
+        worth(&query, best, texts, is_translation, &|| true)
+    };
+    let mut is_translation = [true; 12];
+    assert!(
+        worth(&[text; 12], &is_translation)
+            .iter()
+            .all(|it| *it == 0.0)
+    );
+    assert!(worth(&[text; 2], &[true; 2]).iter().all(|it| *it > 0.0));
+    is_translation[3] = false;
+    let found = worth(&[text; 12], &is_translation);
+    assert!(
+        found
+            .iter()
+            .enumerate()
+            .all(|(at, it)| (*it > 0.0) == (at == 3)),
+        "{found:?}"
+    );
+    let found = worth(&[text, "not saved since"], &[true, false]);
+    assert!(found[0] > 0.0, "{found:?}");
 }
 
 #[test]
