@@ -384,7 +384,7 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
         }
         tools::value::<Chunk>(value).map_err(|why| {
             Fault::refused(
-                format!("read chunk {number}: {why}"),
+                format!("read chunks[{number}]: {why}"),
                 "id, relevance from 0 to 1, and filePath or content; lines count from 1",
             )
         })

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_assemble::Cancel;
+use ctx_citations::cited_lines;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{LineSpan, RenditionKind};
 use ctx_source::Text;
@@ -195,7 +196,7 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<Option<LineSpa
         )),
         (Some(lines), None) => {
             let count = source.line_count();
-            let span = span_of(lines).ok_or_else(|| {
+            let span = cited_lines(&lines.replace(' ', "")).ok_or_else(|| {
                 Fault::refused(
                     format!("read lines {}: it is not a range of lines", echo(lines)),
                     "lines such as \"12-40\"; they count from 1",
@@ -222,11 +223,6 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<Option<LineSpa
             Ok(Some(outline.symbols[found].span_with_doc()))
         }
     }
-}
-
-fn span_of(lines: &str) -> Option<LineSpan> {
-    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
-    LineSpan::new(start.trim().parse().ok()?, end.trim().parse().ok()?).ok()
 }
 
 /// The tool `context_outline`.

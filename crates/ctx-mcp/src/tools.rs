@@ -107,9 +107,16 @@ pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
     })
 }
 
+/// The most characters of an error message that has the caller's own words.
+const LONGEST_ERROR: usize = 200;
+
 /// An error message in which the caller's own words are shortened and neutralised.
 pub(crate) fn plain(error: &str) -> String {
-    let text: String = error.chars().take(200).collect();
+    let end = error.char_indices().nth(LONGEST_ERROR).map(|it| it.0);
+    let text = match end {
+        Some(end) => format!("{}…", &error[..end]),
+        None => error.to_owned(),
+    };
     ctx_format::neutralise(&text, ctx_format::Slot::Line).into_owned()
 }
 

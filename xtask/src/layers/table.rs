@@ -105,7 +105,6 @@ pub(super) const TABLE: Table = Table {
         (
             "ctx-tokens",
             &[
-                "bpe",
                 "bpe-openai",
                 "quick_cache",
                 "siphasher",
@@ -132,7 +131,6 @@ pub(super) const TABLE: Table = Table {
                 "smallvec",
                 "thiserror",
                 "tokio",
-                "tokio-util",
                 "tracing",
             ],
         ),

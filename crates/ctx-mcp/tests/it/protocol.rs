@@ -243,6 +243,12 @@ async fn files_are_read_by_lines_symbol_and_rendition() {
             "pub struct ParseError",
             "A parser of sums",
         ),
+        (json!({"lines": "L1"}), "A parser of sums", "Parser {"),
+        (
+            json!({"lines": "L4 – L900"}),
+            "pub struct ParseError",
+            "A parser of sums",
+        ),
         (json!({"symbol": "parse_sum"}), "Ok(total)", "It is no sum"),
         (
             json!({"rendition": "skeleton"}),
@@ -423,17 +429,17 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_assemble",
             json!({"chunks": [{"id": "a"}]}),
-            "chunk 0",
+            "chunks[0]",
         ),
         (
             "context_assemble",
             json!({"chunks": [["a", null, "chunk", null, null, null, null, null, null, "x", null, null, 0.5]]}),
-            "chunk 0: invalid type: array, expected a chunk, an object",
+            "chunks[0]: invalid type: array, expected a chunk, an object",
         ),
         (
             "context_assemble",
             json!({"chunks": [{"id": "a", "relevance": 1, "content": "", "relations": [["calls", "x"]]}]}),
-            "chunk 0: relations[0]: invalid type: array, expected an object",
+            "chunks[0]: relations[0]: invalid type: array, expected an object",
         ),
         (
             "context_assemble",
@@ -443,7 +449,7 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_assemble",
             json!({"chunks": [{"id": "a", "relevance": "1", "content": ""}]}),
-            "chunk 0: relevance: invalid type: string \"1\", expected a number",
+            "chunks[0]: relevance: invalid type: string \"1\", expected a number",
         ),
         (
             "context_read",
