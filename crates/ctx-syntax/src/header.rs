@@ -50,6 +50,11 @@ impl Token<'_> {
             Token::Library | Token::Path | Token::Value => false,
         }
     }
+
+    /// Whether a statement or a member may begin after this token.
+    pub(crate) fn begins_statement(self) -> bool {
+        matches!(self, Token::Begin | Token::Sign(b'{' | b'}' | b';' | b':'))
+    }
 }
 
 /// State of the search for C++.

@@ -216,8 +216,7 @@ impl<'t> Reader<'_, 't> {
         let mut found = Vec::new();
         let (mut at, mut last) = (0, Token::Begin);
         while at < count {
-            let begins = matches!(last, Token::Begin | Token::Sign(b'{' | b'}' | b';' | b':'));
-            if begins && leads[at] && is_macro(self.token(at)) {
+            if last.begins_statement() && leads[at] && is_macro(self.token(at)) {
                 let behind = self.behind(at);
                 found.push(self.tokens[at].bytes.start..self.tokens[behind - 1].bytes.end);
                 at = behind;
@@ -289,11 +288,13 @@ impl<'t> Reader<'_, 't> {
             || condition.depth != 0
             || condition.lowest != 0
             || !first.is_empty() && (self.continues(first.start) || self.is_head(first.end - 1))
+            || is_continuation(self.token(end + 1))
     }
 
     /// Whether what begins at `at` continues something.
     fn continues(&self, at: usize) -> bool {
-        matches!(self.token(at), Token::Sign(sign) if b":.?|=)".contains(&sign))
+        let token = self.token(at);
+        is_continuation(token) || matches!(token, Token::Sign(sign) if b":.?|=)".contains(&sign))
     }
 
     /// Whether `last` is the end of `else` or `if (…)`, after which there must be a statement.
@@ -332,14 +333,20 @@ impl<'t> Reader<'_, 't> {
         }
         let behind = self.behind(at);
         let before = last.map_or(Token::Begin, |it| self.token(it));
+        // `PRIVATE_UNLESS_TESTED:` in the place of an access word, or a label.
+        if before.begins_statement() && self.token(at + 1) == Token::Sign(b':') {
+            return Some(at + 2);
+        }
         let is_one = match before {
             Token::Word(b"class" | b"struct" | b"union") => self.is_named_type(before, behind),
             Token::Word(b"extern" | b"static" | b"inline" | b"virtual" | b"friend") => {
                 self.is_declaration(behind)
             }
             _ => {
-                before.ends() && behind == at + 1 && self.is_declaration(behind)
-                    || self.is_declared(last?, behind > at + 1) && self.ends_declaration(behind)
+                let has_arguments = behind > at + 1;
+                before.ends() && !has_arguments && self.is_declaration(behind)
+                    || before.begins_statement() && has_arguments && self.is_statement(behind)
+                    || self.is_declared(last?, has_arguments) && self.ends_declaration(behind)
             }
         };
         is_one.then_some(behind)
@@ -370,6 +377,14 @@ impl<'t> Reader<'_, 't> {
         matches!(
             self.token(at + 1),
             Token::Word(_) | Token::Sign(b'*' | b'&' | b'<')
+        )
+    }
+
+    /// Whether a statement begins at `at` that no expression or declaration is.
+    fn is_statement(&self, at: usize) -> bool {
+        matches!(
+            self.token(at),
+            Token::Word(b"do" | b"for" | b"goto" | b"if" | b"return" | b"switch" | b"while")
         )
     }
 
@@ -410,6 +425,11 @@ impl<'t> Reader<'_, 't> {
             || matches!(token, Token::Word(b"override" | b"final" | b"const"))
             || is_macro(token)
     }
+}
+
+/// Whether no statement begins with `token`, only another branch of the one before.
+fn is_continuation(token: Token<'_>) -> bool {
+    matches!(token, Token::Word(b"catch" | b"else" | b"finally"))
 }
 
 fn is_macro(token: Token<'_>) -> bool {
@@ -474,6 +494,35 @@ mod tests {
         reads("EXPORT const A* a(void);", "const A* a(void);");
         reads("; EXPORT std::string a();", "; std::string a();");
         reads("static FORCE_INLINE void a();", "static void a();");
+    }
+
+    #[test]
+    fn macros_for_access_words_are_blanked() {
+        reads("class A { PRIVATE: int a; };", "class A { int a; };");
+        reads(
+            "class A { int a; PRIVATE: B(); };",
+            "class A { int a; B(); };",
+        );
+        for text in ["case FOO: a();", "int FOO: 3;", "a ? FOO : b;", "FOO::a();"] {
+            reads(text, text);
+        }
+    }
+
+    #[test]
+    fn calls_without_an_end_before_a_statement_are_blanked() {
+        reads(
+            "{ int a; GET(a) if (a) { b(); } }",
+            "{ int a; if (a) { b(); } }",
+        );
+        reads("{ GET(a, (b)) return a; }", "{ return a; }");
+        for text in [
+            "if (a) GET(a) else b();",
+            "a = GET(b) if",
+            "GET(a) b(c);",
+            "GET if",
+        ] {
+            reads(text, text);
+        }
     }
 
     #[track_caller]
@@ -550,6 +599,15 @@ mod tests {
             "if (a) { } else { b(); }",
         );
         reads("#if A\n#if B\n{\n#else\n[\n#endif\n#endif\n}", "{ }");
+        reads(
+            "if (a) {}\n#if B\nelse if (b) {}\n#endif\nelse {}",
+            "if (a) {} else if (b) {} else {}",
+        );
+        reads(
+            "if (a) {}\n#if B\nelse {}\n#endif\nc();",
+            "if (a) {} else {} c();",
+        );
+        reads("#if B\nif (b) {}\n#endif\nelse {}", "if (b) {} else {}");
         reads("a()\n#if A\n.b()\n#endif\n.c();", "a() .b() .c();");
         reads(
             "class A\n#if B\n: C\n#else\n: D\n#endif\n{ }",

@@ -233,12 +233,13 @@ const SAMPLES: &[Sample] = &[
     ),
     (
         "a.cs",
-        "namespace N {\n    public class Reader {\n        public void Read() {\n#if ASYNC\n            if (a) {\n#else\n            if (b) {\n#endif\n                G();\n            }\n        }\n        public void Close() {\n#if DNX\n            if (c) { H(); }\n            else\n#endif\n            G();\n        }\n    }\n}\n",
+        "namespace N {\n    public class Reader {\n        public void Read() {\n#if ASYNC\n            if (a) {\n#else\n            if (b) {\n#endif\n                G();\n            }\n        }\n        public void Close() {\n#if DNX\n            if (c) { H(); }\n            else\n#endif\n            G();\n        }\n        public void Next() {\n            if (a) { H(); }\n#if X\n            else if (b) { H(); }\n#endif\n            else { G(); }\n        }\n    }\n}\n",
         &[
             ("N", Module),
             ("N.Reader", Class),
             ("N.Reader.Read", Method),
             ("N.Reader.Close", Method),
+            ("N.Reader.Next", Method),
         ],
     ),
     // Macros before access words, with which the grammar finds no error.
