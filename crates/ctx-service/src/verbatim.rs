@@ -141,10 +141,19 @@ pub(crate) fn raise(
         quoting.extend(having.map(|(at, _)| (at, phrase.plain.clone())));
     }
     for (at, phrase) in quoting {
-        chunks[at]
-            .renditions
-            .iter_mut()
-            .for_each(|it| tell_of(it, &phrase));
+        let excerpts = excerpts(&mut chunks[at]);
+        let telling = excerpts.filter(|it| plain(it.text()).contains(&phrase));
+        telling.for_each(tell);
+    }
+    let of_messages =
+        (0..chunks.len()).filter(|&at| worth[at] > 0.0 && by[at] == RaisedBy::Message);
+    for at in of_messages {
+        let chunk = &mut chunks[at];
+        let texts = chunk.renditions.iter().filter(|it| is_excerpt(it));
+        let texts: Vec<&str> = texts.map(Rendition::text).collect();
+        let told = messages::are_told(query, chunk.full_text(), &texts, is_awaited);
+        let telling = excerpts(chunk).zip(told).filter(|it| it.1);
+        telling.for_each(|it| tell(it.0));
     }
     let mut raised = Vec::new();
     for ((chunk, worth), by) in chunks.iter_mut().zip(worth).zip(by) {
@@ -158,11 +167,18 @@ pub(crate) fn raise(
     raised
 }
 
-/// Where `rendition` shows `phrase` it tells most of what its part was found for.
-fn tell_of(rendition: &mut Rendition, phrase: &str) {
-    if rendition.kind() != RenditionKind::Excerpt || !plain(rendition.text()).contains(phrase) {
-        return;
-    }
+/// The excerpts of `chunk`.
+fn excerpts(chunk: &mut Chunk) -> impl Iterator<Item = &mut Rendition> {
+    chunk.renditions.iter_mut().filter(|it| is_excerpt(it))
+}
+
+fn is_excerpt(rendition: &Rendition) -> bool {
+    rendition.kind() == RenditionKind::Excerpt
+}
+
+/// Raises the information of `rendition`, which shows what its part was found for: most of what
+/// there is to tell.
+fn tell(rendition: &mut Rendition) {
     let information = ASKED_FOR + (1.0 - ASKED_FOR) * rendition.information();
     let told = Rendition::new(rendition.kind(), rendition.text(), information);
     let told = told.and_then(|it| match rendition.lines() {
@@ -499,12 +515,23 @@ mod tests {
             half(RenditionKind::Skeleton, said),
         ];
         let chunk = Chunk::new("a", said, Relevance::ZERO).with_renditions(renditions);
-        let mut chunks = [chunk];
-        let question = Query::analyse("is a file, not a folder");
-        raise(&question, Relevance::ONE, &mut chunks, &|| true);
-        let told = chunks[0].renditions.iter().map(Rendition::information);
-        let told: Vec<String> = told.map(|it| format!("{it:.2}")).collect();
-        assert_eq!(told, ["0.90", "0.50", "0.50"]);
+        let chunks = [chunk];
+        // Letter by letter, and with a value.
+        for question in [
+            "is a file, not a folder",
+            "error: \"a/b\" is a file, not a folder",
+        ] {
+            let mut chunks = chunks.clone();
+            raise(
+                &Query::analyse(question),
+                Relevance::ONE,
+                &mut chunks,
+                &|| true,
+            );
+            let told = chunks[0].renditions.iter().map(Rendition::information);
+            let told: Vec<String> = told.map(|it| format!("{it:.2}")).collect();
+            assert_eq!(told, ["0.90", "0.50", "0.50"], "{question}");
+        }
     }
 
     #[test]

@@ -37,6 +37,43 @@ pub(crate) fn worth<'t>(
     is_translation: &[bool],
     is_awaited: &dyn Fn() -> bool,
 ) -> Vec<f64> {
+    let mut runs = runs(query, texts, is_awaited);
+    for runs in &mut runs {
+        without_translations(runs, is_translation);
+    }
+    let shares: Vec<Vec<f64>> = runs.iter().map(|it| shares(it, best.get())).collect();
+    let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
+    let count = runs.first().map_or(0, Vec::len);
+    (0..count).map(best).collect()
+}
+
+/// Which of `parts`, texts that show parts of `full`, have all that it has of a message in `query`.
+/// O(bytes of the texts × words of the messages).
+pub(crate) fn are_told(
+    query: &Query,
+    full: &str,
+    parts: &[&str],
+    is_awaited: &dyn Fn() -> bool,
+) -> Vec<bool> {
+    let texts = [full].into_iter().chain(parts.iter().copied());
+    let mut told = vec![false; parts.len()];
+    for runs in runs(query, texts, is_awaited) {
+        let Some((full, parts)) = runs.split_first() else {
+            continue;
+        };
+        for (told, part) in told.iter_mut().zip(parts) {
+            *told |= full.words > 0.0 && part.words >= full.words;
+        }
+    }
+    told
+}
+
+/// For each message in `query`, its longest run in each of `texts`.
+fn runs<'t>(
+    query: &Query,
+    texts: impl Iterator<Item = &'t str>,
+    is_awaited: &dyn Fn() -> bool,
+) -> Vec<Vec<Longest>> {
     let messages = messages(query);
     let words = messages.iter().flat_map(|it| &it.words);
     let numbers = Numbers::of(words.map(|it| it.word.as_str()));
@@ -51,13 +88,7 @@ pub(crate) fn worth<'t>(
             runs.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
         }
     }
-    for runs in &mut runs {
-        without_translations(runs, is_translation);
-    }
-    let shares: Vec<Vec<f64>> = runs.iter().map(|it| shares(it, best.get())).collect();
-    let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
-    let count = runs.first().map_or(0, Vec::len);
-    (0..count).map(best).collect()
+    runs
 }
 
 /// Clears the runs in translations, if another text has one as long as theirs.
