@@ -80,7 +80,8 @@ pub fn labels_end(text: &str) -> usize {
     end
 }
 
-fn asks(text: &str) -> bool {
+/// Whether `text` begins like a question.
+pub(crate) fn asks(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     ASKS.iter().any(|it| it.eq_ignore_ascii_case(first))
 }

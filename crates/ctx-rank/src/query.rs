@@ -10,6 +10,7 @@ use crate::mentions::{
     FileMention, before_text, definition_of, folder_of, is_between, line_mention_in, lines_beside,
     lines_in, may_be_file_name, mention_of, mentions_among, path_of_link, pattern_of, words_in,
 };
+use crate::messages::asks;
 use crate::names::{Name, may_be_name, names_in, option_of};
 use crate::runners::{Failed, failed};
 use crate::traces::{
@@ -34,6 +35,25 @@ const FEW_WORDS: usize = 24;
 
 /// The factor for the weight of a version in a typed question.
 const OF_VERSION: f64 = 2.0;
+/// The factor for the weight of the [verb](VERBS) at the end of a typed question.
+const OF_VERB: f64 = 0.2;
+/// Verbs at the end of a question that say nothing of what it is about.
+const VERBS: [&str; 14] = [
+    "configured",
+    "defined",
+    "handled",
+    "happen",
+    "happening",
+    "happens",
+    "implemented",
+    "located",
+    "mean",
+    "means",
+    "set",
+    "work",
+    "working",
+    "works",
+];
 /// The factor for the weight of words with hyphens between them as a whole: each of the words is a
 /// term, too, and most of them in prose, as in "well-known", name nothing.
 const OF_COMPOUND: f64 = 0.3;
@@ -269,6 +289,7 @@ impl Query {
         query.note_definition();
         query.note_users();
         query.weigh_versions();
+        query.weigh_verb();
         query.bytes_left_out = text.len() - end;
         text[..end].clone_into(&mut query.text);
         query
@@ -397,9 +418,34 @@ impl Query {
         if self.typed.is_none() || !self.has_version() {
             return;
         }
+        self.weigh(OF_VERSION, |it| it.contains('.'));
+    }
+
+    /// Lowers the weight of the verb at the end of a typed question, such as `how does it work`: it
+    /// is part of the question's form, and many texts have it for their own reasons.
+    fn weigh_verb(&mut self) {
+        let words: Vec<&str> = self.words().collect();
+        let Some((&verb, others)) = words.split_last() else {
+            return;
+        };
+        let is_verb = VERBS.iter().any(|it| it.eq_ignore_ascii_case(verb));
+        if !is_verb || !others.first().is_some_and(|it| asks(it)) {
+            return;
+        }
+        let mut analyzer = Analyzer::default();
+        let others: Vec<String> = others.iter().flat_map(|it| analyzer.terms(it)).collect();
+        let verbs = analyzer.terms(verb);
+        let is_other = |it: &Term| !verbs.contains(&it.text);
+        if self.terms.iter().any(is_other) && !verbs.iter().any(|it| others.contains(it)) {
+            self.weigh(OF_VERB, |it| verbs.iter().any(|verb| verb == it));
+        }
+    }
+
+    /// Multiplies the weights of terms by `factor` where `is_one` says so.
+    fn weigh(&mut self, factor: f64, is_one: impl Fn(&str) -> bool) {
         for terms in [&mut self.terms, &mut self.title] {
-            let versions = terms.iter_mut().filter(|it| it.text.contains('.'));
-            versions.for_each(|it| it.weight *= OF_VERSION);
+            let chosen = terms.iter_mut().filter(|it| is_one(&it.text));
+            chosen.for_each(|it| it.weight *= factor);
             terms.sort_by(|a, b| {
                 let by_text = || a.text.cmp(&b.text);
                 b.weight.total_cmp(&a.weight).then_with(by_text)

@@ -2101,6 +2101,36 @@ fn a_version_that_is_typed_is_worth_twice_a_word() {
 }
 
 #[test]
+fn the_verb_at_the_end_of_a_question_is_worth_little() {
+    let weights = |text: &str| -> Vec<(String, u32)> {
+        let terms = Query::analyse(text).terms.into_iter();
+        let hundredths = |it: f64| format!("{:.0}", it * 100.0).parse().unwrap();
+        terms.map(|it| (it.text, hundredths(it.weight))).collect()
+    };
+    let expected = |all: &[(&str, u32)]| -> Vec<(String, u32)> {
+        all.iter().map(|it| (it.0.to_owned(), it.1)).collect()
+    };
+    let little = expected(&[("pool", 67), ("work", 13)]);
+    assert_eq!(weights("how does the pool work?"), little);
+    assert_eq!(weights("Why do the pools work"), little);
+    let all = expected(&[("pool", 67), ("work", 67)]);
+    for text in [
+        "the pool works",
+        "how does work pool",
+        "why do they work in a pool",
+    ] {
+        assert_eq!(weights(text), all, "{text}");
+    }
+    assert_eq!(weights("how does it work?"), expected(&[("work", 67)]));
+    assert!(
+        weights("how does the work queue work")
+            .iter()
+            .all(|it| it.1 >= 67)
+    );
+    assert_eq!(weights("how does the pool work?\n\nIt hangs.").len(), 3);
+}
+
+#[test]
 fn numbers_are_looked_for_as_far_as_text_has_them() {
     let is_kept = |text: &str, number: &str| weight(&Query::analyse(text), number) > 0.0;
     assert!(is_kept("10234", "10234"));
