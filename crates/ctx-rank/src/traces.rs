@@ -276,7 +276,8 @@ fn dart(text: &str) -> Option<Frame> {
         None => of_address(path)?.to_owned(),
     };
     let function = function.split(".<anonymous closure>").next();
-    path.ends_with(".dart").then(|| Frame {
+    let is_source = path.rsplit('.').next() == Some("dart");
+    is_source.then(|| Frame {
         path: Some(path),
         line,
         function: function.map(str::to_owned),

@@ -60,10 +60,16 @@ const TRAILERS: [&str; 10] = [
     "signed-off-by",
 ];
 
-/// Writes the changes and a context for each, and prints how much the contexts show of them.
+/// Asks with the changes of a history.
 pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
-    let work = work(workspace)?;
     let all = instances(&options.repos, options.only.as_deref(), options.each)?;
+    answer(workspace, options, &all)
+}
+
+/// Writes the questions and a context for each, and prints how much the contexts show of their
+/// answers.
+pub(super) fn answer(workspace: &Workspace, options: &History, all: &[Instance]) -> Result<()> {
+    let work = work(workspace)?;
     let lines: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
     fs::write(work.join("history.jsonl"), lines?.join("\n") + "\n")?;
     let predictions = work.join("history-predictions.jsonl");
@@ -75,7 +81,7 @@ pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
         predictions: &predictions,
         features: None,
     };
-    let run = code::run(&places, &all, &out, options.by, options.twice)?;
+    let run = code::run(&places, all, &out, options.by, options.twice)?;
     println!("{}", table(&run.shown));
     run.faults.none()
 }
@@ -126,6 +132,15 @@ fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
 /// For each repository below `repos` (or for `only`, if given) up to `each` changes, those with the
 /// lowest commit ids: these are as good as random, and always the same.
 pub(super) fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
+    let mut all = Vec::new();
+    for name in repositories(repos, only)? {
+        all.extend(of_repository(repos, &name, each)?);
+    }
+    Ok(all)
+}
+
+/// The names of the repositories below `repos`, or `only` one.
+pub(super) fn repositories(repos: &Path, only: Option<&str>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in
         fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?
@@ -141,11 +156,7 @@ pub(super) fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result
         "there is no git folder below {}",
         repos.display()
     );
-    let mut all = Vec::new();
-    for name in names {
-        all.extend(of_repository(repos, &name, each)?);
-    }
-    Ok(all)
+    Ok(names)
 }
 
 fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
@@ -238,7 +249,7 @@ fn file(line: &str) -> Option<(u32, &str)> {
     (!path.contains(" => ")).then_some((lines, path))
 }
 
-fn is_source(path: &str) -> bool {
+pub(super) fn is_source(path: &str) -> bool {
     let has_grammar = Language::of(path, "").is_some();
     Role::of(path) == Role::Source && has_grammar && !is_prose(path, language_name(path, ""))
 }
@@ -283,7 +294,7 @@ fn hunk(line: &str) -> Option<std::ops::Range<u32>> {
     Some(start..start + count.max(1))
 }
 
-fn ask(git: &Path, arguments: &[&str]) -> Result<String> {
+pub(super) fn ask(git: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new("git")
         .arg("--git-dir")
         .arg(git)

@@ -4,6 +4,7 @@ mod answers;
 mod bm25;
 mod code;
 mod history;
+mod messages;
 mod passages;
 mod product;
 mod report;
@@ -33,6 +34,9 @@ pub(crate) enum Options {
     /// Changes of any repositories: their commit messages as questions, and the lines that they
     /// touched.
     History(History),
+    /// Messages that the programs of any repositories raise, with other values, and the lines that
+    /// raise them.
+    Messages(History),
 }
 
 /// Issues, and where their repositories are.
@@ -88,7 +92,7 @@ pub(crate) struct History {
     /// Only the one in the folder of this name.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// The number of changes per repository.
+    /// The number of questions per repository.
     #[arg(long, value_name = "N", default_value_t = 12)]
     each: usize,
     /// What answers the questions.
@@ -120,6 +124,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         Options::Code(options) => code(workspace, options),
         Options::Weights(options) => weights(workspace, options),
         Options::History(options) => history::run(workspace, options),
+        Options::Messages(options) => messages::run(workspace, options),
     }
 }
 
