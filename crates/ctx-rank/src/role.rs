@@ -306,8 +306,8 @@ fn is_about_version(query: &Query) -> bool {
     query.has_version() && (is_alone || query.words().any(is_it))
 }
 
-/// The roles of files below `folders`, in lower case. Folders of packages are names and say nothing:
-/// those below `src/main/java`, and the owner of a domain, as in `com/example`.
+/// The roles of files below `folders`, in lower case. Folders of packages are names and say
+/// nothing: those below `src/main/java`, and the owner of a domain, as in `com/example`.
 fn purposes(folders: &str) -> impl Iterator<Item = Role> {
     // The two folders before each one.
     let mut before: [&[u8]; 2] = [b"", b""];

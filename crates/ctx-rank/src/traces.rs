@@ -28,10 +28,10 @@ pub(crate) enum Traced {
     Function(String),
 }
 
-/// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript (also as Firefox
-/// and Safari write it), Java, .NET, Ruby, PHP, Elixir, Lua, Dart, Go, including Gin's recovery, and
-/// of programs of C without debug information; `before` is the function on the line before. `None`
-/// for other lines.
+/// Parses `line` of a stack trace, in the forms of Python, pytest, Rust, JavaScript (also as
+/// Firefox and Safari write it), Java, .NET, Ruby, PHP, Elixir, Lua, Dart, Go, including Gin's
+/// recovery, and of programs of C without debug information; `before` is the function on the line
+/// before. `None` for other lines.
 pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     let text = without_mark(line.trim());
     // A longer line is data, and its slashes would be looked up one by one.

@@ -145,8 +145,10 @@ pub(crate) fn raise(
         let telling = excerpts.filter(|it| plain(it.text()).contains(&phrase));
         telling.for_each(tell);
     }
-    let of_messages =
-        (0..chunks.len()).filter(|&at| worth[at] > 0.0 && by[at] == RaisedBy::Message);
+    // In a report, a message only tells where something was seen.
+    let is_told = |at: &usize| worth[*at] > 0.0 && by[*at] == RaisedBy::Message;
+    let of_messages = (0..chunks.len()).filter(is_told);
+    let of_messages = of_messages.filter(|_| query.typed.is_some());
     for at in of_messages {
         let chunk = &mut chunks[at];
         let texts = chunk.renditions.iter().filter(|it| is_excerpt(it));
