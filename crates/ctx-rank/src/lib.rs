@@ -36,7 +36,7 @@ pub use fusion::{
 pub use intent::Intent;
 pub use keywords::{Keywords, chunk_names};
 pub use mentions::{FileMention, file_before_text, is_file, lines_beside, word_with_brackets};
-pub use messages::labels_end;
+pub use messages::{labels_end, quoted_value};
 pub use names::Name;
 pub use project::FRONT_FILES;
 pub use query::{

@@ -102,14 +102,29 @@ fn without_values(text: &str) -> String {
     kept
 }
 
-/// The length of the quoted value that `text` begins with: its end is no apostrophe.
+/// The length of the value that `text` begins with, with its marks.
 fn value_at(text: &str) -> Option<usize> {
-    let close = match text.chars().next()? {
-        mark @ ('"' | '\'' | '`') => mark,
-        '[' => ']',
-        _ => return None,
-    };
-    let ends = text.match_indices(close).skip(usize::from(close != ']'));
-    let mut ends = ends.map(|(at, _)| at + 1);
-    ends.find(|&end| !text[end..].starts_with(char::is_alphanumeric))
+    if let Some(value) = quoted_value(text) {
+        return Some(value.len() + 2);
+    }
+    let behind = text.strip_prefix('[')?;
+    let mut ends = behind.match_indices(']').map(|(at, _)| at + 1);
+    let end = ends.find(|&end| !behind[end..].starts_with(char::is_alphanumeric))?;
+    Some(1 + end)
+}
+
+/// The value between quotation marks or backticks, if `text` begins with one: its end is no
+/// apostrophe. O(bytes).
+///
+/// ```
+/// assert_eq!(ctx_rank::quoted_value("'it isn't' there"), Some("it isn't"));
+/// assert_eq!(ctx_rank::quoted_value("it"), None);
+/// ```
+pub fn quoted_value(text: &str) -> Option<&str> {
+    let mark = text.chars().next().filter(|it| "\"'`".contains(*it))?;
+    let inner = &text[1..];
+    let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
+    let mut ends = inner.match_indices(mark).map(|(at, _)| at);
+    let end = ends.find(|at| !inner[at + 1..].starts_with(is_of_word))?;
+    Some(&inner[..end])
 }

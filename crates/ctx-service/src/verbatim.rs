@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use ctx_model::{Chunk, Origin, Relevance, Rendition, RenditionKind};
 use ctx_rank::{Query, Role};
 
-use crate::messages;
+use crate::messages::Messages;
 use crate::pace::{Pace, STEP};
 use crate::service::ASKED_FOR;
 
@@ -67,7 +67,7 @@ pub struct Raised {
 /// as in a list of frequent questions; of those that have an option of its first line
 /// (`--no-color`), also as it is defined in many languages (`"no-color"`), or the name of a setting
 /// that it consists of (`max-retries`), of which a search knows only the words; and of those that
-/// have a message of it with other values ([`messages`]). One that alone has a phrase is worth
+/// have a message of it with other values ([`Messages`]). One that alone has a phrase is worth
 /// `best`, which the best of them by any ranking is. To a search, words that stand together are the
 /// same terms as words that do not. What was said in a thread is no such text: there a thing is
 /// said again and again; and neither is a [translation](Role::is_translation), if another text has
@@ -112,7 +112,8 @@ pub(crate) fn raise(
     let full = texts.iter().map(|it| it.full);
     let has_such_path = |it: &Chunk| it.path.as_deref().is_some_and(Role::is_translation);
     let is_translation: Vec<bool> = chunks.iter().map(has_such_path).collect();
-    let mut worth = messages::worth(query, best, full, &is_translation, is_awaited);
+    let messages = Messages::of(query);
+    let mut worth = messages.worth(best, full, &is_translation, is_awaited);
     worth.resize(chunks.len(), 0.0);
     let mut by = vec![RaisedBy::Message; chunks.len()];
     let mut quoting: Vec<(usize, String)> = Vec::new();
@@ -153,7 +154,7 @@ pub(crate) fn raise(
         let chunk = &mut chunks[at];
         let texts = chunk.renditions.iter().filter(|it| is_excerpt(it));
         let texts: Vec<&str> = texts.map(Rendition::text).collect();
-        let told = messages::are_told(query, chunk.full_text(), &texts, is_awaited);
+        let told = messages.are_told(chunk.full_text(), &texts, is_awaited);
         let telling = excerpts(chunk).zip(told).filter(|it| it.1);
         telling.for_each(|it| tell(it.0));
     }

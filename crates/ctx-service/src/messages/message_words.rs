@@ -1,6 +1,6 @@
 //! The words and values that a message consists of.
 
-use ctx_rank::is_stop_word;
+use ctx_rank::{is_stop_word, quoted_value};
 
 use super::words::{is_of_word, word_end};
 
@@ -33,7 +33,8 @@ pub(super) fn message_words(text: &str) -> Vec<MessageWord> {
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let word = word_end(rest);
         let is_begin = !is_of_word(last);
-        let length = if let Some(value) = quoted(rest).filter(|_| is_begin) {
+        let length = if let Some(value) = quoted_value(rest).filter(|it| is_begin && !it.is_empty())
+        {
             let is_one = !value.contains(char::is_whitespace);
             all.push(value_of(if is_one { value } else { "" }));
             value.len() + 2
@@ -57,17 +58,6 @@ fn value_of(text: &str) -> MessageWord {
     let word = text.trim_matches(|it| !is_of_word(it)).to_lowercase();
     let is_word = word.chars().all(is_of_word);
     MessageWord::new(if is_word { word } else { String::new() }, true)
-}
-
-/// The text between quotation marks or backticks, if `text` begins with one.
-fn quoted(text: &str) -> Option<&str> {
-    let mark = text.chars().next().filter(|it| "\"'`".contains(*it))?;
-    let inner = &text[1..];
-    let is_end = |at: &usize| !inner[at + 1..].starts_with(is_of_word);
-    let mut ends = inner.match_indices(mark).map(|(at, _)| at);
-    ends.find(is_end)
-        .filter(|it| *it > 0)
-        .map(|it| &inner[..it])
 }
 
 fn is_flag_or_path(word: &str) -> bool {

@@ -14,7 +14,7 @@ fn check(question: &str, texts: &[&str], expected: &[u32]) {
     let best = Relevance::new(0.4).expect("it is a share");
     let none = vec![false; texts.len()];
     let texts = texts.iter().copied();
-    let worth = worth(&Query::analyse(question), best, texts, &none, &|| true);
+    let worth = Messages::of(&Query::analyse(question)).worth(best, texts, &none, &|| true);
     let hundredths: Vec<String> = worth
         .iter()
         .map(|it| format!("{:.0}", it * 100.0))
@@ -232,7 +232,7 @@ fn failures_take_nothing_from_quotations() {
     let none = vec![false; texts.len()];
     let worth = |report: &str| {
         let query = Query::analyse(report);
-        worth(&query, best, texts.into_iter(), &none, &|| true)
+        Messages::of(&query).worth(best, texts.into_iter(), &none, &|| true)
     };
     let (without, with) = (worth(quotes), worth(&report));
     let is_kept = |(with, without): (&f64, &f64)| with >= without;
@@ -247,7 +247,7 @@ fn failures_take_nothing_from_quotations() {
         .collect();
     let many = many.concat();
     let report = format!("It says\n{many}{report}");
-    assert_eq!(messages(&Query::analyse(&report)).len(), MESSAGES);
+    assert_eq!(Messages::of(&Query::analyse(&report)).0.len(), MESSAGES);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_translation_is_raised_only_where_it_alone_has_a_message() {
     let best = Relevance::new(0.4).expect("it is a share");
     let worth = |texts: &[&'static str], is_translation: &[bool]| {
         let texts = texts.iter().copied();
-        worth(&query, best, texts, is_translation, &|| true)
+        Messages::of(&query).worth(best, texts, is_translation, &|| true)
     };
     let mut is_translation = [true; 12];
     assert!(
