@@ -60,15 +60,18 @@ const TRAILERS: [&str; 10] = [
     "signed-off-by",
 ];
 
-/// Asks with the changes of a history.
-pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
-    let all = instances(&options.repos, options.only.as_deref(), options.each)?;
-    answer(workspace, options, &all)
-}
+/// Draws at most so many questions from the repository of a name below a folder.
+pub(super) type OfRepository = fn(&Path, &str, usize) -> Result<Vec<Instance>>;
 
 /// Writes the questions and a context for each, and prints how much the contexts show of their
 /// answers.
-pub(super) fn answer(workspace: &Workspace, options: &History, all: &[Instance]) -> Result<()> {
+pub(super) fn run(
+    workspace: &Workspace,
+    options: &History,
+    of_repository: OfRepository,
+) -> Result<()> {
+    let (repos, only) = (&options.repos, options.only.as_deref());
+    let all = instances(repos, only, options.each, of_repository)?;
     let work = work(workspace)?;
     let lines: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
     fs::write(work.join("history.jsonl"), lines?.join("\n") + "\n")?;
@@ -81,7 +84,7 @@ pub(super) fn answer(workspace: &Workspace, options: &History, all: &[Instance])
         predictions: &predictions,
         features: None,
     };
-    let run = code::run(&places, all, &out, options.by, options.twice)?;
+    let run = code::run(&places, &all, &out, options.by, options.twice)?;
     println!("{}", table(&run.shown));
     run.faults.none()
 }
@@ -129,18 +132,13 @@ fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
     let _ = writeln!(table, " {last:>6.0}");
 }
 
-/// For each repository below `repos` (or for `only`, if given) up to `each` changes, those with the
-/// lowest commit ids: these are as good as random, and always the same.
-pub(super) fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
-    let mut all = Vec::new();
-    for name in repositories(repos, only)? {
-        all.extend(of_repository(repos, &name, each)?);
-    }
-    Ok(all)
-}
-
-/// The names of the repositories below `repos`, or `only` one.
-pub(super) fn repositories(repos: &Path, only: Option<&str>) -> Result<Vec<String>> {
+/// Up to `each` questions of each repository below `repos`, or of `only` one.
+pub(super) fn instances(
+    repos: &Path,
+    only: Option<&str>,
+    each: usize,
+    of_repository: OfRepository,
+) -> Result<Vec<Instance>> {
     let mut names = Vec::new();
     for entry in
         fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?
@@ -156,10 +154,16 @@ pub(super) fn repositories(repos: &Path, only: Option<&str>) -> Result<Vec<Strin
         "there is no git folder below {}",
         repos.display()
     );
-    Ok(names)
+    let mut all = Vec::new();
+    for name in names {
+        all.extend(of_repository(repos, &name, each)?);
+    }
+    Ok(all)
 }
 
-fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
+/// Up to `each` changes, those with the lowest commit ids: these are as good as random, and always
+/// the same.
+pub(super) fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
     let git = git_folder(repos, name)?;
     let format = "--format=%x01%H%x02%P%x02%B%x03";
     let log = ask(

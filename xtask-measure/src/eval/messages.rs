@@ -10,10 +10,8 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 
-use super::History;
 use super::code::{Instance, git_folder};
-use super::history::{answer, ask, is_source, repositories};
-use xtask_call::workspace::Workspace;
+use super::history::{ask, is_source};
 
 /// How many words a message has at least, values aside.
 const FEW_WORDS: usize = 4;
@@ -62,24 +60,9 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&all.join("|")).expect("it is a pattern")
 });
 
-/// Asks with the messages of the repositories.
-pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
-    let all = instances(&options.repos, options.only.as_deref(), options.each)?;
-    answer(workspace, options, &all)
-}
-
-/// For each repository below `repos` (or for `only`, if given) up to `each` messages of its last
-/// commit, each raised in one place: as they are, with a label, and quoted in a question, in turns.
-/// Which ones depends on their words alone.
-fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
-    let mut all = Vec::new();
-    for name in repositories(repos, only)? {
-        all.extend(of_repository(repos, &name, each)?);
-    }
-    Ok(all)
-}
-
-fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
+/// Up to `each` messages of the last commit, each raised in one place: as they are, with a label,
+/// and quoted in a question, in turns. Which ones depends on their words alone.
+pub(super) fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
     let git = git_folder(repos, name)?;
     let commit = ask(&git, &["rev-parse", "HEAD"])?.trim().to_owned();
     let mut places: BTreeMap<String, Vec<(String, u32)>> = BTreeMap::new();

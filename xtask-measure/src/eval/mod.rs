@@ -123,8 +123,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         Options::Passages(options) => passages(workspace, options),
         Options::Code(options) => code(workspace, options),
         Options::Weights(options) => weights(workspace, options),
-        Options::History(options) => history::run(workspace, options),
-        Options::Messages(options) => messages::run(workspace, options),
+        Options::History(options) => history::run(workspace, options, history::of_repository),
+        Options::Messages(options) => history::run(workspace, options, messages::of_repository),
     }
 }
 
@@ -153,7 +153,7 @@ fn weights(workspace: &Workspace, options: &Weights) -> Result<()> {
         work: &work,
     };
     let all = if options.history {
-        let mut all = history::instances(places.repos, None, options.each)?;
+        let mut all = history::instances(places.repos, None, options.each, history::of_repository)?;
         all.truncate(options.issues.first.unwrap_or(usize::MAX));
         all
     } else {
