@@ -145,9 +145,10 @@ pub(crate) fn names_in(line: &str, region: Region, is_typed: bool) -> Vec<Name> 
         let is_marked = || {
             let whole = line[..behind].trim_start();
             let name = whole.strip_prefix(['@', ':', '$', '#']).unwrap_or(whole);
-            let is_all = whole.len() == length && name.len() == behind - start;
-            let is_all = region == Region::InlineCode && is_all || is_annotation(line, start);
-            let stands_alone = last.len() > 1 && (is_all || segments.len() > 1);
+            let is_whole = whole.len() == length && name.len() == behind - start;
+            let is_all = region == Region::InlineCode && is_whole;
+            let stands_alone =
+                last.len() > 1 && (is_all || segments.len() > 1 || is_annotation(line, start));
             has_arguments || stands_alone && !is_path
         };
         let is_word = is_common(last) && !(is_typed && is_marked());

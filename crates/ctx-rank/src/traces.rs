@@ -293,15 +293,15 @@ fn browser(text: &str) -> Option<Frame> {
     let function = function.trim_end_matches(['/', '<']);
     let is_name = |c: char| c.is_alphanumeric() || "_$./#<>[]".contains(c);
     function.chars().all(is_name).then(|| Frame {
-        path: Some(path.split(['?', '#']).next().unwrap_or(path).to_owned()),
+        path: Some(path.to_owned()),
         line,
         function: Some(function.to_owned()).filter(|it| !it.is_empty()),
     })
 }
 
-/// What follows the scheme of an address.
+/// What follows the scheme of an address, without a query or fragment.
 fn of_address(text: &str) -> Option<&str> {
-    text.rsplit_once("://").map(|it| it.1)
+    text.rsplit_once("://")?.1.split(['?', '#']).next()
 }
 
 /// `at N.C.M(String s) in C:\a\b.cs:line 3`.
@@ -368,10 +368,7 @@ fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     if whole_number(path).is_some() {
         return None;
     }
-    let path = match of_address(path) {
-        Some(address) => address.split(['?', '#']).next().unwrap_or(address),
-        None => path,
-    };
+    let path = of_address(path).unwrap_or(path);
     let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));
     let function = function.map(|it| it.strip_prefix("new ").unwrap_or(it));
     Some(Frame {

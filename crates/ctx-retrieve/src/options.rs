@@ -184,6 +184,12 @@ impl Weights {
         }
     }
 
+    /// Lowers the weights of sources and documents for a question that asks for tests alone.
+    fn weigh_tests(&mut self) {
+        *self.role_mut(Role::Source) *= BESIDE_TESTS;
+        self.documents = 0.0;
+    }
+
     /// Raises the weight of relations to that of text for a question that asks for users, and drops
     /// what neighbours of a file's best part get.
     fn weigh_users(&mut self) {
@@ -430,8 +436,7 @@ impl Options {
             *worth = worth.max(1.0);
         }
         if Role::asks_for_tests_alone(query) {
-            *options.weights.role_mut(Role::Source) *= BESIDE_TESTS;
-            options.weights.documents = 0.0;
+            options.weights.weigh_tests();
         }
         options.weights.settle();
         if options.min_score.is_nan() {

@@ -22,10 +22,10 @@ pub(crate) fn blanked(text: &str, preprocessor: Preprocessor) -> Option<String> 
         text,
         tokens: &tokens,
     };
-    let mut ranges = match preprocessor {
-        Preprocessor::All => reader.macros(),
-        Preprocessor::Nothing | Preprocessor::Conditions => Vec::new(),
-    };
+    let mut ranges = Vec::new();
+    if preprocessor == Preprocessor::All {
+        ranges = reader.macros();
+    }
     reader.conditions(&mut ranges);
     blank(text, ranges)
 }

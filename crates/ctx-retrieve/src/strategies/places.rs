@@ -546,11 +546,12 @@ fn is_below_dependency(path: &str) -> bool {
         "site-packages",
         "vendor",
     ];
-    let mut folders = path.split('/').rev().skip(2);
     // Go and Cargo keep packages by their versions.
     let has_version = |it: &str| it.contains("@v") || it.starts_with("index.crates.io-");
-    folders.any(|it| FOLDERS.contains(&it) || has_version(it))
-        || path.rsplit('/').nth(1).is_some_and(has_version)
+    let mut folders = path.rsplit('/').skip(1);
+    // A file directly below the others may be all of a package.
+    folders.next().is_some_and(has_version)
+        || folders.any(|it| FOLDERS.contains(&it) || has_version(it))
 }
 
 /// The components of a path, the last first.
