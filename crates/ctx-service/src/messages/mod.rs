@@ -51,9 +51,9 @@ impl Messages {
     /// Of each text counts the longest run of a message's words: at least three, placeholders for
     /// values aside, and two of them telling. A longer run is worth more, and a run is worth the
     /// share that it has of the message's telling words. One that more than eight texts have, or
-    /// have longer, is worth nothing; a [translation](ctx_rank::Role::is_translation) does not count
-    /// where another text has as much. `is_awaited` is asked every 256 KiB; once nobody waits, the
-    /// texts read by then decide. O(bytes of the texts × words of the messages).
+    /// have longer, is worth nothing; a [translation](ctx_rank::Role::is_translation) does not
+    /// count where another text has as much. `is_awaited` is asked every 256 KiB; once nobody
+    /// waits, the texts read by then decide. O(bytes of the texts × words of the messages).
     pub(crate) fn worth<'t>(
         &self,
         best: Relevance,
